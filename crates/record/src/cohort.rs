@@ -1,0 +1,183 @@
+//! Records, one by one and many at once.
+
+use crate::Code;
+
+/// One record that owns its visits: visit 0 is the static visit, the rest are encounters.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Record {
+    /// The visits, each sorted and without duplicates.
+    pub visits: Vec<Vec<Code>>,
+    /// False for a record that was cut before its real end: its last visit has no `END`.
+    pub ended: bool,
+}
+
+impl Record {
+    /// A record that ends with its last visit. Sorts each visit and drops repeated codes.
+    pub fn new(mut visits: Vec<Vec<Code>>) -> Self {
+        for visit in &mut visits {
+            visit.sort_unstable();
+            visit.dedup();
+        }
+        Self { visits, ended: true }
+    }
+
+    /// The same record without an end.
+    pub fn cut(mut self) -> Self {
+        self.ended = false;
+        self
+    }
+}
+
+/// A record borrowed from a [`Cohort`].
+#[derive(Clone, Copy, Debug)]
+pub struct RecordView<'a> {
+    visit_starts: &'a [u64],
+    codes: &'a [Code],
+    ended: bool,
+}
+
+impl<'a> RecordView<'a> {
+    /// The number of visits, the static visit included.
+    #[allow(clippy::len_without_is_empty, reason = "the static visit is always there")]
+    pub fn len(&self) -> usize {
+        self.visit_starts.len() - 1
+    }
+
+    /// The codes of a visit, sorted. `END` is not among them.
+    pub fn visit(&self, visit: usize) -> &'a [Code] {
+        &self.codes[self.visit_starts[visit] as usize..self.visit_starts[visit + 1] as usize]
+    }
+
+    /// All visits in order, the static visit first.
+    pub fn visits(&self) -> impl ExactSizeIterator<Item = &'a [Code]> + use<'a> {
+        let view = *self;
+        (0..view.len()).map(move |visit| view.visit(visit))
+    }
+
+    /// Whether `END` holds at this visit.
+    pub fn ends_at(&self, visit: usize) -> bool {
+        self.ended && visit > 0 && visit + 1 == self.len()
+    }
+
+    /// Whether the record has an end, rather than having been cut.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// A copy that owns its visits.
+    pub fn to_record(&self) -> Record {
+        Record { visits: self.visits().map(<[Code]>::to_vec).collect(), ended: self.ended }
+    }
+}
+
+/// Many records over one vocabulary, in flat arrays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cohort {
+    ids: String,
+    id_ends: Vec<u64>,
+    record_starts: Vec<u64>,
+    visit_starts: Vec<u64>,
+    codes: Vec<Code>,
+    ended: Vec<bool>,
+}
+
+impl Default for Cohort {
+    fn default() -> Self {
+        Self {
+            ids: String::new(),
+            id_ends: Vec::new(),
+            record_starts: vec![0],
+            visit_starts: vec![0],
+            codes: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+}
+
+impl Cohort {
+    /// Appends a record. Its visits must be sorted, as [`Record::new`] leaves them.
+    pub fn push(&mut self, id: &str, record: &Record) {
+        self.push_visits(id, record.visits.iter().map(Vec::as_slice), record.ended);
+    }
+
+    /// Appends a record from borrowed visits, each sorted and without duplicates.
+    pub fn push_visits<'a>(
+        &mut self,
+        id: &str,
+        visits: impl IntoIterator<Item = &'a [Code]>,
+        ended: bool,
+    ) {
+        for visit in visits {
+            debug_assert!(visit.windows(2).all(|pair| pair[0] < pair[1]), "visits are sorted sets");
+            self.codes.extend_from_slice(visit);
+            self.visit_starts.push(self.codes.len() as u64);
+        }
+        self.record_starts.push(self.visit_starts.len() as u64 - 1);
+        self.ids.push_str(id);
+        self.id_ends.push(self.ids.len() as u64);
+        self.ended.push(ended);
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.ended.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.ended.is_empty()
+    }
+
+    /// The number of visits in all records, static visits included.
+    pub fn visit_count(&self) -> usize {
+        self.visit_starts.len() - 1
+    }
+
+    /// A record by its place in the cohort.
+    pub fn record(&self, index: usize) -> RecordView<'_> {
+        let (from, to) =
+            (self.record_starts[index] as usize, self.record_starts[index + 1] as usize);
+        RecordView {
+            visit_starts: &self.visit_starts[from..=to],
+            codes: &self.codes,
+            ended: self.ended[index],
+        }
+    }
+
+    /// The identifier of a record.
+    pub fn id(&self, index: usize) -> &str {
+        let from = if index == 0 { 0 } else { self.id_ends[index - 1] as usize };
+        &self.ids[from..self.id_ends[index] as usize]
+    }
+
+    /// All records in order.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = RecordView<'_>> {
+        (0..self.len()).map(|index| self.record(index))
+    }
+
+    /// The visits of the longest record, the static visit not counted.
+    pub fn longest(&self) -> usize {
+        self.records().map(|record| record.len() - 1).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_empty_visits_and_ids_apart() {
+        let mut cohort = Cohort::default();
+        let first = Record::new(vec![vec![Code(3)], vec![], vec![Code(2), Code(1), Code(2)]]);
+        let second = Record::new(vec![vec![], vec![Code(1)]]).cut();
+        cohort.push("a", &first);
+        cohort.push("bc", &second);
+        assert_eq!(cohort.record(0).to_record(), first);
+        assert_eq!(cohort.record(1).to_record(), second);
+        assert_eq!((cohort.id(0), cohort.id(1)), ("a", "bc"));
+        assert_eq!(cohort.record(0).visit(2), [Code(1), Code(2)]);
+        assert!(cohort.record(0).ends_at(2) && !cohort.record(0).ends_at(1));
+        assert!(!cohort.record(1).ends_at(1), "a cut record has no end");
+        assert_eq!((cohort.visit_count(), cohort.longest()), (5, 2));
+    }
+}

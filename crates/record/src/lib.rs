@@ -1,0 +1,26 @@
+//! The words of the project as types: codes, vocabularies, visits, records and cohorts.
+//!
+//! A record is visit 0, the *static visit* (sex, age band, ...), followed by encounters `1..=T` in
+//! time order. A visit is a sorted set of [`Code`]s. `END` is a code of the last encounter; it is
+//! derived from being last and never stored.
+//!
+//! ```
+//! use consequence_record::{Cohort, Kind, Record, Vocabulary};
+//!
+//! let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//250", Kind::Encounter)])?;
+//! let female = vocabulary.code("SEX//F").unwrap();
+//! let diabetes = vocabulary.code("ICD9CM//250").unwrap();
+//!
+//! let mut cohort = Cohort::default();
+//! cohort.push("p1", &Record::new(vec![vec![female], vec![], vec![diabetes]]));
+//! assert_eq!(cohort.record(0).visit(2), [diabetes]);
+//! assert!(cohort.record(0).ends_at(2));
+//! # Ok::<(), consequence_record::VocabularyError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod cohort;
+mod vocabulary;
+
+pub use cohort::{Cohort, Record, RecordView};
+pub use vocabulary::{Code, END_NAME, Kind, Vocabulary, VocabularyError};

@@ -1,0 +1,312 @@
+//! Rules over a vocabulary: what the parser's tree becomes once every name is a code.
+
+use std::fmt;
+use std::sync::Arc;
+
+use consequence_record::{Code, Kind, Vocabulary};
+
+/// Which earlier visits a literal looks at. A window never reaches the current visit or the future.
+///
+/// The set may hold absolute visits (0 is the static visit), visits counted back from the current
+/// one, and all of the past at once.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Window {
+    past: bool,
+    at: Vec<u16>,
+    ago: Vec<u16>,
+}
+
+impl Window {
+    /// The largest visit number or distance a window may name.
+    pub const MAX: u16 = 10_000;
+
+    /// Every earlier visit, the static visit included.
+    pub fn past() -> Self {
+        Self { past: true, ..Self::default() }
+    }
+
+    /// The static visit.
+    pub fn static_visit() -> Self {
+        Self::at([0])
+    }
+
+    /// The visit just before.
+    pub fn previous() -> Self {
+        Self::ago([1])
+    }
+
+    /// Visits by number.
+    pub fn at(visits: impl IntoIterator<Item = u16>) -> Self {
+        Self::set(visits, [])
+    }
+
+    /// Visits by distance: 1 is the visit just before.
+    pub fn ago(distances: impl IntoIterator<Item = u16>) -> Self {
+        Self::set([], distances)
+    }
+
+    /// The last `count` visits before the current one.
+    pub fn last(count: u16) -> Self {
+        Self::ago(1..=count)
+    }
+
+    /// Visits by number and by distance together.
+    pub fn set(
+        visits: impl IntoIterator<Item = u16>,
+        distances: impl IntoIterator<Item = u16>,
+    ) -> Self {
+        let sorted = |mut list: Vec<u16>| {
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        let ago = sorted(distances.into_iter().collect());
+        debug_assert!(ago.first() != Some(&0), "a window never reaches the current visit");
+        Self { past: false, at: sorted(visits.into_iter().collect()), ago }
+    }
+
+    /// Whether the window is all of the past.
+    pub fn is_past(&self) -> bool {
+        self.past
+    }
+
+    /// The visits named by number, ascending.
+    pub fn visits(&self) -> &[u16] {
+        &self.at
+    }
+
+    /// The visits named by distance, ascending.
+    pub fn distances(&self) -> &[u16] {
+        &self.ago
+    }
+
+    /// Whether the window, seen from visit `now`, selects visit `then`.
+    pub fn selects(&self, now: usize, then: usize) -> bool {
+        then < now
+            && (self.past
+                || self.at.iter().any(|&visit| usize::from(visit) == then)
+                || self.ago.iter().any(|&distance| usize::from(distance) == now - then))
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ago = &self.ago;
+        match (self.past, self.at.as_slice(), ago.as_slice()) {
+            (true, ..) => out.write_str("past"),
+            (false, [0], []) => out.write_str("static"),
+            (false, [visit], []) => write!(out, "visit {visit}"),
+            (false, [], [1]) => out.write_str("previous"),
+            (false, [], [distance]) => write!(out, "{distance} visits ago"),
+            (false, [], [1, .., last]) if usize::from(*last) == ago.len() => {
+                write!(out, "last {last} visits")
+            }
+            (false, at, ago) => {
+                let back = ago.iter().rev().map(|&distance| -i32::from(distance));
+                let members: Vec<String> = back
+                    .chain(at.iter().map(|&visit| i32::from(visit)))
+                    .map(|member| member.to_string())
+                    .collect();
+                write!(out, "{{{}}}", members.join(", "))
+            }
+        }
+    }
+}
+
+/// A boolean formula over codes now and codes in windows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Formula {
+    /// Always true or always false.
+    Constant(bool),
+    /// The code is in the current visit.
+    Now(Code),
+    /// The code is in some visit of the window.
+    In(Code, Window),
+    /// Negation.
+    Not(Box<Formula>),
+    /// All hold; true when empty.
+    And(Vec<Formula>),
+    /// Any holds; false when empty.
+    Or(Vec<Formula>),
+    /// The first implies the second.
+    Implies(Box<Formula>, Box<Formula>),
+    /// Both or neither.
+    Iff(Box<Formula>, Box<Formula>),
+    /// No two hold.
+    AtMostOne(Vec<Formula>),
+    /// Exactly one holds.
+    ExactlyOne(Vec<Formula>),
+}
+
+impl Formula {
+    /// The negation.
+    #[allow(clippy::should_implement_trait, reason = "reads as the language does")]
+    pub fn not(self) -> Self {
+        Self::Not(Box::new(self))
+    }
+
+    /// `self => consequent`.
+    pub fn implies(self, consequent: Self) -> Self {
+        Self::Implies(Box::new(self), Box::new(consequent))
+    }
+
+    /// Calls `visit` for every code with its window, `None` for now.
+    pub fn for_each_code<'a>(&'a self, visit: &mut dyn FnMut(Code, Option<&'a Window>)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Now(code) => visit(*code, None),
+            Self::In(code, window) => visit(*code, Some(window)),
+            Self::Not(inner) => inner.for_each_code(visit),
+            Self::And(parts)
+            | Self::Or(parts)
+            | Self::AtMostOne(parts)
+            | Self::ExactlyOne(parts) => {
+                for part in parts {
+                    part.for_each_code(visit);
+                }
+            }
+            Self::Implies(left, right) | Self::Iff(left, right) => {
+                left.for_each_code(visit);
+                right.for_each_code(visit);
+            }
+        }
+    }
+
+    /// The codes named in the current visit, in order of appearance, repeats included.
+    pub fn codes_now(&self) -> Vec<Code> {
+        let mut codes = Vec::new();
+        self.for_each_code(&mut |code, window| {
+            if window.is_none() {
+                codes.push(code);
+            }
+        });
+        codes
+    }
+}
+
+/// Whether a rule must hold or holds with a stated probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Strength {
+    /// Must hold in every record.
+    Hard,
+    /// Where the antecedent holds, the consequent literal holds with this probability,
+    /// strictly between 0 and 1.
+    Soft(f64),
+}
+
+/// Where a rule was written: file, line, and its text on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// The file's name as the user gave it, or a word for where the rule came from.
+    pub file: Arc<str>,
+    /// The line the rule starts at, counted from 1.
+    pub line: u32,
+    /// The rule's own text.
+    pub text: Arc<str>,
+}
+
+/// One rule over a vocabulary.
+///
+/// A soft rule is a literal (`Now(x)` or its negation), or an implication whose consequent is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The name the user gave it; unique in its set.
+    pub name: Arc<str>,
+    /// What it says.
+    pub formula: Formula,
+    /// Hard or soft.
+    pub strength: Strength,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// The visits a rule is required of: those where its output codes live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Required of visit 0.
+    pub static_visit: bool,
+    /// Required of visits 1 and later.
+    pub encounters: bool,
+}
+
+impl Rule {
+    /// Whether the rule is hard.
+    pub fn is_hard(&self) -> bool {
+        self.strength == Strength::Hard
+    }
+
+    /// The codes the rule is about: those its consequent names now; where there is no consequent,
+    /// or it only looks back, every code named now.
+    pub fn outputs(&self) -> Vec<Code> {
+        if let Formula::Implies(_, consequent) = &self.formula {
+            let codes = consequent.codes_now();
+            if !codes.is_empty() {
+                return codes;
+            }
+        }
+        self.formula.codes_now()
+    }
+
+    /// The visits the rule is required of. A rule that names no code now speaks of encounters.
+    pub fn scope(&self, vocabulary: &Vocabulary) -> Scope {
+        let outputs = self.outputs();
+        let lives = |kind| outputs.iter().any(|&code| vocabulary.kind(code) == kind);
+        Scope {
+            static_visit: lives(Kind::Static),
+            encounters: outputs.is_empty() || lives(Kind::Encounter),
+        }
+    }
+}
+
+/// Rules over one vocabulary, in the order they were written.
+#[derive(Clone, Debug)]
+pub struct RuleSet {
+    /// The codes the rules speak of.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The rules.
+    pub rules: Vec<Rule>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_window_example() {
+        // I = {-1, 1, 4} with the label visit numbered 1 there and 0 here.
+        let window = Window::set([0, 3], [1]);
+        let selected = |now| (0..12).filter(|&then| window.selects(now, then)).collect::<Vec<_>>();
+        assert_eq!(selected(0), []);
+        assert_eq!(selected(1), [0]);
+        assert_eq!(selected(2), [0, 1]);
+        assert_eq!(selected(9), [0, 3, 8]);
+    }
+
+    #[test]
+    fn windows_print_as_the_language_writes_them() {
+        let shown = [
+            Window::past(),
+            Window::static_visit(),
+            Window::previous(),
+            Window::at([4]),
+            Window::ago([3]),
+            Window::last(3),
+            Window::set([1, 4], [1]),
+            Window::ago([2, 3]),
+        ]
+        .map(|window| window.to_string());
+        assert_eq!(
+            shown,
+            [
+                "past",
+                "static",
+                "previous",
+                "visit 4",
+                "3 visits ago",
+                "last 3 visits",
+                "{-1, 1, 4}",
+                "{-3, -2}"
+            ]
+        );
+    }
+}
