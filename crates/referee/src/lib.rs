@@ -1,1 +1,50 @@
+//! The naive judge: does this record obey this rule?
+//!
+//! The referee walks the rule's tree over the record's visits, slowly and literally. It shares no
+//! code with the compiler or the enforcer, so that an error of theirs cannot hide itself here.
+//!
+//! How it reads a record:
+//! - `END` holds at the last encounter of a record that has ended, and nowhere else.
+//! - A static code holds in visit 0 only, an encounter code in encounters only. A code found in the
+//!   other kind of visit does not hold there; it is a [`Defect`].
+//! - A window looks at visits before the current one. One that selects no visit holds no code.
+//! - A rule is required of visit 0 if one of its outputs is a static code, and of encounters if one
+//!   is an encounter code. Its outputs are the codes that its consequent names now; without a
+//!   consequent, or if that names none now, all codes it names now. A rule that names no code now
+//!   is required of encounters.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use consequence_record::{Kind, Record, Vocabulary};
+//! use consequence_referee::{Referee, Violation};
+//! use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+//!
+//! let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//185", Kind::Encounter)])?;
+//! let female = vocabulary.code("SEX//F").unwrap();
+//! let prostate = vocabulary.code("ICD9CM//185").unwrap();
+//! let rule = Rule {
+//!     name: "no-prostate-cancer-in-women".into(),
+//!     formula: Formula::In(female, Window::static_visit())
+//!         .implies(Formula::Now(prostate).not()),
+//!     strength: Strength::Hard,
+//!     origin: Origin::default(),
+//! };
+//! let rules = RuleSet { vocabulary: Arc::new(vocabulary), rules: vec![rule] };
+//!
+//! let referee = Referee::new(&rules);
+//! let record = Record::new(vec![vec![female], vec![], vec![prostate]]);
+//! assert!(referee.holds(0, &record, 1));
+//! assert_eq!(referee.violations(&record), [Violation { rule: 0, visit: 2 }]);
+//! assert!(!referee.is_valid(&record));
+//! # Ok::<(), consequence_record::VocabularyError>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod defect;
+mod reading;
+mod truth;
+mod verdict;
+
+pub use defect::Defect;
+pub use reading::Visits;
+pub use verdict::{Referee, Violation};

@@ -1,6 +1,12 @@
 //! The rule language, its compiler and its proofs.
 #![forbid(unsafe_code)]
 
+mod compile;
 mod formula;
 
+pub use compile::{
+    Atom, Atoms, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation, Disjunction,
+    Encoded, Implication, Literal, Order, Plan, SoftImplication, Span, TooLarge, WrittenClause,
+    WrittenRules, clausal_form, compile, implicative_form,
+};
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};

@@ -1,0 +1,279 @@
+//! A plan at run time: visits decided code by code, or repaired, so that every hard rule holds.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use consequence_prng::{Draws, Purpose, VisitDraws};
+use consequence_record::{Code, Kind, Record};
+use consequence_rules::Plan;
+use thiserror::Error;
+
+use crate::history::{History, Layout};
+use crate::index::{Index, IndexBuilder};
+
+/// A caller of [`Writer::guided`] gave something that is not a probability.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+#[error("the probability of code number {} is {value}, not a number from 0 to 1", .code.0)]
+pub struct BadProbability {
+    /// The code it was given for.
+    pub code: Code,
+    /// What was given.
+    pub value: f64,
+}
+
+/// What a demand does to its output when its conditions hold.
+#[derive(Clone, Copy, Debug)]
+struct Demand {
+    output: u32,
+    /// The number of the soft implication, or `HARD`.
+    soft: u32,
+}
+
+const HARD: u32 = u32::MAX;
+
+/// A plan made ready to run: shared by all threads, one [`Writer`] each.
+#[derive(Debug)]
+pub struct Enforcer {
+    plan: Plan,
+    layout: Layout,
+    /// Conditions that put a code on or have it drawn.
+    demands: Index,
+    demanded: Vec<Demand>,
+    /// Conditions that keep a code off, filed under that code.
+    bars: Index,
+}
+
+impl Enforcer {
+    /// Prepares a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let vocabulary = &plan.rules().vocabulary;
+        let statics =
+            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
+        let clauses = || plan.clauses().filter(|clause| clause.position().is_some());
+        let hard = clauses().flat_map(|clause| clause.literals);
+        let soft = plan.soft().iter().flat_map(|implication| &implication.conditions);
+        let layout = Layout::new(
+            plan.order(),
+            statics as u32,
+            vocabulary.end(),
+            plan.atoms(),
+            hard.chain(soft).copied(),
+        );
+        let mut demands = IndexBuilder::new(&layout);
+        let mut bars = IndexBuilder::new(&layout);
+        let mut demanded = Vec::new();
+        for clause in clauses() {
+            let Some((&last, others)) = clause.literals.split_last() else { continue };
+            let Some(output) = last.position() else { continue };
+            // The clause forces its last code once every other literal is false.
+            let conditions =
+                others.iter().map(|literal| layout.condition(plan.atoms(), literal.negated()));
+            if last.present() {
+                demands.add(conditions, clause.span);
+                demanded.push(Demand { output, soft: HARD });
+            } else {
+                bars.add_under(output, conditions, clause.span);
+            }
+        }
+        for (number, implication) in plan.soft().iter().enumerate() {
+            let conditions = implication.conditions.iter();
+            demands.add(
+                conditions.map(|&literal| layout.condition(plan.atoms(), literal)),
+                implication.span,
+            );
+            demanded.push(Demand { output: implication.output, soft: number as u32 });
+        }
+        let (demands, bars) = (demands.finish(), bars.finish());
+        Self { plan: plan.clone(), demands, demanded, bars, layout }
+    }
+
+    /// The plan this runs.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Bytes the prepared plan holds: linear in the plan's literals.
+    pub fn memory(&self) -> usize {
+        self.demands.memory() + self.bars.memory() + size_of_val(self.demanded.as_slice())
+    }
+
+    /// A writer of records, empty at first.
+    pub fn writer(&self) -> Writer<'_> {
+        Writer {
+            enforcer: self,
+            history: History::new(&self.layout),
+            candidates: BinaryHeap::new(),
+            given: Vec::new(),
+            record: Record { visits: Vec::new(), ended: false },
+        }
+    }
+}
+
+/// Writes one record at a time, visit by visit, obeying the plan.
+///
+/// Each visit is either sampled with [`Writer::guided`] or repaired with [`Writer::overridden`].
+#[derive(Clone, Debug)]
+pub struct Writer<'a> {
+    enforcer: &'a Enforcer,
+    history: History,
+    /// Demands that may hold, by the position they speak of: the next one first.
+    candidates: BinaryHeap<Reverse<(u32, u32)>>,
+    given: Vec<u32>,
+    record: Record,
+}
+
+impl<'a> Writer<'a> {
+    /// The number of the visit to be written next; 0 is the static visit.
+    pub fn visit(&self) -> usize {
+        self.history.visit
+    }
+
+    /// What has been written so far.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Takes the record and begins a new one.
+    pub fn take(&mut self) -> Record {
+        self.history.clear();
+        std::mem::take(&mut self.record)
+    }
+
+    /// Samples the next visit: each code in the plan's order is forced by a hard rule, drawn by a
+    /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
+    ///
+    /// The caller sees the codes decided so far, in the order they were decided.
+    pub fn guided(
+        &mut self,
+        draws: &Draws,
+        record: u64,
+        mut probability: impl FnMut(Code, &[Code]) -> f64,
+    ) -> Result<&[Code], BadProbability> {
+        let enforcer = self.enforcer;
+        let order = &enforcer.layout.order;
+        let mut codes = draws.visit(record, 0, self.history.visit as u16, Purpose::Code);
+        let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
+        let mut decided: Vec<Code> = Vec::new();
+        self.begin();
+        let (first, last) = self.positions();
+        let mut position = first;
+        while position < last {
+            let code = order.code(position);
+            let value = probability(code, &decided);
+            if !(0.0..=1.0).contains(&value) {
+                self.history.abandon();
+                return Err(BadProbability { code, value });
+            }
+            let proposed = codes.below(code.0, value);
+            let next = self.next_candidate();
+            if (proposed || next == position) && self.decide(position, proposed, &mut rules) {
+                decided.push(code);
+            }
+            position += 1;
+        }
+        Ok(self.finish())
+    }
+
+    /// Repairs a visit: each code keeps the value it was given unless a rule forces it or draws it.
+    /// `END` among the codes says that the visit is the record's last. Gives the visit.
+    pub fn overridden(&mut self, given: &[Code], draws: &Draws, record: u64) -> &[Code] {
+        let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
+        let mut positions = std::mem::take(&mut self.given);
+        positions.clear();
+        positions.extend(given.iter().map(|&code| self.enforcer.layout.order.position(code)));
+        positions.sort_unstable();
+        self.begin();
+        let (first, last) = self.positions();
+        let mut rest = positions.iter().copied().filter(|&at| first <= at && at < last).peekable();
+        loop {
+            let proposed = rest.peek().copied().unwrap_or(last);
+            let position = proposed.min(self.next_candidate());
+            if position >= last {
+                break;
+            }
+            while rest.next_if_eq(&position).is_some() {}
+            self.decide(position, proposed == position, &mut rules);
+        }
+        self.given = positions;
+        self.finish()
+    }
+
+    /// The positions of the codes that the next visit may hold.
+    fn positions(&self) -> (u32, u32) {
+        let layout = &self.enforcer.layout;
+        if self.history.visit == 0 {
+            (0, layout.statics)
+        } else {
+            (layout.statics, layout.order.codes().len() as u32)
+        }
+    }
+
+    fn begin(&mut self) {
+        let enforcer = self.enforcer;
+        let mut open = std::mem::take(&mut self.candidates).into_vec();
+        open.clear();
+        enforcer.demands.for_each_open(&self.history, |id| {
+            open.push(Reverse((enforcer.demanded[id as usize].output, id)));
+        });
+        self.candidates = BinaryHeap::from(open);
+    }
+
+    #[inline]
+    fn next_candidate(&self) -> u32 {
+        self.candidates.peek().map_or(u32::MAX, |&Reverse((position, _))| position)
+    }
+
+    /// Decides one code. Hard rules win over soft ones, soft ones over what was proposed; of two
+    /// soft rules the one written later wins.
+    fn decide(&mut self, position: u32, proposed: bool, rules: &mut VisitDraws) -> bool {
+        let enforcer = self.enforcer;
+        let mut forced = false;
+        let mut soft = None;
+        while let Some(&Reverse((at, id))) = self.candidates.peek() {
+            if at != position {
+                break;
+            }
+            self.candidates.pop();
+            if enforcer.demands.holds(id, &self.history) {
+                match enforcer.demanded[id as usize].soft {
+                    HARD => forced = true,
+                    number => soft = soft.max(Some(number)),
+                }
+            }
+        }
+        let present = forced || {
+            let wanted = soft.map_or(proposed, |number| {
+                let implication = &enforcer.plan.soft()[number as usize];
+                rules.below(implication.rule, implication.probability)
+            });
+            wanted
+                && !enforcer
+                    .bars
+                    .filed(position)
+                    .iter()
+                    .any(|&id| enforcer.bars.holds(id, &self.history))
+        };
+        if present {
+            self.history.set_present(position);
+            for &id in enforcer.demands.filed(position) {
+                self.candidates.push(Reverse((enforcer.demanded[id as usize].output, id)));
+            }
+        }
+        present
+    }
+
+    fn finish(&mut self) -> &[Code] {
+        let layout = &self.enforcer.layout;
+        let present = &self.history.present;
+        let mut visit: Vec<Code> = present
+            .iter()
+            .filter(|&&position| position != layout.end)
+            .map(|&position| layout.order.code(position))
+            .collect();
+        visit.sort_unstable();
+        self.record.ended = present.contains(&layout.end);
+        self.record.visits.push(visit);
+        self.history.advance(layout);
+        self.record.visits.last().map_or(&[], Vec::as_slice)
+    }
+}

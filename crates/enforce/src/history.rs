@@ -1,0 +1,190 @@
+//! What is known of a record while it grows: folded once per visit, never rebuilt.
+//!
+//! The bits are laid out in rows of one bit per code position: row 0 is the visit being decided,
+//! then one row per window in use. `past` and windows of numbered visits only ever gain bits;
+//! windows that count back are set anew each visit from the visits they select.
+
+use consequence_record::Code;
+use consequence_rules::{Atoms, Encoded, Order, Window};
+
+use crate::condition::{Bits, Condition};
+
+/// Where each window's row is, and how it changes from visit to visit.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub order: Order,
+    /// Positions below this are static codes.
+    pub statics: u32,
+    /// The position of `END`.
+    pub end: u32,
+    rows: Vec<Window>,
+    /// The row of each of the plan's windows; 0 for those not in use.
+    row_of_window: Vec<u32>,
+    width: u32,
+}
+
+impl Layout {
+    /// A layout for the windows that the literals use.
+    pub fn new(
+        order: &Order,
+        statics: u32,
+        end: Code,
+        atoms: &Atoms,
+        literals: impl Iterator<Item = Encoded>,
+    ) -> Self {
+        let mut layout = Self {
+            order: order.clone(),
+            statics,
+            end: order.position(end),
+            rows: Vec::new(),
+            row_of_window: vec![0; atoms.windows().len()],
+            width: order.codes().len().next_multiple_of(64) as u32,
+        };
+        for atom in literals.filter_map(|literal| literal.atom()) {
+            let window = atoms.atoms()[atom as usize].window as usize;
+            if layout.row_of_window[window] == 0 {
+                layout.rows.push(atoms.windows()[window].clone());
+                layout.row_of_window[window] = layout.rows.len() as u32;
+            }
+        }
+        layout
+    }
+
+    pub fn bits(&self) -> u32 {
+        self.width * (self.rows.len() as u32 + 1)
+    }
+
+    /// The condition that a literal holds.
+    pub fn condition(&self, atoms: &Atoms, literal: Encoded) -> Condition {
+        let bit = match (literal.position(), literal.atom()) {
+            (Some(position), _) => position,
+            (None, Some(atom)) => {
+                let atom = &atoms.atoms()[atom as usize];
+                self.bit(self.row_of_window[atom.window as usize], self.order.position(atom.code))
+            }
+            (None, None) => unreachable!("a literal is about the current visit or about the past"),
+        };
+        Condition::new(bit, literal.present())
+    }
+
+    /// Whether a bit is about the visit being decided.
+    pub fn is_now(&self, bit: u32) -> bool {
+        bit < self.width
+    }
+
+    /// Whether a bit, once set, stays set for the rest of the record.
+    pub fn is_lasting(&self, bit: u32) -> bool {
+        !self.is_now(bit) && self.rows[(bit / self.width) as usize - 1].distances().is_empty()
+    }
+
+    fn bit(&self, row: u32, position: u32) -> u32 {
+        row * self.width + position
+    }
+}
+
+/// The visits of one record so far, and the windows over them.
+#[derive(Clone, Debug)]
+pub(crate) struct History {
+    pub bits: Bits,
+    /// The number of the visit being decided.
+    pub visit: usize,
+    /// The positions decided to be present in the current visit, in the order decided.
+    pub present: Vec<u32>,
+    /// Earlier visits, as positions.
+    codes: Vec<u32>,
+    starts: Vec<u32>,
+    /// Bits of rows that count back, to be cleared when the next visit begins.
+    moving: Vec<u32>,
+    /// Lasting bits in the order they were set.
+    pub lasting: Vec<u32>,
+}
+
+impl History {
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            bits: Bits::new(layout.bits()),
+            visit: 0,
+            present: Vec::new(),
+            codes: Vec::new(),
+            starts: vec![0],
+            moving: Vec::new(),
+            lasting: Vec::new(),
+        }
+    }
+
+    /// Forgets the record, keeping the memory.
+    pub fn clear(&mut self) {
+        for bit in self.present.drain(..).chain(self.moving.drain(..)).chain(self.lasting.drain(..))
+        {
+            self.bits.clear(bit);
+        }
+        self.visit = 0;
+        self.codes.clear();
+        self.starts.truncate(1);
+    }
+
+    /// Bits set now in rows that count back.
+    pub fn moving(&self) -> &[u32] {
+        &self.moving
+    }
+
+    pub fn set_present(&mut self, position: u32) {
+        self.bits.set(position);
+        self.present.push(position);
+    }
+
+    /// Undoes what was decided of the current visit.
+    pub fn abandon(&mut self) {
+        for position in self.present.drain(..) {
+            self.bits.clear(position);
+        }
+    }
+
+    /// Closes the current visit: its codes move into the windows and the next visit begins.
+    pub fn advance(&mut self, layout: &Layout) {
+        for &position in &self.present {
+            self.bits.clear(position);
+            if position != layout.end {
+                self.codes.push(position);
+            }
+        }
+        self.present.clear();
+        self.starts.push(self.codes.len() as u32);
+        let finished = self.visit;
+        self.visit += 1;
+        for bit in self.moving.drain(..) {
+            self.bits.clear(bit);
+        }
+        for (index, window) in layout.rows.iter().enumerate() {
+            let row = index as u32 + 1;
+            if window.distances().is_empty() {
+                let holds = |&visit: &u16| usize::from(visit) == finished;
+                if window.is_past() || window.visits().iter().any(holds) {
+                    for &position in visit(&self.codes, &self.starts, finished) {
+                        let bit = layout.bit(row, position);
+                        if self.bits.set(bit) {
+                            self.lasting.push(bit);
+                        }
+                    }
+                }
+                continue;
+            }
+            let back = window.distances().iter().map(|&distance| usize::from(distance));
+            let back = back.take_while(|&distance| distance <= self.visit);
+            let at = window.visits().iter().map(|&visit| usize::from(visit));
+            let at = at.take_while(|&visit| visit < self.visit);
+            for selected in back.map(|distance| self.visit - distance).chain(at) {
+                for &position in visit(&self.codes, &self.starts, selected) {
+                    let bit = layout.bit(row, position);
+                    if self.bits.set(bit) {
+                        self.moving.push(bit);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn visit<'a>(codes: &'a [u32], starts: &[u32], visit: usize) -> &'a [u32] {
+    &codes[starts[visit] as usize..starts[visit + 1] as usize]
+}

@@ -1,0 +1,171 @@
+//! Conjunctions of conditions, found by what is present: work grows with the codes that are on.
+
+use consequence_rules::Span;
+
+use crate::condition::Condition;
+use crate::history::{History, Layout};
+
+#[derive(Clone, Copy, Debug)]
+struct Conjunction {
+    start: u32,
+    span: Span,
+}
+
+/// Many conjunctions, each filed under one bit it needs, or under none if it needs only absences.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    conjunctions: Vec<Conjunction>,
+    conditions: Vec<Condition>,
+    filed: Rows,
+    unprompted: [Vec<u32>; 2],
+}
+
+impl Index {
+    /// Whether a conjunction holds.
+    #[inline]
+    pub fn holds(&self, id: u32, history: &History) -> bool {
+        let Conjunction { start, span } = self.conjunctions[id as usize];
+        let end = self.conjunctions[id as usize + 1].start;
+        span.contains(history.visit)
+            && self.conditions[start as usize..end as usize]
+                .iter()
+                .all(|condition| condition.holds(&history.bits))
+    }
+
+    /// The conjunctions filed under a bit.
+    #[inline]
+    pub fn filed(&self, bit: u32) -> &[u32] {
+        self.filed.row(bit)
+    }
+
+    /// Calls `found` with every conjunction that may hold whatever the current visit turns out to be.
+    pub fn for_each_open(&self, history: &History, mut found: impl FnMut(u32)) {
+        let kind = usize::from(history.visit > 0);
+        self.unprompted[kind].iter().copied().for_each(&mut found);
+        for &bit in history.lasting.iter().chain(history.moving()) {
+            self.filed(bit).iter().copied().for_each(&mut found);
+        }
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        size_of_val(self.conjunctions.as_slice())
+            + size_of_val(self.conditions.as_slice())
+            + self.filed.memory()
+            + self.unprompted.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()
+    }
+}
+
+/// Collects conjunctions and files each where it is looked at least.
+pub(crate) struct IndexBuilder<'a> {
+    layout: &'a Layout,
+    conjunctions: Vec<Conjunction>,
+    conditions: Vec<Condition>,
+    filed_under: Vec<Option<u32>>,
+    load: Vec<u32>,
+}
+
+impl<'a> IndexBuilder<'a> {
+    pub fn new(layout: &'a Layout) -> Self {
+        Self {
+            layout,
+            conjunctions: Vec::new(),
+            conditions: Vec::new(),
+            filed_under: Vec::new(),
+            load: vec![0; layout.bits() as usize],
+        }
+    }
+
+    /// Adds a conjunction and gives its number. It is filed under a code of the current visit if it
+    /// needs one, else under a bit that comes and goes, else under one that lasts.
+    pub fn add(&mut self, conditions: impl IntoIterator<Item = Condition>, span: Span) -> u32 {
+        let start = self.push(conditions, span);
+        let rank = |bit: u32| match () {
+            () if self.layout.is_now(bit) => 0,
+            () if !self.layout.is_lasting(bit) => 1,
+            () => 2,
+        };
+        let needed = self.conditions[start..].iter().filter(|condition| condition.wanted());
+        let place = needed
+            .map(|condition| condition.bit())
+            .min_by_key(|&bit| (rank(bit), self.load[bit as usize]));
+        if let Some(bit) = place {
+            self.load[bit as usize] += 1;
+        }
+        self.filed_under.push(place);
+        self.filed_under.len() as u32 - 1
+    }
+
+    /// Adds a conjunction that is looked at when the given bit is about to be set.
+    pub fn add_under(
+        &mut self,
+        bit: u32,
+        conditions: impl IntoIterator<Item = Condition>,
+        span: Span,
+    ) {
+        self.push(conditions, span);
+        self.filed_under.push(Some(bit));
+    }
+
+    fn push(&mut self, conditions: impl IntoIterator<Item = Condition>, span: Span) -> usize {
+        let start = self.conditions.len();
+        self.conditions.extend(conditions);
+        self.conjunctions.push(Conjunction { start: start as u32, span });
+        start
+    }
+
+    pub fn finish(mut self) -> Index {
+        let mut unprompted = [Vec::new(), Vec::new()];
+        let mut pairs = Vec::with_capacity(self.filed_under.len());
+        for (id, place) in self.filed_under.iter().enumerate() {
+            match place {
+                Some(bit) => pairs.push((*bit, id as u32)),
+                None => {
+                    let kind = usize::from(self.conjunctions[id].span.first > 0);
+                    unprompted[kind].push(id as u32);
+                }
+            }
+        }
+        let filed = Rows::new(self.layout.bits() as usize, &pairs);
+        let start = self.conditions.len() as u32;
+        self.conjunctions.push(Conjunction { start, span: Span { first: 0, last: 0 } });
+        self.conjunctions.shrink_to_fit();
+        self.conditions.shrink_to_fit();
+        Index { conjunctions: self.conjunctions, conditions: self.conditions, filed, unprompted }
+    }
+}
+
+/// Lists of numbers, one per row, in one allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    starts: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Rows {
+    pub fn new(rows: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0u32; rows + 1];
+        for &(row, _) in pairs {
+            starts[row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut values = vec![0; pairs.len()];
+        for &(row, value) in pairs {
+            values[next[row as usize] as usize] = value;
+            next[row as usize] += 1;
+        }
+        Self { starts, values }
+    }
+
+    #[inline]
+    pub fn row(&self, row: u32) -> &[u32] {
+        &self.values[self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize]
+    }
+
+    pub fn memory(&self) -> usize {
+        size_of_val(self.starts.as_slice()) + size_of_val(self.values.as_slice())
+    }
+}

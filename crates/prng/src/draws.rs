@@ -1,0 +1,109 @@
+//! Draws by what they are for.
+
+use crate::philox4x32_10;
+
+/// What a draw decides. Draws of different purposes are independent of each other.
+///
+/// The numbers are part of every key: a new purpose takes a new number, and an old one keeps its
+/// own, or the same seed would give other records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u16)]
+pub enum Purpose {
+    /// Whether a code is in a visit; the index is the code's number.
+    Code = 0,
+    /// Whether a soft rule applies at a visit; the index is the rule's number.
+    Rule = 1,
+    /// Which of several proposed records is kept.
+    Proposal = 2,
+    /// Anything a built-in cohort draws about a patient.
+    Simulation = 3,
+    /// The order of records: shuffles and splits.
+    Order = 4,
+    /// The first values of a network's weights.
+    Weight = 5,
+}
+
+/// All draws of one seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draws {
+    key: [u32; 2],
+}
+
+impl Draws {
+    /// The bits of a record's number that enter the key. Numbers that differ only above them share
+    /// their draws; 2^48 is 280 million million records.
+    pub const RECORD_BITS: u32 = 48;
+
+    /// The draws of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self { key: words(seed) }
+    }
+
+    /// The key of the generator, for kernels that draw on another device.
+    pub fn key(&self) -> [u32; 2] {
+        self.key
+    }
+
+    /// The draws of one visit of one attempt at a record, for one purpose.
+    ///
+    /// Of the record's number the lowest [`RECORD_BITS`](Self::RECORD_BITS) count.
+    pub fn visit(&self, record: u64, attempt: u16, visit: u16, purpose: Purpose) -> VisitDraws {
+        let [low, high] = words(record);
+        let place = u32::from(purpose as u16) << 16 | u32::from(visit);
+        let origin = [0, place, low, high << 16 | u32::from(attempt)];
+        VisitDraws { key: self.key, origin, block: philox4x32_10(origin, self.key), number: 0 }
+    }
+}
+
+/// The low and the high word.
+fn words(number: u64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
+}
+
+/// The draws of one visit, by index.
+///
+/// The generator yields four words at a time, so indices `4i` to `4i + 3` share a block, and the
+/// last block is kept: a walk over consecutive codes computes a quarter of a block for each. The
+/// value at an index does not depend on which others were asked for before.
+///
+/// A draw has 32 bits: the word `w` stands for `(w + 0.5) / 2^32`, which is strictly between 0 and
+/// 1 and exact in an `f64`. Compared with a probability it is right to within `2^-33`.
+#[derive(Clone, Debug)]
+pub struct VisitDraws {
+    key: [u32; 2],
+    origin: [u32; 4],
+    block: [u32; 4],
+    number: u32,
+}
+
+impl VisitDraws {
+    /// The counter of the block that holds indices 0 to 3; block `i` has `i` as its first word.
+    pub fn origin(&self) -> [u32; 4] {
+        self.origin
+    }
+
+    /// The random word at an index.
+    #[inline]
+    pub fn word(&mut self, index: u32) -> u32 {
+        let number = index / 4;
+        if number != self.number {
+            let [_, place, low, high] = self.origin;
+            self.block = philox4x32_10([number, place, low, high], self.key);
+            self.number = number;
+        }
+        self.block[(index % 4) as usize]
+    }
+
+    /// A uniform number strictly between 0 and 1.
+    #[inline]
+    pub fn uniform(&mut self, index: u32) -> f64 {
+        (f64::from(self.word(index)) + 0.5) / 4_294_967_296.0
+    }
+
+    /// True with the given probability: never for 0 or less (or not a number), always for 1 or more.
+    #[inline]
+    pub fn below(&mut self, index: u32, probability: f64) -> bool {
+        self.uniform(index) < probability
+    }
+}

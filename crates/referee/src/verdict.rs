@@ -1,0 +1,129 @@
+//! The judge: rules, where each is required, and what a record makes of them.
+
+use std::sync::Arc;
+
+use consequence_record::{Code, Kind, Vocabulary};
+use consequence_rules::{Formula, Rule, RuleSet, Strength};
+
+use crate::defect::defects;
+use crate::truth::Moment;
+use crate::{Defect, Visits};
+
+/// A hard rule that is false at a visit it is required of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Violation {
+    /// The rule, by its place in the rule set.
+    pub rule: usize,
+    /// The visit, 0 for the static visit.
+    pub visit: usize,
+}
+
+/// Judges records by the rules of one set.
+#[derive(Clone, Debug)]
+pub struct Referee {
+    vocabulary: Arc<Vocabulary>,
+    cases: Vec<Case>,
+}
+
+/// A rule and where it is required.
+#[derive(Clone, Debug)]
+struct Case {
+    rule: Rule,
+    of_static: bool,
+    of_encounters: bool,
+}
+
+impl Referee {
+    /// A referee for these rules. Codes that are not of the set's vocabulary hold nowhere.
+    pub fn new(rules: &RuleSet) -> Self {
+        let vocabulary = Arc::clone(&rules.vocabulary);
+        let cases = rules.rules.iter().map(|rule| Case::new(&vocabulary, rule.clone())).collect();
+        Self { vocabulary, cases }
+    }
+
+    /// The number of rules, soft ones included.
+    pub fn rule_count(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Whether a rule's formula is true at a visit, hard or soft, required there or not. A visit
+    /// that the record does not have is read as an empty one.
+    ///
+    /// # Panics
+    /// If there is no such rule.
+    pub fn holds<V: Visits + ?Sized>(&self, rule: usize, record: &V, visit: usize) -> bool {
+        let moment = Moment { vocabulary: &self.vocabulary, record, now: visit };
+        moment.satisfies(&self.cases[rule].rule.formula)
+    }
+
+    /// Whether a rule is required of a visit: where its output codes live.
+    ///
+    /// # Panics
+    /// If there is no such rule.
+    pub fn required(&self, rule: usize, visit: usize) -> bool {
+        let case = &self.cases[rule];
+        if visit == 0 { case.of_static } else { case.of_encounters }
+    }
+
+    /// Every hard rule at every visit that it is required of and false at, visit by visit.
+    pub fn violations<V: Visits + ?Sized>(&self, record: &V) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for visit in 0..record.visit_count() {
+            for (rule, case) in self.cases.iter().enumerate() {
+                let hard = case.rule.strength == Strength::Hard;
+                if hard && self.required(rule, visit) && !self.holds(rule, record, visit) {
+                    found.push(Violation { rule, visit });
+                }
+            }
+        }
+        found
+    }
+
+    /// What makes these visits no record at all, whatever the rules say.
+    pub fn defects<V: Visits + ?Sized>(&self, record: &V) -> Vec<Defect> {
+        defects(&self.vocabulary, record)
+    }
+
+    /// Whether the record has no defect and violates no hard rule.
+    pub fn is_valid<V: Visits + ?Sized>(&self, record: &V) -> bool {
+        self.defects(record).is_empty() && self.violations(record).is_empty()
+    }
+}
+
+impl Case {
+    fn new(vocabulary: &Vocabulary, rule: Rule) -> Self {
+        let mut outputs = Vec::new();
+        if let Formula::Implies(_, consequent) = &rule.formula {
+            named_now(consequent, &mut outputs);
+        }
+        if outputs.is_empty() {
+            named_now(&rule.formula, &mut outputs);
+        }
+        let any_of = |kind: Kind| {
+            outputs
+                .iter()
+                .any(|code| code.index() < vocabulary.len() && vocabulary.kind(*code) == kind)
+        };
+        let of_static = any_of(Kind::Static);
+        // A rule that names no code now, or none that is known, speaks of encounters.
+        let of_encounters = any_of(Kind::Encounter) || !of_static;
+        Self { rule, of_static, of_encounters }
+    }
+}
+
+/// Adds the codes a formula names in the current visit.
+fn named_now(formula: &Formula, codes: &mut Vec<Code>) {
+    match formula {
+        Formula::Now(code) => codes.push(*code),
+        Formula::Constant(_) | Formula::In(..) => {}
+        Formula::Not(inner) => named_now(inner, codes),
+        Formula::Implies(left, right) | Formula::Iff(left, right) => {
+            named_now(left, codes);
+            named_now(right, codes);
+        }
+        Formula::And(parts)
+        | Formula::Or(parts)
+        | Formula::AtMostOne(parts)
+        | Formula::ExactlyOne(parts) => parts.iter().for_each(|part| named_now(part, codes)),
+    }
+}

@@ -1,0 +1,220 @@
+//! Clauses as the compiler works on them: numbered literals and the visits they are required of.
+
+use consequence_record::{Code, Kind, Vocabulary};
+use rustc_hash::FxHashMap;
+
+use super::normal;
+use super::order::Order;
+use crate::Window;
+
+/// A literal as a number. Literals about the past come first, then literals about the current
+/// visit in the order codes are decided, so the last literal of a sorted clause is the one decided
+/// last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Encoded(u32);
+
+const NOW: u32 = 1 << 31;
+
+impl Encoded {
+    /// The code at an order position, in the current visit.
+    pub(crate) fn now(position: u32, present: bool) -> Self {
+        Self(NOW | position << 1 | u32::from(present))
+    }
+
+    fn past(atom: u32, present: bool) -> Self {
+        Self(atom << 1 | u32::from(present))
+    }
+
+    /// The order position, for a literal about the current visit.
+    pub fn position(self) -> Option<u32> {
+        (self.0 & NOW != 0).then_some((self.0 & !NOW) >> 1)
+    }
+
+    /// The atom's number, for a literal about the past.
+    pub fn atom(self) -> Option<u32> {
+        (self.0 & NOW == 0).then_some(self.0 >> 1)
+    }
+
+    /// Whether the literal asks for the code rather than for its absence.
+    pub fn present(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The opposite literal.
+    pub fn negated(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// The visits a clause is required of, first and last included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first visit.
+    pub first: u16,
+    /// The last visit.
+    pub last: u16,
+}
+
+impl Span {
+    /// Whether a visit is in the span.
+    #[inline]
+    pub fn contains(self, visit: usize) -> bool {
+        usize::from(self.first) <= visit && visit <= usize::from(self.last)
+    }
+
+    pub(crate) fn covers(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+
+    pub(crate) fn meet(self, other: Self) -> Option<Self> {
+        let span = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
+        (span.first <= span.last).then_some(span)
+    }
+}
+
+/// A code in a window: what a clause can ask of the past.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Atom {
+    /// The window's number in [`Atoms::windows`].
+    pub window: u32,
+    /// The code looked for.
+    pub code: Code,
+}
+
+/// The atoms and windows of a rule set, numbered.
+#[derive(Clone, Debug, Default)]
+pub struct Atoms {
+    windows: Vec<Window>,
+    window_numbers: FxHashMap<Window, u32>,
+    atoms: Vec<Atom>,
+    atom_numbers: FxHashMap<Atom, u32>,
+}
+
+impl Atoms {
+    /// The windows in use.
+    pub fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// The atoms in use.
+    pub fn atoms(&self) -> &[Atom] {
+        &self.atoms
+    }
+
+    /// The window of an atom.
+    pub fn window(&self, atom: u32) -> &Window {
+        &self.windows[self.atoms[atom as usize].window as usize]
+    }
+
+    /// The code of an atom.
+    pub fn code(&self, atom: u32) -> Code {
+        self.atoms[atom as usize].code
+    }
+
+    fn intern(&mut self, code: Code, window: Window) -> u32 {
+        let next = self.windows.len() as u32;
+        let window = *self.window_numbers.entry(window).or_insert_with_key(|window| {
+            self.windows.push(window.clone());
+            next
+        });
+        let next = self.atoms.len() as u32;
+        *self.atom_numbers.entry(Atom { window, code }).or_insert_with_key(|atom| {
+            self.atoms.push(atom.clone());
+            next
+        })
+    }
+}
+
+/// Turns literals into numbers and back.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoder<'a> {
+    pub vocabulary: &'a Vocabulary,
+    pub order: &'a Order,
+    pub max_visits: u16,
+    pub atoms: Atoms,
+}
+
+impl Encoder<'_> {
+    /// The clause as sorted numbers for visits of one kind; `None` if it always holds there.
+    pub fn clause(&mut self, clause: &[normal::Literal], kind: Kind) -> Option<Vec<Encoded>> {
+        let mut encoded = Vec::with_capacity(clause.len());
+        for literal in clause {
+            let found = match &literal.window {
+                None => self.now(literal.code, literal.present, kind),
+                Some(window) => self.past(literal.code, window, literal.present, kind),
+            };
+            match found {
+                Ok(literal) => encoded.push(literal),
+                Err(true) => return None,
+                Err(false) => {}
+            }
+        }
+        sort_clause(encoded)
+    }
+
+    /// A literal about the current visit, or its value where visits of that kind settle it.
+    pub fn now(&self, code: Code, present: bool, kind: Kind) -> Result<Encoded, bool> {
+        if self.vocabulary.kind(code) == kind {
+            Ok(Encoded::now(self.order.position(code), present))
+        } else {
+            Err(!present)
+        }
+    }
+
+    /// A literal about the past, or its value where it is the same for every record.
+    pub fn past(
+        &mut self,
+        code: Code,
+        window: &Window,
+        present: bool,
+        kind: Kind,
+    ) -> Result<Encoded, bool> {
+        if kind == Kind::Static {
+            return Err(!present);
+        }
+        match self.canonical(code, window) {
+            Some(window) => Ok(Encoded::past(self.atoms.intern(code, window), present)),
+            None => Err(!present),
+        }
+    }
+
+    /// The smallest window that says the same of this code; `None` if it never holds it.
+    fn canonical(&self, code: Code, window: &Window) -> Option<Window> {
+        if code == self.vocabulary.end() {
+            // No visit follows the end, so no past visit has it.
+            return None;
+        }
+        // The furthest visit such a code can be in is the static visit or encounter 1.
+        let furthest = match self.vocabulary.kind(code) {
+            Kind::Static => self.max_visits,
+            Kind::Encounter => self.max_visits - 1,
+        };
+        let back: Vec<u16> =
+            window.distances().iter().copied().filter(|&distance| distance <= furthest).collect();
+        let all = window.is_past() || (furthest > 0 && back.len() == usize::from(furthest));
+        match self.vocabulary.kind(code) {
+            Kind::Static if all || window.visits().first() == Some(&0) => {
+                Some(Window::static_visit())
+            }
+            Kind::Static => (!back.is_empty()).then(|| Window::ago(back)),
+            Kind::Encounter if all => Some(Window::past()),
+            Kind::Encounter => {
+                let reachable = |&visit: &u16| 0 < visit && visit < self.max_visits;
+                let at: Vec<u16> = window.visits().iter().copied().filter(reachable).collect();
+                (!at.is_empty() || !back.is_empty()).then(|| Window::set(at, back))
+            }
+        }
+    }
+}
+
+/// Sorts and merges literals; `None` if the clause holds a literal and its opposite.
+pub(crate) fn sort_clause(mut clause: Vec<Encoded>) -> Option<Vec<Encoded>> {
+    clause.sort_unstable();
+    clause.dedup();
+    let opposite = clause.windows(2).any(|pair| pair[0].negated() == pair[1]);
+    (!opposite).then_some(clause)
+}

@@ -1,0 +1,260 @@
+//! From rules to a guarantee: normal form, order, closure, look across visits, proof.
+
+mod clause;
+mod closure;
+mod normal;
+mod order;
+mod plan;
+mod regress;
+mod soft;
+mod written;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use clause::{Atom, Atoms, Encoded, Span};
+pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
+pub use order::Order;
+pub use plan::{ClauseView, Derivation, Plan};
+pub use soft::SoftImplication;
+pub use written::{WrittenClause, WrittenRules};
+
+use clause::Encoder;
+use closure::{Closed, Closure, Source};
+use plan::{Parts, PlanClause};
+use soft::soft_implications;
+use written::Written;
+
+use crate::{Rule, RuleSet};
+
+/// What a compiled plan should hold for.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// The most encounters a record may have. Default 100.
+    pub max_visits: u16,
+    /// Decide `END` before every other encounter code, as repairing existing records needs.
+    pub end_first: bool,
+    /// Decide codes in this order instead of one made from the rules.
+    pub order: Option<Order>,
+    /// Where to stop.
+    pub limits: CompileLimits,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self { max_visits: 100, end_first: false, order: None, limits: CompileLimits::default() }
+    }
+}
+
+/// How far compiling may go before it gives up with an error.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileLimits {
+    /// Literals one rule may need in clausal form. Default 1,000,000; 4 bytes each.
+    pub rule_literals: usize,
+    /// Derived clauses for each clause written, beyond the first 200,000. Default 20.
+    pub growth: usize,
+}
+
+impl Default for CompileLimits {
+    fn default() -> Self {
+        Self { rule_literals: 1_000_000, growth: 20 }
+    }
+}
+
+/// Why a rule set has no plan.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// No record obeys all the rules; the rules named cannot all be kept, and each is needed for that.
+    #[error("no record can obey these rules together: {}", .core.join(", "))]
+    Unsatisfiable {
+        /// The names of a smallest set of rules that exclude every record.
+        core: Vec<String>,
+        /// The same rules by index.
+        rules: Vec<usize>,
+    },
+    /// One rule is too large in clausal form.
+    #[error(
+        "rule `{rule}` needs more than {limit} literals in clausal form; split it into smaller rules"
+    )]
+    RuleTooLarge {
+        /// The rule's name.
+        rule: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The consequences of the rules are too many.
+    #[error(
+        "the rules imply more than {limit} further clauses; simplify the rules or raise the growth limit"
+    )]
+    TooIntertwined {
+        /// The limit.
+        limit: usize,
+    },
+    /// Soft rules in a circle: the draw of one would depend on itself.
+    #[error("soft rules in a circle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
+    SoftCycle(Vec<String>),
+    /// `max_visits` of zero leaves no room for an encounter.
+    #[error("a record needs room for at least one encounter")]
+    NoRoom,
+}
+
+impl CompileError {
+    fn too_large(rule: &Rule, limit: usize) -> Self {
+        Self::RuleTooLarge { rule: rule.name.to_string(), limit }
+    }
+}
+
+/// Compiles rules to a proved plan.
+pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
+    close(rules, options)
+}
+
+/// Steps one to four.
+fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
+    if options.max_visits == 0 {
+        return Err(CompileError::NoRoom);
+    }
+    let vocabulary = Arc::clone(&rules.vocabulary);
+    let ordered = order::order(&vocabulary, &rules.rules, options.end_first);
+    if !ordered.cyclic_soft.is_empty() {
+        let names = ordered.cyclic_soft.iter().map(|&index| rules.rules[index].name.to_string());
+        return Err(CompileError::SoftCycle(names.collect()));
+    }
+    let order = options.order.clone().unwrap_or(ordered.order);
+    let mut encoder = Encoder {
+        vocabulary: &vocabulary,
+        order: &order,
+        max_visits: options.max_visits,
+        atoms: Atoms::default(),
+    };
+    let mut saturated = saturate(&rules.rules, &mut encoder, &options.limits)?;
+    if let Some(id) = saturated.empty {
+        let involved = leaves(&saturated.closure, id);
+        return Err(unsatisfiable(&rules.rules, &mut encoder, &options.limits, involved));
+    }
+    let atoms = encoder.atoms;
+    let mut parts = Parts {
+        rules,
+        order,
+        atoms,
+        max_visits: options.max_visits,
+        clauses: Vec::new(),
+        literals: Vec::new(),
+        clause_rules: Vec::new(),
+        soft: saturated.soft,
+        cycles: ordered.cycles,
+    };
+    for id in saturated.closure.kept() {
+        parts.literals.extend_from_slice(saturated.closure.literals(id));
+        parts.clause_rules.extend(leaves(&saturated.closure, id));
+        parts.clauses.push(PlanClause {
+            end: parts.literals.len() as u32,
+            rules_end: parts.clause_rules.len() as u32,
+            span: saturated.closure.clause(id).span,
+            derivation: derivation(&saturated.closure, id),
+        });
+    }
+    Ok(Plan { parts: Arc::new(parts) })
+}
+
+struct Saturated {
+    soft: Vec<SoftImplication>,
+    closure: Closure,
+    /// The clause that shows that no record exists, if none does.
+    empty: Option<u32>,
+}
+
+/// The clauses of the rules and all that follows from them.
+fn saturate(
+    rules: &[Rule],
+    encoder: &mut Encoder<'_>,
+    limits: &CompileLimits,
+) -> Result<Saturated, CompileError> {
+    let mut written = Written::default();
+    let mut soft = Vec::new();
+    for (index, rule) in rules.iter().enumerate() {
+        let (index, limit) = (index as u32, limits.rule_literals);
+        let encoded = if rule.is_hard() {
+            written.add(encoder, index, rule, limit)
+        } else {
+            soft_implications(encoder, index, rule, limit).map(|ways| soft.extend(ways))
+        };
+        encoded.map_err(|TooLarge| CompileError::too_large(rule, limit))?;
+    }
+    let limit = 200_000 + limits.growth * written.iter().len();
+    let mut closure = Closure::new(encoder.vocabulary.len(), limit);
+    for clause in written.iter() {
+        closure.add(clause.literals, clause.span, Source::Rule(clause.rule));
+    }
+    let last = Span { first: encoder.max_visits, last: encoder.max_visits };
+    let end = Encoded::now(encoder.order.position(encoder.vocabulary.end()), true);
+    closure.add(&[end], last, Source::LastVisit);
+    let empty = match closure.run(encoder) {
+        Closed::Complete => None,
+        Closed::Unsatisfiable(id) => Some(id),
+        Closed::TooLarge => return Err(CompileError::TooIntertwined { limit }),
+    };
+    Ok(Saturated { soft, closure, empty })
+}
+
+/// The rules a clause comes from, sorted.
+fn leaves(closure: &Closure, id: u32) -> Vec<u32> {
+    let mut rules = Vec::new();
+    let mut open = vec![id];
+    let mut seen = rustc_hash::FxHashSet::default();
+    while let Some(id) = open.pop() {
+        match closure.clause(id).source {
+            Source::Rule(rule) => rules.push(rule),
+            Source::LastVisit => {}
+            Source::Resolved(left, right) => {
+                open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
+            }
+            Source::Regressed(parent) => open.extend(seen.insert(parent).then_some(parent)),
+        }
+    }
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+fn derivation(closure: &Closure, id: u32) -> Derivation {
+    let mut open = vec![id];
+    let mut seen = rustc_hash::FxHashSet::default();
+    if matches!(closure.clause(id).source, Source::Rule(_)) {
+        return Derivation::Written;
+    }
+    while let Some(id) = open.pop() {
+        match closure.clause(id).source {
+            Source::Rule(_) => {}
+            Source::LastVisit | Source::Regressed(_) => return Derivation::Foreseen,
+            Source::Resolved(left, right) => {
+                open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
+            }
+        }
+    }
+    Derivation::Implied
+}
+
+/// The error for a set that excludes every record, with the rules narrowed down until each is needed.
+fn unsatisfiable(
+    rules: &[Rule],
+    encoder: &mut Encoder<'_>,
+    limits: &CompileLimits,
+    involved: Vec<u32>,
+) -> CompileError {
+    let mut core: Vec<usize> = involved.into_iter().map(|index| index as usize).collect();
+    let mut tried = 0;
+    while tried < core.len() {
+        let without: Vec<usize> =
+            core.iter().copied().filter(|&index| index != core[tried]).collect();
+        let kept: Vec<Rule> = without.iter().map(|&index| rules[index].clone()).collect();
+        if saturate(&kept, encoder, limits).is_ok_and(|saturated| saturated.empty.is_some()) {
+            core = without;
+        } else {
+            tried += 1;
+        }
+    }
+    let names = core.iter().map(|&index| rules[index].name.to_string());
+    CompileError::Unsatisfiable { core: names.collect(), rules: core }
+}

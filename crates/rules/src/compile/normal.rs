@@ -1,0 +1,344 @@
+//! Step one, normal form: any boolean formula becomes clauses, and clauses become implications.
+
+use std::cmp::Ordering;
+
+use consequence_record::Code;
+
+use crate::{Formula, Window};
+
+/// A code now or in a window, present or absent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    /// Where to look; `None` is the current visit.
+    pub window: Option<Window>,
+    /// The code looked for.
+    pub code: Code,
+    /// True if the literal asks for the code, false if it asks for its absence.
+    pub present: bool,
+}
+
+impl Literal {
+    fn formula(&self) -> Formula {
+        let atom = match &self.window {
+            None => Formula::Now(self.code),
+            Some(window) => Formula::In(self.code, window.clone()),
+        };
+        if self.present { atom } else { atom.not() }
+    }
+
+    fn negated(&self) -> Self {
+        Self { present: !self.present, ..self.clone() }
+    }
+}
+
+/// `antecedent[0] and antecedent[1] and ... => consequent`, the paper's implicative form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implication {
+    /// The literals that must all hold for the implication to fire; none means always.
+    pub antecedent: Vec<Literal>,
+    /// What it demands; `None` only for the empty clause, which nothing satisfies.
+    pub consequent: Option<Literal>,
+}
+
+impl Implication {
+    /// The implication as a formula.
+    pub fn formula(&self) -> Formula {
+        let antecedent = Formula::And(self.antecedent.iter().map(Literal::formula).collect());
+        let consequent =
+            self.consequent.as_ref().map_or(Formula::Constant(false), Literal::formula);
+        antecedent.implies(consequent)
+    }
+}
+
+/// The formula needs more literals in clausal form than the limit allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+/// A disjunction of literals, sorted, without repeats.
+pub type Disjunction = Vec<Literal>;
+
+/// The clauses whose conjunction equals the formula: tautologies dropped, repeats merged.
+///
+/// `max_literals` bounds the size of the result; formulas that mix many alternatives can grow
+/// exponentially.
+///
+/// ```
+/// use consequence_record::Code;
+/// use consequence_rules::{Formula, clausal_form};
+///
+/// let [a, b, c] = [0, 1, 2].map(|code| Formula::Now(Code(code)));
+/// let clauses = clausal_form(&Formula::Or(vec![a, b]).implies(c), 100)?;
+/// assert_eq!(clauses.len(), 2); // not a or c; not b or c
+/// # Ok::<(), consequence_rules::TooLarge>(())
+/// ```
+pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Disjunction>, TooLarge> {
+    Normaliser { max_literals }.clauses(formula, true)
+}
+
+/// The paper's theorem: every clause, and so every formula, has an equivalent implication.
+///
+/// The consequent is the clause's last literal about the current visit, or its last literal where
+/// it only looks back.
+///
+/// ```
+/// use consequence_record::Code;
+/// use consequence_rules::{Formula, clausal_form, implicative_form};
+///
+/// let [a, b] = [0, 1].map(|code| Formula::Now(Code(code)));
+/// let implications = implicative_form(&clausal_form(&Formula::Or(vec![a, b]), 100)?);
+/// assert_eq!(implications.len(), 1); // not a => b
+/// assert!(!implications[0].antecedent[0].present);
+/// # Ok::<(), consequence_rules::TooLarge>(())
+/// ```
+pub fn implicative_form(clauses: &[Disjunction]) -> Vec<Implication> {
+    clauses
+        .iter()
+        .map(|clause| {
+            let consequent = clause
+                .iter()
+                .rposition(|literal| literal.window.is_none())
+                .or(clause.len().checked_sub(1));
+            let antecedent = clause
+                .iter()
+                .enumerate()
+                .filter(|&(index, _)| Some(index) != consequent)
+                .map(|(_, literal)| literal.negated())
+                .collect();
+            Implication { antecedent, consequent: consequent.map(|index| clause[index].clone()) }
+        })
+        .collect()
+}
+
+struct Normaliser {
+    max_literals: usize,
+}
+
+impl Normaliser {
+    /// The clauses of the formula, or of its negation where `sign` is false.
+    fn clauses(&self, formula: &Formula, sign: bool) -> Result<Vec<Disjunction>, TooLarge> {
+        match formula {
+            Formula::Constant(value) => {
+                Ok(if *value == sign { Vec::new() } else { vec![Vec::new()] })
+            }
+            Formula::Now(code) => {
+                Ok(vec![vec![Literal { window: None, code: *code, present: sign }]])
+            }
+            Formula::In(code, window) => {
+                Ok(vec![vec![Literal { window: Some(window.clone()), code: *code, present: sign }]])
+            }
+            Formula::Not(inner) => self.clauses(inner, !sign),
+            Formula::And(parts) if sign => self.all(parts.iter().map(|part| (part, true))),
+            Formula::Or(parts) if !sign => self.all(parts.iter().map(|part| (part, false))),
+            Formula::And(parts) | Formula::Or(parts) => {
+                self.any(parts.iter().map(|part| (part, sign)))
+            }
+            Formula::Implies(left, right) if sign => self.any([(&**left, false), (&**right, true)]),
+            Formula::Implies(left, right) => self.all([(&**left, true), (&**right, false)]),
+            Formula::Iff(left, right) => {
+                let one = self.any([(&**left, !sign), (&**right, true)])?;
+                let other = self.any([(&**left, sign), (&**right, false)])?;
+                self.join(one, other)
+            }
+            Formula::AtMostOne(parts) => self.at_most_one(parts, sign),
+            Formula::ExactlyOne(parts) => {
+                let at_most = self.at_most_one(parts, sign)?;
+                if sign {
+                    self.join(at_most, self.any(parts.iter().map(|part| (part, true)))?)
+                } else {
+                    let none = self.all(parts.iter().map(|part| (part, false)))?;
+                    self.product(&at_most, &none)
+                }
+            }
+        }
+    }
+
+    fn all<'a>(
+        &self,
+        parts: impl IntoIterator<Item = (&'a Formula, bool)>,
+    ) -> Result<Vec<Disjunction>, TooLarge> {
+        let mut clauses = Vec::new();
+        for (part, sign) in parts {
+            clauses = self.join(clauses, self.clauses(part, sign)?)?;
+        }
+        Ok(clauses)
+    }
+
+    fn any<'a>(
+        &self,
+        parts: impl IntoIterator<Item = (&'a Formula, bool)>,
+    ) -> Result<Vec<Disjunction>, TooLarge> {
+        let mut clauses = vec![Vec::new()];
+        for (part, sign) in parts {
+            clauses = self.product(&clauses, &self.clauses(part, sign)?)?;
+        }
+        Ok(clauses)
+    }
+
+    /// No two hold; or, with the sign false, at least two do: whichever one is left out, another
+    /// holds.
+    fn at_most_one(&self, parts: &[Formula], sign: bool) -> Result<Vec<Disjunction>, TooLarge> {
+        let mut clauses = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            if sign {
+                for other in &parts[..index] {
+                    let pair = self.any([(other, false), (part, false)])?;
+                    clauses = self.join(clauses, pair)?;
+                }
+            } else {
+                let others = parts.iter().enumerate().filter(|&(other, _)| other != index);
+                let another = self.any(others.map(|(_, part)| (part, true)))?;
+                clauses = self.join(clauses, another)?;
+            }
+        }
+        if !sign && parts.is_empty() {
+            clauses.push(Vec::new());
+        }
+        Ok(clauses)
+    }
+
+    fn join(
+        &self,
+        mut clauses: Vec<Disjunction>,
+        more: Vec<Disjunction>,
+    ) -> Result<Vec<Disjunction>, TooLarge> {
+        if clauses.is_empty() {
+            return Ok(more);
+        }
+        clauses.extend(more);
+        if clauses.len() > self.max_literals {
+            return Err(TooLarge);
+        }
+        Ok(clauses)
+    }
+
+    /// Every clause of the one or'ed with every clause of the other.
+    fn product(
+        &self,
+        left: &[Disjunction],
+        right: &[Disjunction],
+    ) -> Result<Vec<Disjunction>, TooLarge> {
+        let mut clauses = Vec::new();
+        let mut literals = 0;
+        for one in left {
+            for other in right {
+                if let Some(clause) = union(one, other) {
+                    literals += clause.len() + 1;
+                    if literals > self.max_literals {
+                        return Err(TooLarge);
+                    }
+                    clauses.push(clause);
+                }
+            }
+        }
+        if clauses.len() > 1 {
+            clauses.sort_unstable();
+            clauses.dedup();
+        }
+        Ok(clauses)
+    }
+}
+
+/// The union of two sorted clauses; `None` if it holds a literal and its negation.
+fn union(left: &[Literal], right: &[Literal]) -> Option<Disjunction> {
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    loop {
+        let next = match (left.peek(), right.peek()) {
+            (None, None) => return Some(merged),
+            (Some(_), None) => left.next(),
+            (None, Some(_)) => right.next(),
+            (Some(one), Some(other)) => match one.cmp(other) {
+                Ordering::Less => left.next(),
+                Ordering::Greater => right.next(),
+                Ordering::Equal => {
+                    right.next();
+                    left.next()
+                }
+            },
+        };
+        let Some(next) = next else { continue };
+        if let Some(last) = merged.last() {
+            let last: &Literal = last;
+            if last.code == next.code && last.window == next.window {
+                return None;
+            }
+        }
+        merged.push(next.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CODES: u32 = 4;
+
+    fn truth(formula: &Formula, world: u32) -> bool {
+        let count = |parts: &[Formula]| parts.iter().filter(|part| truth(part, world)).count();
+        match formula {
+            Formula::Constant(value) => *value,
+            Formula::Now(code) => world >> code.0 & 1 == 1,
+            Formula::In(code, _) => world >> (CODES + code.0) & 1 == 1,
+            Formula::Not(inner) => !truth(inner, world),
+            Formula::And(parts) => count(parts) == parts.len(),
+            Formula::Or(parts) => count(parts) > 0,
+            Formula::Implies(left, right) => !truth(left, world) || truth(right, world),
+            Formula::Iff(left, right) => truth(left, world) == truth(right, world),
+            Formula::AtMostOne(parts) => count(parts) <= 1,
+            Formula::ExactlyOne(parts) => count(parts) == 1,
+        }
+    }
+
+    fn formulas() -> impl Strategy<Value = Formula> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Formula::Constant),
+            (0..CODES).prop_map(|code| Formula::Now(Code(code))),
+            (0..CODES).prop_map(|code| Formula::In(Code(code), Window::past())),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let list = proptest::collection::vec(inner.clone(), 0..4);
+            prop_oneof![
+                inner.clone().prop_map(Formula::not),
+                list.clone().prop_map(Formula::And),
+                list.clone().prop_map(Formula::Or),
+                list.clone().prop_map(Formula::AtMostOne),
+                list.prop_map(Formula::ExactlyOne),
+                (inner.clone(), inner.clone()).prop_map(|(a, b)| a.implies(b)),
+                (inner.clone(), inner).prop_map(|(a, b)| Formula::Iff(a.into(), b.into())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
+
+        /// The theorem by truth table: clauses and implications say what the formula says.
+        #[test]
+        fn clauses_and_implications_equal_the_formula(formula in formulas()) {
+            let Ok(clauses) = clausal_form(&formula, 100_000) else { return Ok(()) };
+            let implications = implicative_form(&clauses);
+            for world in 0..1 << (2 * CODES) {
+                let expected = truth(&formula, world);
+                let by_clauses = clauses
+                    .iter()
+                    .all(|clause| clause.iter().any(|literal| truth(&literal.formula(), world)));
+                let by_implications = implications.iter().all(|rule| truth(&rule.formula(), world));
+                prop_assert_eq!(by_clauses, expected);
+                prop_assert_eq!(by_implications, expected);
+            }
+            for clause in &clauses {
+                prop_assert!(clause.windows(2).all(|pair| pair[0] < pair[1]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_formula_past_the_limit_is_refused() {
+        let pairs = (0..20).map(|pair| {
+            Formula::And(vec![Formula::Now(Code(2 * pair)), Formula::Now(Code(2 * pair + 1))])
+        });
+        assert_eq!(clausal_form(&Formula::Or(pairs.collect()), 100_000), Err(TooLarge));
+    }
+}

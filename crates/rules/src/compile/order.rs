@@ -1,0 +1,298 @@
+//! Step two, the order of the vocabulary: what a rule reads comes before what it writes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use consequence_record::{Code, Kind, Vocabulary};
+
+use crate::{Formula, Rule};
+
+/// The order codes are decided in within a visit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    codes: Vec<Code>,
+    positions: Vec<u32>,
+}
+
+impl Order {
+    /// An order from a list of all codes; `None` if the list is not a permutation of them with the
+    /// static codes first.
+    pub fn new(codes: Vec<Code>, vocabulary: &Vocabulary) -> Option<Self> {
+        let mut positions = vec![u32::MAX; vocabulary.len()];
+        let mut encounters = false;
+        for (position, &code) in codes.iter().enumerate() {
+            if code.index() >= positions.len() || positions[code.index()] != u32::MAX {
+                return None;
+            }
+            encounters |= vocabulary.kind(code) == Kind::Encounter;
+            if encounters && vocabulary.kind(code) == Kind::Static {
+                return None;
+            }
+            positions[code.index()] = position as u32;
+        }
+        (codes.len() == positions.len()).then_some(Self { codes, positions })
+    }
+
+    /// The codes, first decided first. Static codes come before encounter codes.
+    pub fn codes(&self) -> &[Code] {
+        &self.codes
+    }
+
+    /// The code at a position.
+    #[inline]
+    pub fn code(&self, position: u32) -> Code {
+        self.codes[position as usize]
+    }
+
+    /// The position of a code.
+    #[inline]
+    pub fn position(&self, code: Code) -> u32 {
+        self.positions[code.index()]
+    }
+}
+
+/// What ordering the vocabulary found.
+#[derive(Debug)]
+pub(crate) struct Ordered {
+    pub order: Order,
+    /// Codes that depend on each other in a circle, each circle sorted.
+    pub cycles: Vec<Vec<Code>>,
+    /// Soft rules that are part of a circle, by index.
+    pub cyclic_soft: Vec<usize>,
+}
+
+/// Which codes a rule reads and which it writes, one pair for each implication at its top.
+fn directions(formula: &Formula, found: &mut Vec<(Vec<Code>, Vec<Code>)>) {
+    match formula {
+        Formula::And(parts) => parts.iter().for_each(|part| directions(part, found)),
+        Formula::Implies(antecedent, consequent) => {
+            found.push((antecedent.codes_now(), consequent.codes_now()));
+        }
+        _ => {}
+    }
+}
+
+/// Orders the vocabulary so that antecedents come before outputs, and otherwise as it was.
+///
+/// With `end_first`, `END` comes before every other encounter code, whatever the rules say.
+pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) -> Ordered {
+    let codes = vocabulary.len();
+    let end = vocabulary.end();
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    let mut soft_nodes: Vec<(usize, u32)> = Vec::new();
+    let mut nodes = codes as u32;
+    let mut found = Vec::new();
+    for (index, rule) in rules.iter().enumerate() {
+        directions(&rule.formula, &mut found);
+        for (reads, writes) in found.drain(..) {
+            // A code of the other kind is never in the same visit, so it has no say in the order.
+            for kind in [Kind::Static, Kind::Encounter] {
+                // A node for the rule keeps the edges linear in the rule's size.
+                let node = nodes;
+                nodes += 1;
+                if !rule.is_hard() {
+                    soft_nodes.push((index, node));
+                }
+                let of_kind = |code: &&Code| vocabulary.kind(**code) == kind;
+                edges.extend(reads.iter().filter(of_kind).map(|code| (code.0, node)));
+                let writes = writes.iter().filter(of_kind);
+                let writes = writes.filter(|&&code| !(end_first && code == end));
+                edges.extend(writes.map(|code| (node, code.0)));
+            }
+        }
+    }
+    let graph = Graph::new(nodes as usize, &edges);
+    let groups = graph.components();
+    let group_count = groups.iter().max().map_or(0, |&group| group as usize + 1);
+
+    // Rule nodes take no place of their own: they leave the queue as soon as they are ready.
+    let key = |node: u32| -> (u8, u32) {
+        let code = Code(node);
+        match () {
+            () if node as usize >= codes => (0, 0),
+            () if vocabulary.kind(code) == Kind::Static => (1, node),
+            () if end_first && code == end => (2, 0),
+            () => (3, node),
+        }
+    };
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); group_count];
+    let mut keys = vec![(u8::MAX, 0); group_count];
+    let mut sizes = vec![0u32; group_count];
+    for node in 0..nodes {
+        let group = groups[node as usize] as usize;
+        sizes[group] += 1;
+        if (node as usize) < codes {
+            members[group].push(node);
+        }
+    }
+    for (group, members) in members.iter().enumerate() {
+        keys[group] = members.iter().map(|&node| key(node)).min().unwrap_or((0, group as u32));
+    }
+    let between: Vec<(u32, u32)> = edges
+        .iter()
+        .map(|&(from, to)| (groups[from as usize], groups[to as usize]))
+        .filter(|(from, to)| from != to)
+        .collect();
+    let condensed = Graph::new(group_count, &between);
+    let mut waiting = vec![0u32; group_count];
+    for &(_, to) in &between {
+        waiting[to as usize] += 1;
+    }
+    let mut ready: BinaryHeap<Reverse<((u8, u32), u32)>> = (0..group_count as u32)
+        .filter(|&group| waiting[group as usize] == 0)
+        .map(|group| Reverse((keys[group as usize], group)))
+        .collect();
+    let mut sequence = Vec::with_capacity(codes);
+    let mut cycles = Vec::new();
+    while let Some(Reverse((_, group))) = ready.pop() {
+        let members = &members[group as usize];
+        sequence.extend(members.iter().map(|&node| Code(node)));
+        if members.len() > 1 {
+            cycles.push(members.iter().map(|&node| Code(node)).collect());
+        }
+        for &next in condensed.successors(group) {
+            waiting[next as usize] -= 1;
+            if waiting[next as usize] == 0 {
+                ready.push(Reverse((keys[next as usize], next)));
+            }
+        }
+    }
+    let order = Order::new(sequence, vocabulary)
+        .expect("every code is in one component, and static codes never wait for encounter codes");
+    let mut cyclic_soft: Vec<usize> = soft_nodes
+        .into_iter()
+        .filter(|&(_, node)| sizes[groups[node as usize] as usize] > 1)
+        .map(|(index, _)| index)
+        .collect();
+    cyclic_soft.dedup();
+    Ordered { order, cycles, cyclic_soft }
+}
+
+/// A directed graph in compressed rows.
+struct Graph {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Graph {
+    fn new(nodes: usize, edges: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0u32; nodes + 1];
+        for &(from, _) in edges {
+            starts[from as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0; edges.len()];
+        for &(from, to) in edges {
+            targets[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
+        }
+        Self { starts, targets }
+    }
+
+    fn successors(&self, node: u32) -> &[u32] {
+        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+
+    /// The strongly connected component of each node, by Tarjan's algorithm without recursion.
+    fn components(&self) -> Vec<u32> {
+        const UNSEEN: u32 = u32::MAX;
+        let nodes = self.starts.len() - 1;
+        let mut component = vec![UNSEEN; nodes];
+        let mut index = vec![UNSEEN; nodes];
+        let mut low = vec![0u32; nodes];
+        let (mut counter, mut components) = (0, 0);
+        let mut open: Vec<u32> = Vec::new();
+        let mut path: Vec<(u32, u32)> = Vec::new();
+        for root in 0..nodes as u32 {
+            if index[root as usize] != UNSEEN {
+                continue;
+            }
+            path.push((root, 0));
+            while let Some(&mut (node, ref mut edge)) = path.last_mut() {
+                let at = node as usize;
+                if *edge == 0 {
+                    index[at] = counter;
+                    low[at] = counter;
+                    counter += 1;
+                    open.push(node);
+                }
+                if let Some(&next) = self.successors(node).get(*edge as usize) {
+                    *edge += 1;
+                    if index[next as usize] == UNSEEN {
+                        path.push((next, 0));
+                    } else if component[next as usize] == UNSEEN {
+                        low[at] = low[at].min(index[next as usize]);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(parent, _)) = path.last() {
+                    low[parent as usize] = low[parent as usize].min(low[at]);
+                }
+                if low[at] == index[at] {
+                    while let Some(member) = open.pop() {
+                        component[member as usize] = components;
+                        if member == node {
+                            break;
+                        }
+                    }
+                    components += 1;
+                }
+            }
+        }
+        component
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Origin, Strength};
+
+    fn rule(formula: Formula, strength: Strength) -> Rule {
+        Rule { name: "r".into(), formula, strength, origin: Origin::default() }
+    }
+
+    fn now(code: u32) -> Formula {
+        Formula::Now(Code(code))
+    }
+
+    fn vocabulary() -> Vocabulary {
+        let kinds =
+            [Kind::Encounter, Kind::Encounter, Kind::Encounter, Kind::Encounter, Kind::Static];
+        Vocabulary::new(kinds.iter().enumerate().map(|(index, &kind)| (format!("c{index}"), kind)))
+            .unwrap()
+    }
+
+    fn sequence(ordered: &Ordered) -> Vec<u32> {
+        ordered.order.codes().iter().map(|code| code.0).collect()
+    }
+
+    #[test]
+    fn antecedents_first_and_otherwise_as_given() {
+        let rules = [rule(now(3).implies(now(1)), Strength::Hard)];
+        assert_eq!(sequence(&order(&vocabulary(), &rules, false)), [4, 0, 2, 3, 1, 5]);
+        assert_eq!(sequence(&order(&vocabulary(), &rules, true)), [4, 5, 0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn circles_are_found_and_kept_together() {
+        let rules = [
+            rule(now(3).implies(now(1)), Strength::Hard),
+            rule(now(1).implies(now(3)), Strength::Hard),
+            rule(now(2).implies(now(1)), Strength::Soft(0.5)),
+        ];
+        let ordered = order(&vocabulary(), &rules, false);
+        assert_eq!(ordered.cycles, [[Code(1), Code(3)]]);
+        assert_eq!(sequence(&ordered), [4, 0, 2, 1, 3, 5]);
+        assert!(ordered.cyclic_soft.is_empty());
+        let soft = [
+            rule(now(3).implies(now(1)), Strength::Soft(0.5)),
+            rule(now(1).implies(now(3)), Strength::Hard),
+        ];
+        assert_eq!(order(&vocabulary(), &soft, false).cyclic_soft, [0]);
+    }
+}

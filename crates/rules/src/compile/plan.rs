@@ -1,0 +1,151 @@
+//! The compiled rule set: immutable, proved, and what every enforcer and auditor runs on.
+
+use std::sync::Arc;
+
+use consequence_record::Code;
+
+use super::clause::{Atoms, Encoded, Span};
+use super::normal::Literal;
+use super::order::Order;
+use super::soft::SoftImplication;
+use crate::{Rule, RuleSet};
+
+/// How a clause of a plan came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derivation {
+    /// Written: a clause of the one rule it names.
+    Written,
+    /// Follows within a visit from the rules it names.
+    Implied,
+    /// Asked of a visit so that the visits after it can obey the rules it names.
+    Foreseen,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanClause {
+    pub end: u32,
+    pub rules_end: u32,
+    pub span: Span,
+    pub derivation: Derivation,
+}
+
+/// One clause of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct ClauseView<'a> {
+    /// Its literals, sorted: past first, then the current visit in the order codes are decided.
+    pub literals: &'a [Encoded],
+    /// The visits it is required of.
+    pub span: Span,
+    /// How it came to be.
+    pub derivation: Derivation,
+    /// The rules it comes from, by index, sorted.
+    pub rules: &'a [u32],
+}
+
+impl ClauseView<'_> {
+    /// The code position the clause can force, `None` for a precondition on the past.
+    pub fn position(&self) -> Option<u32> {
+        self.literals.last().and_then(|last| last.position())
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub rules: Arc<RuleSet>,
+    pub order: Order,
+    pub atoms: Atoms,
+    pub max_visits: u16,
+    pub clauses: Vec<PlanClause>,
+    pub literals: Vec<Encoded>,
+    pub clause_rules: Vec<u32>,
+    pub soft: Vec<SoftImplication>,
+    pub cycles: Vec<Vec<Code>>,
+}
+
+/// The compiled rule set. Cheap to clone, free to share between threads.
+///
+/// Every plan has been proved: whatever values are proposed, deciding codes in the plan's order
+/// and obeying its clauses ends in visits that break no hard rule.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) parts: Arc<Parts>,
+}
+
+impl Plan {
+    /// The rules the plan was compiled from.
+    pub fn rules(&self) -> &Arc<RuleSet> {
+        &self.parts.rules
+    }
+
+    /// A rule by index.
+    pub fn rule(&self, index: u32) -> &Rule {
+        &self.parts.rules.rules[index as usize]
+    }
+
+    /// The order codes are decided in within a visit.
+    pub fn order(&self) -> &Order {
+        &self.parts.order
+    }
+
+    /// The atoms about the past that clauses use.
+    pub fn atoms(&self) -> &Atoms {
+        &self.parts.atoms
+    }
+
+    /// The most encounters a record may have; the last of them always ends it.
+    pub fn max_visits(&self) -> usize {
+        self.parts.max_visits.into()
+    }
+
+    /// The closed clauses, preconditions on the past among them.
+    pub fn clauses(&self) -> impl ExactSizeIterator<Item = ClauseView<'_>> {
+        let parts = &*self.parts;
+        (0..parts.clauses.len())
+            .map(move |index| view(&parts.clauses, &parts.literals, &parts.clause_rules, index))
+    }
+
+    /// The soft rules, ready to be drawn.
+    pub fn soft(&self) -> &[SoftImplication] {
+        &self.parts.soft
+    }
+
+    /// Codes that depend on each other in a circle.
+    pub fn cycles(&self) -> &[Vec<Code>] {
+        &self.parts.cycles
+    }
+
+    /// A numbered literal as code, window and sign.
+    pub fn decode(&self, literal: Encoded) -> Literal {
+        decode(&self.parts.order, &self.parts.atoms, literal)
+    }
+}
+
+pub(crate) fn decode(order: &Order, atoms: &Atoms, literal: Encoded) -> Literal {
+    let present = literal.present();
+    match (literal.position(), literal.atom()) {
+        (Some(position), _) => Literal { window: None, code: order.code(position), present },
+        (None, Some(atom)) => {
+            Literal { window: Some(atoms.window(atom).clone()), code: atoms.code(atom), present }
+        }
+        (None, None) => unreachable!("a literal is about the current visit or about the past"),
+    }
+}
+
+fn view<'a>(
+    clauses: &'a [PlanClause],
+    literals: &'a [Encoded],
+    rules: &'a [u32],
+    index: usize,
+) -> ClauseView<'a> {
+    let clause = clauses[index];
+    let (start, rules_start) = match index {
+        0 => (0, 0),
+        _ => (clauses[index - 1].end as usize, clauses[index - 1].rules_end as usize),
+    };
+    ClauseView {
+        literals: &literals[start..clause.end as usize],
+        span: clause.span,
+        derivation: clause.derivation,
+        rules: &rules[rules_start..clause.rules_end as usize],
+    }
+}

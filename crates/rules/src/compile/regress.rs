@@ -1,0 +1,115 @@
+//! Step four, looking across visits: what the past of a visit asks of the visit before it.
+
+use consequence_record::{Code, Kind};
+
+use super::clause::{Encoded, Encoder, Span, sort_clause};
+use crate::Window;
+
+/// The most alternatives one clause about the past may split into.
+const MAX_ALTERNATIVES: usize = 1 << 12;
+
+/// The clauses at visit `t` that say what `clause`, which only looks back, says at visit `t + 1`.
+///
+/// One visit earlier, `previous` is now, `past` is past or now, `visit k` is now at visit `k`, and
+/// `n visits ago` is `n - 1` visits ago. `END` releases the clause, since no visit follows it.
+/// `None` if the clause splits into too many.
+pub(crate) fn regress(
+    encoder: &mut Encoder<'_>,
+    clause: &[Encoded],
+    span: Span,
+) -> Option<Vec<(Vec<Encoded>, Span)>> {
+    let mut found = Vec::new();
+    for (earlier, named) in segments(encoder, clause, span) {
+        let kind = Kind::of_visit(earlier.first.into());
+        let mut alternatives: Vec<Vec<Encoded>> = vec![Vec::new()];
+        let end = encoder.vocabulary.end();
+        if let Ok(end) = encoder.now(end, true, kind) {
+            alternatives[0].push(end);
+        }
+        for &literal in clause {
+            let atom = literal.atom().expect("the clause only looks back");
+            let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
+            let parts = step(encoder, code, &window, named, kind, literal.present());
+            if literal.present() {
+                // Present in the window: now or in what is left of the window.
+                for alternative in &mut alternatives {
+                    alternative.extend(parts.iter().filter_map(|part| part.ok()));
+                }
+            } else {
+                // Absent from the window: absent now and from what is left of it.
+                let mut split = Vec::new();
+                for part in parts.iter().filter(|part| **part != Err(true)) {
+                    split.extend(alternatives.iter().map(|alternative| {
+                        alternative.iter().copied().chain(part.ok()).collect::<Vec<_>>()
+                    }));
+                }
+                alternatives = split;
+            }
+            if alternatives.len() > MAX_ALTERNATIVES {
+                return None;
+            }
+        }
+        found.extend(
+            alternatives.into_iter().filter_map(sort_clause).map(|clause| (clause, earlier)),
+        );
+    }
+    Some(found)
+}
+
+/// The visits before those of the span, cut so that within each piece every window steps back in
+/// the same way. The second part is the visit's number where some window names it.
+fn segments(encoder: &Encoder<'_>, clause: &[Encoded], span: Span) -> Vec<(Span, Option<u16>)> {
+    let mut pieces = Vec::new();
+    if span.first == 0 {
+        return pieces;
+    }
+    if span.first == 1 {
+        pieces.push((Span { first: 0, last: 0 }, Some(0)));
+    }
+    // The last position always ends the record, which releases the clause: it may as well hold there.
+    let last = if span.last == encoder.max_visits { span.last } else { span.last - 1 };
+    let mut first = (span.first - 1).max(1);
+    let mut named: Vec<u16> = clause
+        .iter()
+        .filter_map(|literal| literal.atom())
+        .flat_map(|atom| encoder.atoms.window(atom).visits())
+        .copied()
+        .filter(|&visit| first <= visit && visit <= last)
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    for visit in named {
+        if first < visit {
+            pieces.push((Span { first, last: visit - 1 }, None));
+        }
+        pieces.push((Span { first: visit, last: visit }, Some(visit)));
+        first = visit + 1;
+    }
+    if first <= last {
+        pieces.push((Span { first, last }, None));
+    }
+    pieces
+}
+
+/// One literal, one visit earlier: its part about that visit and its part about what came before,
+/// each a literal or its settled value.
+fn step(
+    encoder: &mut Encoder<'_>,
+    code: Code,
+    window: &Window,
+    named: Option<u16>,
+    kind: Kind,
+    present: bool,
+) -> [Result<Encoded, bool>; 2] {
+    let selected = window.is_past()
+        || window.distances().first() == Some(&1)
+        || named.is_some_and(|visit| window.visits().contains(&visit));
+    let now = if selected { encoder.now(code, present, kind) } else { Err(!present) };
+    let rest = if window.is_past() {
+        Window::past()
+    } else {
+        let back = window.distances().iter().filter(|&&distance| distance > 1);
+        Window::set(window.visits().iter().copied(), back.map(|distance| distance - 1))
+    };
+    [now, encoder.past(code, &rest, present, kind)]
+}

@@ -1,0 +1,69 @@
+//! Soft rules: where the antecedent holds, the output is drawn with the rule's probability.
+
+use consequence_record::Kind;
+
+use super::clause::{Encoded, Encoder, Span};
+use super::normal::{TooLarge, clausal_form};
+use crate::{Formula, Rule, Strength};
+
+/// One way a soft rule can fire. A rule whose antecedent has alternatives has several of these.
+#[derive(Clone, Debug)]
+pub struct SoftImplication {
+    /// The rule, by index.
+    pub rule: u32,
+    /// What must all hold for the rule to fire.
+    pub conditions: Vec<Encoded>,
+    /// The position of the code that is drawn.
+    pub output: u32,
+    /// The probability that the code is present once the rule fires.
+    pub probability: f64,
+    /// The visits the rule speaks of.
+    pub span: Span,
+}
+
+/// The ways a soft rule can fire; none if its antecedent never holds.
+pub(crate) fn soft_implications(
+    encoder: &mut Encoder<'_>,
+    index: u32,
+    rule: &Rule,
+    max_literals: usize,
+) -> Result<Vec<SoftImplication>, TooLarge> {
+    let Strength::Soft(probability) = rule.strength else { return Ok(Vec::new()) };
+    let always = Formula::And(Vec::new());
+    let (antecedent, consequent) = match &rule.formula {
+        Formula::Implies(antecedent, consequent) => (&**antecedent, &**consequent),
+        literal => (&always, literal),
+    };
+    let (code, probability) = match consequent {
+        Formula::Now(code) => (*code, probability),
+        Formula::Not(inner) => match &**inner {
+            Formula::Now(code) => (*code, 1.0 - probability),
+            _ => unreachable!("a soft rule's consequent is a literal about now"),
+        },
+        _ => unreachable!("a soft rule's consequent is a literal about now"),
+    };
+    let kind = encoder.vocabulary.kind(code);
+    let span = whole_span(kind, encoder.max_visits);
+    let output = encoder.order.position(code);
+    // The alternatives of the antecedent are the negated clauses of its negation.
+    let clauses = clausal_form(&antecedent.clone().not(), max_literals)?;
+    Ok(clauses
+        .iter()
+        .filter_map(|clause| encoder.clause(clause, kind))
+        .map(|clause| SoftImplication {
+            rule: index,
+            conditions: clause.into_iter().map(Encoded::negated).collect(),
+            output,
+            probability,
+            span,
+        })
+        .collect())
+}
+
+/// All visits of a kind.
+pub(crate) fn whole_span(kind: Kind, max_visits: u16) -> Span {
+    match kind {
+        Kind::Static => Span { first: 0, last: 0 },
+        Kind::Encounter => Span { first: 1, last: max_visits },
+    }
+}

@@ -1,0 +1,120 @@
+//! Hard rules as clauses, before anything is derived from them: what an audit checks.
+
+use std::sync::Arc;
+
+use consequence_record::Kind;
+
+use super::clause::{Atoms, Encoded, Encoder, Span};
+use super::normal::{Literal, TooLarge, clausal_form};
+use super::order::{Order, order};
+use super::plan::decode;
+use super::soft::whole_span;
+use super::{CompileError, CompileLimits};
+use crate::{Rule, RuleSet};
+
+/// One clause of a rule as written.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenClause<'a> {
+    /// Its literals, sorted.
+    pub literals: &'a [Encoded],
+    /// The visits it is required of.
+    pub span: Span,
+    /// The rule it says part of, by index.
+    pub rule: u32,
+}
+
+/// The clauses of hard rules, in the order of the rules.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    literals: Vec<Encoded>,
+    ends: Vec<(u32, Span, u32)>,
+}
+
+impl Written {
+    pub fn add(
+        &mut self,
+        encoder: &mut Encoder<'_>,
+        index: u32,
+        rule: &Rule,
+        max_literals: usize,
+    ) -> Result<(), TooLarge> {
+        let scope = rule.scope(encoder.vocabulary);
+        for clause in clausal_form(&rule.formula, max_literals)? {
+            let kinds = [(scope.static_visit, Kind::Static), (scope.encounters, Kind::Encounter)];
+            for (_, kind) in kinds.into_iter().filter(|(required, _)| *required) {
+                let Some(encoded) = encoder.clause(&clause, kind) else { continue };
+                self.literals.extend_from_slice(&encoded);
+                let span = whole_span(kind, encoder.max_visits);
+                self.ends.push((self.literals.len() as u32, span, index));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = WrittenClause<'_>> {
+        (0..self.ends.len()).map(|index| {
+            let start = if index == 0 { 0 } else { self.ends[index - 1].0 as usize };
+            let (end, span, rule) = self.ends[index];
+            WrittenClause { literals: &self.literals[start..end as usize], span, rule }
+        })
+    }
+}
+
+/// The hard rules of a set as clauses, whether or not any record can obey them all.
+#[derive(Clone, Debug)]
+pub struct WrittenRules {
+    rules: Arc<RuleSet>,
+    order: Order,
+    atoms: Atoms,
+    written: Written,
+}
+
+impl WrittenRules {
+    /// Normalises the hard rules for records of at most `max_visits` encounters.
+    pub fn new(
+        rules: Arc<RuleSet>,
+        max_visits: u16,
+        limits: &CompileLimits,
+    ) -> Result<Self, CompileError> {
+        if max_visits == 0 {
+            return Err(CompileError::NoRoom);
+        }
+        let vocabulary = Arc::clone(&rules.vocabulary);
+        let order = order(&vocabulary, &rules.rules, false).order;
+        let mut encoder =
+            Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
+        let mut written = Written::default();
+        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+            written
+                .add(&mut encoder, index as u32, rule, limits.rule_literals)
+                .map_err(|TooLarge| CompileError::too_large(rule, limits.rule_literals))?;
+        }
+        let atoms = encoder.atoms;
+        Ok(Self { rules, order, atoms, written })
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Arc<RuleSet> {
+        &self.rules
+    }
+
+    /// The order of codes that positions refer to.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// The atoms about the past that clauses use.
+    pub fn atoms(&self) -> &Atoms {
+        &self.atoms
+    }
+
+    /// The clauses, in the order of the rules.
+    pub fn clauses(&self) -> impl ExactSizeIterator<Item = WrittenClause<'_>> {
+        self.written.iter()
+    }
+
+    /// A numbered literal as code, window and sign.
+    pub fn decode(&self, literal: Encoded) -> Literal {
+        decode(&self.order, &self.atoms, literal)
+    }
+}

@@ -1,0 +1,317 @@
+//! Errors and warnings that point at the text.
+
+use std::fmt::{self, Write};
+
+use rustc_hash::FxHashMap;
+
+use super::source::Place;
+
+/// How bad a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The rules cannot be used.
+    Error,
+    /// The rules can be used, but may not say what was meant.
+    Warning,
+}
+
+/// Another place that matters to a diagnostic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What is there.
+    pub message: String,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// One error or warning.
+///
+/// ```
+/// use consequence_rules::{LanguageLimits, parse};
+///
+/// let refused = parse("a.rules", "rule a: X and", &LanguageLimits::default()).unwrap_err();
+/// let first = refused.iter().next().unwrap();
+/// let place = first.place.as_ref().unwrap();
+/// assert_eq!((place.line, place.column), (1, 14));
+/// assert_eq!(
+///     first.render(),
+///     "error: expected a code or a formula, found the end of the file
+///  --> a.rules:1:14
+///   |
+/// 1 | rule a: X and
+///   |              ^
+/// "
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// What is wrong, lowercase and without a final period.
+    pub message: String,
+    /// Where; none for faults of a whole file.
+    pub place: Option<Place>,
+    /// Other places that matter.
+    pub notes: Vec<Note>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error, so far without a place.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, message.into())
+    }
+
+    /// A warning, so far without a place.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, message.into())
+    }
+
+    fn new(severity: Severity, message: String) -> Self {
+        Self { severity, message, place: None, notes: Vec::new(), help: None }
+    }
+
+    /// The same, pointing at a place.
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The same, with advice.
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same, with another place that matters.
+    pub fn note(mut self, message: impl Into<String>, place: Place) -> Self {
+        self.notes.push(Note { message: message.into(), place });
+        self
+    }
+
+    /// The diagnostic as a person reads it, with a newline at the end.
+    pub fn render(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        writeln!(out, "{severity}: {}", self.message)?;
+        let mut gutter = 0;
+        if let Some(place) = &self.place {
+            gutter = show_place(out, place)?;
+        }
+        if let Some(help) = &self.help {
+            writeln!(out, "{:gutter$} = help: {help}", "")?;
+        }
+        for note in &self.notes {
+            writeln!(out, "note: {}", note.message)?;
+            show_place(out, &note.place)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the place with its line and carets; the width of the line number.
+fn show_place(out: &mut fmt::Formatter<'_>, place: &Place) -> Result<usize, fmt::Error> {
+    let line = place.line.to_string();
+    let gutter = line.len();
+    let excerpt = &place.excerpt;
+    writeln!(out, "{:gutter$}--> {}:{}:{}", "", place.file, place.line, place.column)?;
+    writeln!(out, "{:gutter$} |", "")?;
+    writeln!(out, "{line} | {}", excerpt.text)?;
+    let carets = "^".repeat(excerpt.carets);
+    writeln!(out, "{:gutter$} | {:indent$}{carets}", "", "", indent = excerpt.indent)?;
+    Ok(gutter)
+}
+
+/// The errors of a text, in the order they were found.
+///
+/// As an error, it shows all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics {
+    reported: Vec<Diagnostic>,
+    more: usize,
+    limit: usize,
+}
+
+impl Diagnostics {
+    /// An empty collection that keeps at most `limit` diagnostics, and at least one.
+    pub fn new(limit: usize) -> Self {
+        Self { reported: Vec::new(), more: 0, limit: limit.max(1) }
+    }
+
+    /// Adds one; past the limit it is only counted.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.reported.len() < self.limit {
+            self.reported.push(diagnostic);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.reported.is_empty()
+    }
+
+    /// How many there are, those past the limit included.
+    pub fn len(&self) -> usize {
+        self.reported.len() + self.more
+    }
+
+    /// Those that were kept.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.reported.iter()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { reported: vec![diagnostic], more: 0, limit: 1 }
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, diagnostic) in self.reported.iter().enumerate() {
+            if place > 0 {
+                out.write_char('\n')?;
+            }
+            diagnostic.fmt(out)?;
+        }
+        if self.more > 0 {
+            let errors = if self.more == 1 { "error" } else { "errors" };
+            writeln!(out, "\n{} more {errors} not shown", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// Kinds of warning, each with its own limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Topic {
+    UnknownCode,
+    EmptyGlob,
+    DroppedRule,
+    UnusedLet,
+    HiddenCode,
+    FewItems,
+    Certainty,
+    WrongVisit,
+    EndInWindow,
+    MixedOutputs,
+    WindowOfLastItem,
+    UnusedWindow,
+}
+
+impl Topic {
+    /// What there is more of.
+    fn plural(self) -> &'static str {
+        match self {
+            Self::UnknownCode => "codes that are not in the vocabulary",
+            Self::EmptyGlob => "patterns that match no code",
+            Self::DroppedRule => "rules left out",
+            Self::UnusedLet => "unused lets",
+            Self::HiddenCode => "codes hidden by a let",
+            Self::FewItems => "lists of fewer than two items",
+            Self::Certainty => "probabilities of exactly 0 or 1",
+            Self::WrongVisit => "codes looked for where they never are",
+            Self::EndInWindow => "uses of `END` in a window",
+            Self::MixedOutputs => "rules about static and encounter codes at once",
+            Self::WindowOfLastItem => "windows of a last item",
+            Self::UnusedWindow => "unused windows",
+        }
+    }
+}
+
+/// Warnings, at most so many of a kind.
+#[derive(Clone, Debug)]
+pub(super) struct Warnings {
+    kept: Vec<Diagnostic>,
+    counts: FxHashMap<Topic, usize>,
+    order: Vec<Topic>,
+    limit: usize,
+}
+
+impl Warnings {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { kept: Vec::new(), counts: FxHashMap::default(), order: Vec::new(), limit }
+    }
+
+    /// Adds the warning that `warning` makes, if its topic still has room.
+    pub(super) fn push(&mut self, topic: Topic, warning: impl FnOnce() -> Diagnostic) {
+        let count = self.counts.entry(topic).or_insert_with(|| {
+            self.order.push(topic);
+            0
+        });
+        *count += 1;
+        if *count <= self.limit {
+            self.kept.push(warning());
+        }
+    }
+
+    /// The warnings, then for each kind that had more a line with how many.
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        for topic in self.order {
+            let more = self.counts[&topic].saturating_sub(self.limit);
+            if more > 0 {
+                self.kept.push(Diagnostic::warning(format!("{more} more {}", topic.plural())));
+            }
+        }
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::{Form, Source, Span};
+    use super::*;
+
+    #[test]
+    fn renders_place_help_and_notes() {
+        let source = Source::new("a.rules", "\n\n\n\n\n\n\n\n\nrule x: A\n", Form::Rules);
+        let diagnostic = Diagnostic::error("unknown code `A`")
+            .at(source.place(Span::new(17, 18)))
+            .help("did you mean `B`?")
+            .note("the rule is here", source.place(Span::new(14, 15)));
+        assert_eq!(
+            diagnostic.render(),
+            "error: unknown code `A`
+  --> a.rules:10:9
+   |
+10 | rule x: A
+   |         ^
+   = help: did you mean `B`?
+note: the rule is here
+  --> a.rules:10:6
+   |
+10 | rule x: A
+   |      ^
+"
+        );
+    }
+
+    #[test]
+    fn what_is_past_the_limit_is_counted() {
+        let mut diagnostics = Diagnostics::new(1);
+        for _ in 0..3 {
+            diagnostics.push(Diagnostic::error("no"));
+        }
+        assert_eq!(diagnostics.len(), 3);
+        assert_eq!(diagnostics.to_string(), "error: no\n\n2 more errors not shown\n");
+        let mut warnings = Warnings::new(1);
+        for _ in 0..3 {
+            warnings.push(Topic::UnusedLet, || Diagnostic::warning("unused"));
+        }
+        let shown: Vec<String> =
+            warnings.finish().into_iter().map(|warning| warning.message).collect();
+        assert_eq!(shown, ["unused", "2 more unused lets"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Tokens to formulas.
+
+use super::lexer::TokenKind;
+use super::names;
+use super::parser::{Failed, Parsed, Parser};
+use super::source::Span;
+use super::tree::{Expression, ExpressionKind, Quantifier};
+
+impl Parser<'_> {
+    /// A whole formula.
+    pub(super) fn formula(&mut self) -> Parsed<Expression> {
+        let first = self.operand(false)?;
+        self.formula_after(first)
+    }
+
+    /// The rest of a formula whose first operand was read.
+    pub(super) fn formula_after(&mut self, first: Expression) -> Parsed<Expression> {
+        let left = self.implication_after(first)?;
+        if !self.take(TokenKind::Iff) {
+            return Ok(left);
+        }
+        let first = self.operand(false)?;
+        let right = self.implication_after(first)?;
+        self.refuse_chain(TokenKind::Iff, "<=>")?;
+        self.join(left, right, |left, right| ExpressionKind::Iff(left.into(), right.into()))
+    }
+
+    fn implication_after(&mut self, first: Expression) -> Parsed<Expression> {
+        let left = self.disjunction_after(first)?;
+        if !self.take(TokenKind::Implies) {
+            return Ok(left);
+        }
+        let first = self.operand(false)?;
+        let right = self.disjunction_after(first)?;
+        self.refuse_chain(TokenKind::Implies, "=>")?;
+        self.join(left, right, |left, right| ExpressionKind::Implies(left.into(), right.into()))
+    }
+
+    fn refuse_chain(&mut self, kind: TokenKind, operator: &str) -> Parsed<()> {
+        if self.token.kind != kind {
+            return Ok(());
+        }
+        let message = format!("`{operator}` twice in a row does not say which goes first");
+        let help = format!("put one in parentheses: `A {operator} (B {operator} C)`");
+        Err(self.fail_with(self.token.span, message, help))
+    }
+
+    fn join(
+        &mut self,
+        left: Expression,
+        right: Expression,
+        make: impl FnOnce(Expression, Expression) -> ExpressionKind,
+    ) -> Parsed<Expression> {
+        let span = left.span.to(right.span);
+        self.node(make(left, right), span)
+    }
+
+    fn disjunction_after(&mut self, first: Expression) -> Parsed<Expression> {
+        let mut parts = vec![self.conjunction_after(first)?];
+        while self.take_word("or") {
+            let first = self.operand(false)?;
+            parts.push(self.conjunction_after(first)?);
+        }
+        self.chain(parts, ExpressionKind::Or)
+    }
+
+    fn conjunction_after(&mut self, first: Expression) -> Parsed<Expression> {
+        let mut parts = vec![first];
+        while self.take_word("and") {
+            parts.push(self.operand(false)?);
+        }
+        self.chain(parts, ExpressionKind::And)
+    }
+
+    fn chain(
+        &mut self,
+        mut parts: Vec<Expression>,
+        make: fn(Vec<Expression>) -> ExpressionKind,
+    ) -> Parsed<Expression> {
+        if let [first, .., last] = parts.as_slice() {
+            let span = first.span.to(last.span);
+            return self.node(make(parts), span);
+        }
+        parts.pop().ok_or(Failed)
+    }
+
+    /// `not X`, `any of ...`, or a term with its windows. Inside a list, another list needs
+    /// parentheses.
+    pub(super) fn operand(&mut self, in_list: bool) -> Parsed<Expression> {
+        self.depth += 1;
+        if self.depth > self.limits.nesting() {
+            let message = format!("nested more than {} levels deep", self.limits.nesting());
+            let help = "give parts of the formula a name with `let`";
+            return Err(self.fail_with(self.token.span, message, help));
+        }
+        let operand = self.operand_inside(in_list)?;
+        self.depth -= 1;
+        Ok(operand)
+    }
+
+    fn operand_inside(&mut self, in_list: bool) -> Parsed<Expression> {
+        let start = self.token.span;
+        if self.take_word("not") {
+            let inner = self.operand(in_list)?;
+            let span = start.to(inner.span);
+            return self.node(ExpressionKind::Not(inner.into()), span);
+        }
+        if let Some("any" | "none" | "all" | "at" | "exactly") = self.word() {
+            let quantifier = self.quantifier()?;
+            if in_list {
+                let message = format!("`{}` inside a list needs parentheses", quantifier.words());
+                let help = "otherwise nobody can tell where the inner list ends";
+                return Err(self.fail_with(start.to(self.last.span), message, help));
+            }
+            let first = self.operand(true)?;
+            let items = self.list_after(first)?;
+            let span = start.to(self.last.span);
+            return self.node(ExpressionKind::Group(quantifier, items), span);
+        }
+        let term = self.term()?;
+        if !self.take_word("in") {
+            return Ok(term);
+        }
+        let window = self.window()?;
+        if self.word() == Some("in") {
+            return Err(self.fail_at(self.token.span, "a second window for the same term"));
+        }
+        let span = term.span.to(self.last.span);
+        self.node(ExpressionKind::In(term.into(), window), span)
+    }
+
+    fn quantifier(&mut self) -> Parsed<Quantifier> {
+        let start = self.token.span;
+        let quantifier = match self.source.slice(self.advance().span) {
+            "any" => Quantifier::Any,
+            "none" => Quantifier::None,
+            "all" => Quantifier::All,
+            "exactly" => {
+                self.words(&["one"], start)?;
+                Quantifier::ExactlyOne
+            }
+            _ if self.word() == Some("least") => {
+                self.words(&["least", "one"], start)?;
+                Quantifier::Any
+            }
+            _ => {
+                self.words(&["most", "one"], start)?;
+                Quantifier::AtMostOne
+            }
+        };
+        self.words(&["of"], start)?;
+        Ok(quantifier)
+    }
+
+    fn words(&mut self, words: &[&str], start: Span) -> Parsed<()> {
+        for word in words {
+            if !self.take_word(word) {
+                let message = format!("expected `{word}`, found {}", self.found());
+                let help = "lists begin with `any of`, `none of`, `all of`, `at most one of` or \
+                            `exactly one of`";
+                return Err(self.fail_with(start.to(self.token.span), message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rest of a list whose first item was read.
+    pub(super) fn list_after(&mut self, first: Expression) -> Parsed<Vec<Expression>> {
+        let is_window = |item: &Expression| matches!(item.kind, ExpressionKind::In(..));
+        let mut windows = usize::from(is_window(&first));
+        let mut items = vec![first];
+        while self.take(TokenKind::Comma) {
+            if items.len() >= self.limits.list_items {
+                let message = format!("more than {} items in one list", self.limits.list_items);
+                return Err(self.fail_at(self.token.span, message));
+            }
+            let item = self.operand(true)?;
+            windows += usize::from(is_window(&item));
+            items.push(item);
+        }
+        if let [_, .., last] = items.as_slice()
+            && windows == 1
+            && is_window(last)
+            && self.last.kind != TokenKind::Close
+        {
+            self.warn_last_window(last);
+        }
+        Ok(items)
+    }
+
+    /// A name, a constant, or a formula in parentheses.
+    fn term(&mut self) -> Parsed<Expression> {
+        match self.token.kind {
+            TokenKind::Open => {
+                let open = self.advance().span;
+                let inner = self.formula()?;
+                if !self.take(TokenKind::Close) {
+                    let message = format!("expected an operator or `)`, found {}", self.found());
+                    let place = self.source.place(self.token.span);
+                    let open = self.source.place(open);
+                    let diagnostic = super::diagnostic::Diagnostic::error(message).at(place);
+                    return Err(self.fail(diagnostic.note("the parenthesis opened here", open)));
+                }
+                Ok(inner.at(open.to(self.last.span)))
+            }
+            TokenKind::Quoted => {
+                let name = self.quoted()?;
+                self.node(ExpressionKind::Code(name.text), name.span)
+            }
+            TokenKind::Word => match self.word() {
+                Some("true") => self.constant(true),
+                Some("false") => self.constant(false),
+                Some(word) if !names::is_keyword(word) => {
+                    let span = self.advance().span;
+                    let name = self.checked_name(word.to_owned(), span)?;
+                    self.node(Expression::word(&name.text).kind, span)
+                }
+                _ => Err(self.unexpected("a code or a formula")),
+            },
+            _ => Err(self.unexpected("a code or a formula")),
+        }
+    }
+
+    fn constant(&mut self, value: bool) -> Parsed<Expression> {
+        let span = self.advance().span;
+        self.node(ExpressionKind::Constant(value), span)
+    }
+
+    fn node(&mut self, kind: ExpressionKind, span: Span) -> Parsed<Expression> {
+        self.nodes += 1;
+        if self.nodes > self.limits.formula_nodes {
+            let message = format!("a statement of more than {} parts", self.limits.formula_nodes);
+            return Err(self.fail_at(span, message));
+        }
+        Ok(Expression { kind, span })
+    }
+}

@@ -1,0 +1,419 @@
+//! Tokens to statements.
+
+use std::sync::Arc;
+
+use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
+use super::lexer::{Lexer, Token, TokenKind};
+use super::limits::Limits;
+use super::names::{self, show};
+use super::source::{Form, Place, Source, Span};
+use super::tree::{Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem};
+
+/// Reads one file of rules. `name` is what diagnostics call it.
+///
+/// Every statement that cannot be read gives one error; the others are still looked at.
+///
+/// ```
+/// use consequence_rules::{LanguageLimits, parse};
+///
+/// let text = "
+///     let pregnancy = any of ICD9CM//63*, ICD9CM//64*
+///     rule no-pregnancy-in-men: SEX//M in static => not pregnancy
+/// ";
+/// let file = parse("pregnancy.rules", text, &LanguageLimits::default())?;
+/// assert_eq!(file.items().len(), 2);
+/// # Ok::<(), consequence_rules::Diagnostics>(())
+/// ```
+pub fn parse(
+    name: &str,
+    text: impl AsRef<[u8]>,
+    limits: &Limits,
+) -> Result<RuleFile, Diagnostics> {
+    let source = Arc::new(read_source(name, text.as_ref(), Form::Rules, limits)?);
+    let mut parser = Parser::new(&source, limits);
+    let items = parser.statements();
+    let Parser { errors, warnings, .. } = parser;
+    if errors.is_empty() {
+        Ok(RuleFile { source, items, warnings: warnings.finish() })
+    } else {
+        Err(errors)
+    }
+}
+
+/// Checks size and encoding.
+pub(super) fn read_source(
+    name: &str,
+    text: &[u8],
+    form: Form,
+    limits: &Limits,
+) -> Result<Source, Diagnostic> {
+    if text.len() > limits.bytes() {
+        let (size, most) = (text.len(), limits.bytes());
+        return Err(Diagnostic::error(format!(
+            "{} has {size} bytes, more than the {most} that are read",
+            show(name)
+        ))
+        .help("split the rules into several files"));
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => Ok(Source::new(name, text, form)),
+        Err(fault) => {
+            let (valid, rest) = text.split_at(fault.valid_up_to());
+            let valid = std::str::from_utf8(valid).unwrap_or_default();
+            Err(Diagnostic::error("the file is not UTF-8 text")
+                .at(Place::of_bad_byte(name, valid, rest))
+                .help("save the file with UTF-8 encoding"))
+        }
+    }
+}
+
+/// An error was reported and the statement is given up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failed;
+
+pub(super) type Parsed<T> = Result<T, Failed>;
+
+pub(super) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    pub(super) source: &'a Source,
+    pub(super) limits: &'a Limits,
+    /// The token not yet used, and the last one that was.
+    pub(super) token: Token,
+    pub(super) last: Token,
+    pub(super) errors: Diagnostics,
+    pub(super) warnings: Warnings,
+    /// How deep in parentheses, lists and `not`.
+    pub(super) depth: usize,
+    /// Parts of the statement so far.
+    pub(super) nodes: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(source: &'a Source, limits: &'a Limits) -> Self {
+        let mut lexer = Lexer::new(source.text());
+        let token = lexer.next();
+        let last = Token { kind: TokenKind::End, span: Span::default() };
+        let errors = Diagnostics::new(limits.diagnostics);
+        let warnings = Warnings::new(limits.diagnostics);
+        Self { lexer, source, limits, token, last, errors, warnings, depth: 0, nodes: 0 }
+    }
+
+    pub(super) fn advance(&mut self) -> Token {
+        self.last = std::mem::replace(&mut self.token, self.lexer.next());
+        self.last
+    }
+
+    /// The word that comes next, if a bare word comes next.
+    pub(super) fn word(&self) -> Option<&'a str> {
+        (self.token.kind == TokenKind::Word).then(|| self.source.slice(self.token.span))
+    }
+
+    /// Takes the given word if it comes next.
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let found = self.word() == Some(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes the given kind of token if it comes next.
+    pub(super) fn take(&mut self, kind: TokenKind) -> bool {
+        let found = self.token.kind == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.errors.push(diagnostic);
+        Failed
+    }
+
+    /// An error at a span.
+    pub(super) fn fail_at(&mut self, span: Span, message: impl Into<String>) -> Failed {
+        let place = self.source.place(span);
+        self.fail(Diagnostic::error(message).at(place))
+    }
+
+    /// An error at a span, with advice.
+    pub(super) fn fail_with(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Failed {
+        let place = self.source.place(span);
+        self.fail(Diagnostic::error(message).at(place).help(help))
+    }
+
+    fn statements(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        let mut rules = 0;
+        while self.token.kind != TokenKind::End {
+            self.depth = 0;
+            self.nodes = 0;
+            match self.statement() {
+                Ok(item) => {
+                    rules += usize::from(matches!(item, Item::Rule(_)));
+                    if rules > self.limits.rules {
+                        let rules = if self.limits.rules == 1 { "rule" } else { "rules" };
+                        let message = format!("more than {} {rules} in one file", self.limits.rules);
+                        self.fail_at(self.last.span, message);
+                        return items;
+                    }
+                    items.push(item);
+                }
+                Err(Failed) => self.skip_statement(),
+            }
+        }
+        items
+    }
+
+    /// Whether the next token begins a statement.
+    fn at_statement(&self) -> bool {
+        matches!(self.word(), Some("rule" | "let" | "static"))
+    }
+
+    /// Goes on to the next statement. `static` is a window after `in` and begins a statement
+    /// elsewhere.
+    fn skip_statement(&mut self) {
+        let mut after_in = self.last.kind == TokenKind::Word
+            && self.source.slice(self.last.span) == "in";
+        while self.token.kind != TokenKind::End {
+            if self.at_statement() && !(after_in && self.word() == Some("static")) {
+                return;
+            }
+            after_in = self.word() == Some("in");
+            self.advance();
+        }
+    }
+
+    fn statement(&mut self) -> Parsed<Item> {
+        let start = self.token.span;
+        let item = match self.word() {
+            Some("rule") => self.rule().map(Item::Rule),
+            Some("let") => self.let_item().map(Item::Let),
+            Some("static") => self.static_item().map(Item::Static),
+            _ => {
+                let failed = self.unexpected("a statement: `rule`, `let` or `static`");
+                self.advance();
+                Err(failed)
+            }
+        }?;
+        if self.token.kind == TokenKind::End || self.at_statement() {
+            let span = start.to(self.last.span);
+            return Ok(match item {
+                Item::Rule(rule) => Item::Rule(RuleItem { span, ..rule }),
+                Item::Let(definition) => Item::Let(LetItem { span, ..definition }),
+                Item::Static(declaration) => Item::Static(StaticItem { span, ..declaration }),
+            });
+        }
+        Err(self.unexpected("an operator or the next statement"))
+    }
+
+    fn rule(&mut self) -> Parsed<RuleItem> {
+        self.advance();
+        let name = self.name("the rule's name")?;
+        if !self.take(TokenKind::Colon) {
+            let place = self.source.place(self.token.span);
+            let found = self.found();
+            let message = format!("expected `:` after the rule's name, found {found}");
+            let mut diagnostic = Diagnostic::error(message).at(place);
+            if name.text.contains(':') {
+                diagnostic = diagnostic.help("leave a space after the `:` that ends a name");
+            }
+            return Err(self.fail(diagnostic));
+        }
+        let formula = self.formula()?;
+        let probability = match self.take_word("with") {
+            true => Some(self.probability()?),
+            false => None,
+        };
+        Ok(RuleItem { name, formula, probability, span: Span::default() })
+    }
+
+    fn probability(&mut self) -> Parsed<f64> {
+        if !self.take_word("probability") {
+            return Err(self.unexpected("`probability`"));
+        }
+        let Some(word) = self.word() else { return Err(self.unexpected("a probability")) };
+        let span = self.advance().span;
+        let help = "write it as `0.01`, `1%` or `1e-2`, between 0 and 1";
+        match read_probability(word) {
+            Some(value) if (0.0..=1.0).contains(&value) => Ok(value),
+            Some(_) => {
+                let message = format!("probability {} is not between 0 and 1", show(word));
+                Err(self.fail_with(span, message, help))
+            }
+            None => {
+                let message = format!("{} is not a probability", show(word));
+                Err(self.fail_with(span, message, help))
+            }
+        }
+    }
+
+    fn let_item(&mut self) -> Parsed<LetItem> {
+        self.advance();
+        let quoted = self.token.kind == TokenKind::Quoted;
+        let name = self.name("a name for the `let`")?;
+        if quoted || names::is_glob(&name.text) || name.text == consequence_record::END_NAME {
+            let message = format!("{} cannot be the name of a `let`", show(&name.text));
+            let help = "choose a plain word, without quotes, `*` and `?`";
+            return Err(self.fail_with(name.span, message, help));
+        }
+        if !self.take(TokenKind::Equals) {
+            return Err(self.unexpected("`=` after the name of the `let`"));
+        }
+        let first = self.operand(false)?;
+        let values = if self.token.kind == TokenKind::Comma {
+            self.list_after(first)?
+        } else {
+            vec![self.formula_after(first)?]
+        };
+        Ok(LetItem { name, values, span: Span::default() })
+    }
+
+    fn static_item(&mut self) -> Parsed<StaticItem> {
+        self.advance();
+        let first = self.operand(true)?;
+        let codes = self.list_after(first)?;
+        for code in &codes {
+            use ExpressionKind::{Code, Glob, Name};
+            if !matches!(code.kind, Code(_) | Glob(_) | Name(_)) {
+                let message = "only codes can be declared static";
+                let help = "list codes and patterns: `static SEX//F, SEX//M, AGE//*`";
+                return Err(self.fail_with(code.span, message, help));
+            }
+        }
+        Ok(StaticItem { codes, span: Span::default() })
+    }
+
+    /// A name of a rule or a `let`.
+    fn name(&mut self, what: &str) -> Parsed<Name> {
+        match self.token.kind {
+            TokenKind::Word if !self.word().is_some_and(names::is_keyword) => {
+                let word = self.word().unwrap_or_default();
+                let span = self.advance().span;
+                self.checked_name(word.to_owned(), span)
+            }
+            TokenKind::Quoted => self.quoted(),
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// The name in quotes that comes next.
+    pub(super) fn quoted(&mut self) -> Parsed<Name> {
+        let span = self.advance().span;
+        let inner = self.source.slice(Span { start: span.start + 1, end: span.end - 1 });
+        match names::unquote(inner) {
+            None => {
+                let help = "in quotes, `\\` stands before `\"`, `\\`, `n`, `r` or `t` only";
+                Err(self.fail_with(span, "unknown escape in a quoted name", help))
+            }
+            Some(text) if text.is_empty() => Err(self.fail_at(span, "empty name")),
+            Some(text) => self.checked_name(text, span),
+        }
+    }
+
+    pub(super) fn checked_name(&mut self, text: String, span: Span) -> Parsed<Name> {
+        let most = self.limits.name_bytes;
+        if text.len() > most {
+            let message = format!("a name of {} bytes, more than {most}", text.len());
+            return Err(self.fail_at(span, message));
+        }
+        Ok(Name { text, span })
+    }
+
+    /// What comes next, for a message.
+    pub(super) fn found(&self) -> String {
+        match self.token.kind {
+            TokenKind::End => "the end of the file".to_owned(),
+            _ => show(self.source.slice(self.token.span)),
+        }
+    }
+
+    /// An error about the next token, with advice where we can guess what was meant.
+    pub(super) fn unexpected(&mut self, expected: &str) -> Failed {
+        let place = self.source.place(self.token.span);
+        let text = self.source.slice(self.token.span);
+        let message = format!("expected {expected}, found {}", self.found());
+        let help = match self.token.kind {
+            TokenKind::Unclosed => {
+                let diagnostic = Diagnostic::error("a quote is not closed on its line");
+                return self.fail(diagnostic.at(place).help("end the name with `\"`"));
+            }
+            TokenKind::Stray => {
+                Some("a name with `<` or `>` needs quotes; implication is written `=>`".to_owned())
+            }
+            TokenKind::Colon => Some("a name that ends in `:` needs quotes".to_owned()),
+            TokenKind::Equals => Some("`=` is for `let`; implication is written `=>`".to_owned()),
+            TokenKind::Word => match text {
+                "&" | "&&" => Some("write `and`".to_owned()),
+                "|" | "||" => Some("write `or`".to_owned()),
+                "!" => Some("write `not`".to_owned()),
+                "-" => Some("implication is written `=>`".to_owned()),
+                "rule" | "let" | "static" => None,
+                word if names::is_keyword(word) => {
+                    Some(format!("a code of that name is written `\"{word}\"`"))
+                }
+                word => {
+                    let lower = word.to_lowercase();
+                    let operator = matches!(lower.as_str(), "and" | "or" | "not" | "in" | "with");
+                    operator.then(|| format!("the language is lowercase: `{lower}`"))
+                }
+            },
+            _ => None,
+        };
+        let mut diagnostic = Diagnostic::error(message).at(place);
+        diagnostic.help = help;
+        self.fail(diagnostic)
+    }
+
+    /// Warns that a window at the end of a list is the last item's alone.
+    pub(super) fn warn_last_window(&mut self, item: &Expression) {
+        let source = self.source;
+        let span = item.span;
+        self.warnings.push(Topic::WindowOfLastItem, || {
+            Diagnostic::warning("the window belongs to the last item of the list alone")
+                .at(source.place(span))
+                .help("write `(any of A, B) in past` for all, `any of A, (B in past)` for the last")
+        });
+    }
+}
+
+/// Reads `0.01`, `1%` or `1e-3`.
+fn read_probability(word: &str) -> Option<f64> {
+    let (digits, percent) = match word.strip_suffix('%') {
+        Some(digits) => (digits, true),
+        None => (word, false),
+    };
+    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    if !digits.bytes().all(plain) {
+        return None;
+    }
+    if !percent {
+        return digits.parse().ok();
+    }
+    // Scaling the decimal text rounds once, where a division would round twice.
+    let scaled = format!("{digits}e-2").parse().ok();
+    scaled.or_else(|| digits.parse::<f64>().ok().map(|value| value / 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_probability;
+
+    #[test]
+    fn probabilities_in_three_ways() {
+        assert_eq!(read_probability("0.01"), Some(0.01));
+        assert_eq!(read_probability("1%"), Some(0.01));
+        assert_eq!(read_probability("0.1%"), Some(0.001));
+        assert_eq!(read_probability("1e-3"), Some(0.001));
+        assert_eq!(read_probability("1e1%"), Some(0.1));
+        for word in ["nan", "inf", "infinity", "", "%", "a", "1_0"] {
+            assert_eq!(read_probability(word), None, "{word}");
+        }
+    }
+}

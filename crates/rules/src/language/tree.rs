@@ -1,0 +1,293 @@
+//! The parsed tree: rules as they were written, before names become codes.
+//!
+//! Two trees are equal when they say the same, wherever they were written: spans and sources do
+//! not count.
+
+use std::sync::Arc;
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::limits::Limits;
+use super::names;
+use super::source::{Source, Span};
+use crate::formula::Window;
+
+/// One file of rules.
+#[derive(Clone, Debug)]
+pub struct RuleFile {
+    pub(super) source: Arc<Source>,
+    pub(super) items: Vec<Item>,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+impl RuleFile {
+    /// A file made by a program: the items are laid out as text, so that diagnostics have
+    /// something to point at, and checked as any text is.
+    ///
+    /// ```
+    /// use consequence_rules::language::{Expression, Item, LanguageLimits, RuleFile, RuleItem};
+    ///
+    /// let formula = Expression::literal("ICD9CM//250").implies(Expression::literal("A1C//>7"));
+    /// let rule = RuleItem::new("monitored", formula);
+    /// let file = RuleFile::new("made", vec![Item::Rule(rule)], &LanguageLimits::default())?;
+    /// assert_eq!(file.to_string(), "rule monitored: ICD9CM//250 => \"A1C//>7\"\n");
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn new(name: &str, items: Vec<Item>, limits: &Limits) -> Result<Self, Diagnostics> {
+        super::parser::parse(name, super::printer::print_items(&items), limits)
+    }
+
+    /// The name and text it was read from.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The statements in order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// What the parser found odd; [`resolve`](super::resolve()) hands these on.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+}
+
+impl PartialEq for RuleFile {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+/// One statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// `let NAME = ...`
+    Let(LetItem),
+    /// `rule NAME: ...`
+    Rule(RuleItem),
+    /// `static CODE, CODE, ...`
+    Static(StaticItem),
+}
+
+/// `let NAME = ITEM, ITEM, ...`: a name for a formula, or for a set of items.
+#[derive(Clone, Debug)]
+pub struct LetItem {
+    /// The name: a plain word.
+    pub name: Name,
+    /// One formula, or the items of a set; never empty.
+    pub values: Vec<Expression>,
+    /// The whole statement.
+    pub span: Span,
+}
+
+impl PartialEq for LetItem {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.values == other.values
+    }
+}
+
+/// `rule NAME: FORMULA with probability P`.
+#[derive(Clone, Debug)]
+pub struct RuleItem {
+    /// The rule's name.
+    pub name: Name,
+    /// What it says.
+    pub formula: Expression,
+    /// How often it holds; none: always.
+    pub probability: Option<f64>,
+    /// The whole statement.
+    pub span: Span,
+}
+
+impl RuleItem {
+    /// A rule that always holds.
+    pub fn new(name: impl Into<String>, formula: Expression) -> Self {
+        Self { name: Name::new(name), formula, probability: None, span: Span::default() }
+    }
+}
+
+impl PartialEq for RuleItem {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.formula == other.formula
+            && self.probability == other.probability
+    }
+}
+
+/// `static CODE, CODE, ...`: codes of the static visit, for when no cohort says so.
+#[derive(Clone, Debug)]
+pub struct StaticItem {
+    /// Codes and globs; never empty.
+    pub codes: Vec<Expression>,
+    /// The whole statement.
+    pub span: Span,
+}
+
+impl PartialEq for StaticItem {
+    fn eq(&self, other: &Self) -> bool {
+        self.codes == other.codes
+    }
+}
+
+/// A name with its place.
+#[derive(Clone, Debug, Default)]
+pub struct Name {
+    /// The name itself, without quotes.
+    pub text: String,
+    /// Where it was written.
+    pub span: Span,
+}
+
+impl Name {
+    /// A name written nowhere.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), span: Span::default() }
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// A formula with its place.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    /// What it is.
+    pub kind: ExpressionKind,
+    /// Where it was written.
+    pub span: Span,
+}
+
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+/// The forms of a formula.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExpressionKind {
+    /// `true` or `false`.
+    Constant(bool),
+    /// A bare name: a `let`'s if there is one, else a code.
+    Name(String),
+    /// A name in quotes: a code, whatever `let`s there are.
+    Code(String),
+    /// A bare name with `*` or `?`: every code that matches.
+    Glob(String),
+    /// `X in WINDOW`.
+    In(Box<Expression>, Window),
+    /// `not X`.
+    Not(Box<Expression>),
+    /// `X and Y and ...`, two or more.
+    And(Vec<Expression>),
+    /// `X or Y or ...`, two or more.
+    Or(Vec<Expression>),
+    /// `X => Y`.
+    Implies(Box<Expression>, Box<Expression>),
+    /// `X <=> Y`.
+    Iff(Box<Expression>, Box<Expression>),
+    /// `any of X, Y, ...` and its kin, one or more.
+    Group(Quantifier, Vec<Expression>),
+}
+
+/// How many items of a list hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// `any of`, also written `at least one of`.
+    Any,
+    /// `none of`.
+    None,
+    /// `all of`.
+    All,
+    /// `at most one of`.
+    AtMostOne,
+    /// `exactly one of`.
+    ExactlyOne,
+}
+
+impl Quantifier {
+    /// Every quantifier.
+    pub const ALL: [Self; 5] =
+        [Self::Any, Self::None, Self::All, Self::AtMostOne, Self::ExactlyOne];
+
+    /// The words of the language.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Any => "any of",
+            Self::None => "none of",
+            Self::All => "all of",
+            Self::AtMostOne => "at most one of",
+            Self::ExactlyOne => "exactly one of",
+        }
+    }
+}
+
+impl From<ExpressionKind> for Expression {
+    fn from(kind: ExpressionKind) -> Self {
+        Self { kind, span: Span::default() }
+    }
+}
+
+impl Expression {
+    /// What the text means as a word of the language: a glob, a name, or, where it cannot be
+    /// written bare, a code in quotes.
+    pub fn word(text: &str) -> Self {
+        let kind = match (names::can_be_bare(text), names::is_glob(text)) {
+            (true, true) => ExpressionKind::Glob(text.to_owned()),
+            (true, false) => ExpressionKind::Name(text.to_owned()),
+            (false, _) => ExpressionKind::Code(text.to_owned()),
+        };
+        kind.into()
+    }
+
+    /// The code of that name, in quotes where it needs them.
+    pub fn literal(text: &str) -> Self {
+        if names::is_glob(text) {
+            ExpressionKind::Code(text.to_owned()).into()
+        } else {
+            Self::word(text)
+        }
+    }
+
+    /// `self in window`.
+    pub fn within(self, window: Window) -> Self {
+        ExpressionKind::In(Box::new(self), window).into()
+    }
+
+    /// The negation.
+    #[allow(clippy::should_implement_trait, reason = "reads as the language does")]
+    pub fn not(self) -> Self {
+        ExpressionKind::Not(Box::new(self)).into()
+    }
+
+    /// `self => consequent`.
+    pub fn implies(self, consequent: Self) -> Self {
+        ExpressionKind::Implies(Box::new(self), Box::new(consequent)).into()
+    }
+
+    /// All of them: `true` for none, itself for one.
+    pub fn all(mut parts: Vec<Self>) -> Self {
+        match parts.len() {
+            0 => ExpressionKind::Constant(true).into(),
+            1 => parts.remove(0),
+            _ => ExpressionKind::And(parts).into(),
+        }
+    }
+
+    /// Any of them: `false` for none, itself for one.
+    pub fn any(mut parts: Vec<Self>) -> Self {
+        match parts.len() {
+            0 => ExpressionKind::Constant(false).into(),
+            1 => parts.remove(0),
+            _ => ExpressionKind::Or(parts).into(),
+        }
+    }
+
+    /// The same, written at a place.
+    pub(super) fn at(self, span: Span) -> Self {
+        Self { span, ..self }
+    }
+}

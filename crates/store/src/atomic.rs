@@ -1,0 +1,238 @@
+//! A file that appears whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::StoreError;
+use crate::error::directory_of;
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// How many temporary names to try; each holds the time, so more than one is already rare.
+const NAME_TRIES: usize = 100;
+
+/// Writes a file through `fill`: whole, synced and under its name, or not at all.
+///
+/// If `fill` fails, the temporary is removed and an existing target stays as it was.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("codes.txt");
+/// consequence_store::write_atomically(&path, |writer| writeln!(writer, "ICD9CM//250"))?;
+/// assert_eq!(std::fs::read_to_string(&path)?, "ICD9CM//250\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_atomically(
+    path: impl AsRef<Path>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    let path = path.as_ref();
+    let mut file = AtomicFile::create(path)?;
+    fill(&mut file).map_err(|error| writing(path, error))?;
+    file.commit()
+}
+
+/// A file being written beside its target; [`commit`](Self::commit) puts it in place, dropping it
+/// without that leaves no trace.
+///
+/// A symbolic link to a file stays a link: the file it points to is replaced. An existing
+/// target hands its permissions on.
+///
+/// ```
+/// use std::io::Write;
+/// use consequence_store::AtomicFile;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("shard.bin");
+/// let mut file = AtomicFile::create(&path)?;
+/// file.write_all(&[1, 2, 3])?;
+/// assert!(!path.exists());
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path)?, [1, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    /// The path as the caller gave it, for messages.
+    path: PathBuf,
+    /// The path with a last symbolic link followed.
+    target: PathBuf,
+    temporary: PathBuf,
+    /// `None` once the file is in place.
+    writer: Option<BufWriter<File>>,
+}
+
+impl AtomicFile {
+    /// Opens a temporary beside `path`.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let fail = |error| StoreError::new(path, error);
+        let ends_in_separator =
+            path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte));
+        if path.file_name().is_none() || ends_in_separator {
+            return Err(StoreError::IsDirectory { path: path.to_path_buf() });
+        }
+        let before = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(fail(error)),
+        };
+        let mut target = path.to_path_buf();
+        if let Some(metadata) = &before {
+            if metadata.is_dir() {
+                return Err(StoreError::IsDirectory { path: path.to_path_buf() });
+            }
+            if !metadata.is_file() {
+                return Err(StoreError::NotAFile { path: path.to_path_buf() });
+            }
+            if fs::symlink_metadata(path).map_err(fail)?.is_symlink() {
+                target = fs::canonicalize(path).map_err(fail)?;
+            }
+        }
+        let (temporary, file) = create_beside(&target).map_err(fail)?;
+        let file = Self {
+            path: path.to_path_buf(),
+            target,
+            temporary,
+            writer: Some(BufWriter::with_capacity(BUFFER_BYTES, file)),
+        };
+        if let Some(metadata) = before {
+            fs::set_permissions(&file.temporary, metadata.permissions()).map_err(fail)?;
+        }
+        Ok(file)
+    }
+
+    /// Puts the file in place: flushes, syncs, renames, and syncs the directory.
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        if let Some(writer) = &mut self.writer {
+            writer
+                .flush()
+                .and_then(|()| writer.get_ref().sync_all())
+                .map_err(|error| writing(&self.path, error))?;
+            fs::rename(&self.temporary, &self.target)
+                .map_err(|error| StoreError::new(&self.path, error))?;
+        }
+        self.writer = None;
+        sync_directory(directory_of(&self.target))
+            .map_err(|error| StoreError::new(&self.path, error))
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.writer {
+            Some(writer) => writer.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.as_mut().map_or(Ok(()), BufWriter::flush)
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            // What is still in the buffer belongs to a file nobody wants any more.
+            let (file, _unwritten) = writer.into_parts();
+            drop(file);
+            // Nothing is left to be done about a temporary that will not go.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// An error met while filling the file. The place was fine when the temporary was created, so one
+/// that speaks of missing or forbidden files is about something else the writer touched.
+fn writing(path: &Path, source: io::Error) -> StoreError {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::new(path, source),
+        _ => StoreError::Failed { path: path.to_path_buf(), source },
+    }
+}
+
+fn is_separator(byte: u8) -> bool {
+    std::path::is_separator(char::from(byte))
+}
+
+/// Creates a file with a name of its own in the directory of `target`.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    let directory = directory_of(target);
+    for _ in 0..NAME_TRIES {
+        // Process numbers repeat between containers that share a disk; the time tells those apart.
+        let name = format!(
+            ".partial-{}-{:x}-{}",
+            std::process::id(),
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
+            CREATED.fetch_add(1, Ordering::Relaxed)
+        );
+        let temporary = directory.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (temporary, file)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Makes a rename survive a loss of power, where the system can.
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        // Some file systems cannot sync a directory, and some directories can be written but not
+        // read. The file is in place all the same.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Unsupported
+                    | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file whose bytes go to a device that is always full.
+    #[cfg(target_os = "linux")]
+    fn on_a_full_disk(path: &Path) -> AtomicFile {
+        let mut file = AtomicFile::create(path).unwrap();
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        file.writer = Some(BufWriter::new(full));
+        file
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_named_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cohort.jsonl");
+        let mut file = on_a_full_disk(&path);
+        file.write_all(b"few enough bytes to wait in the buffer").unwrap();
+        let error = file.commit().unwrap_err();
+        assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+        let mut file = on_a_full_disk(&path);
+        let error = file.write_all(&[0; 1 << 20]).unwrap_err();
+        assert!(matches!(writing(&path, error), StoreError::DiskFull { .. }));
+        drop(file);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,119 @@
+//! Why a file could not be written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why a file could not be written. The target is then as it was before.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The directory of the target is missing, or is not a directory.
+    #[error(
+        "there is no directory `{}`\n  --> {}\n  = help: create it, or choose another place",
+        directory.display(), path.display()
+    )]
+    NoDirectory {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// The directory that is missing.
+        directory: PathBuf,
+    },
+    /// The target is a directory, or a path without a file name.
+    #[error(
+        "the target is a directory\n  --> {}\n  = help: name a file inside it, or choose another name",
+        path.display()
+    )]
+    IsDirectory {
+        /// The file that was to be written.
+        path: PathBuf,
+    },
+    /// The target is a device, a pipe or a socket, which no file can replace.
+    #[error(
+        "the target is not a regular file\n  --> {}\n  = help: choose the name of a file",
+        path.display()
+    )]
+    NotAFile {
+        /// The file that was to be written.
+        path: PathBuf,
+    },
+    /// The system does not let this user write here.
+    #[error(
+        "no permission to write\n  --> {}\n  = help: choose a directory you may write to, or ask for access",
+        path.display()
+    )]
+    PermissionDenied {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no room left, on the disk or in the user's share of it.
+    #[error(
+        "the disk is full\n  --> {}\n  = help: free some space, or choose another disk",
+        path.display()
+    )]
+    DiskFull {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Anything else, the writer's own failures among them.
+    #[error("cannot write the file: {source}\n  --> {}", path.display())]
+    Failed {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the system, or the writer, said.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Sorts an error met while creating, writing or renaming the file at `path`.
+    ///
+    /// ```
+    /// use std::{io, path::Path};
+    /// use consequence_store::StoreError;
+    ///
+    /// let error = StoreError::new(Path::new("out.jsonl"), io::ErrorKind::StorageFull.into());
+    /// assert!(error.to_string().starts_with("the disk is full\n  --> out.jsonl\n"));
+    /// ```
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                let directory = directory_of(&path).to_path_buf();
+                Self::NoDirectory { path, directory }
+            }
+            io::ErrorKind::IsADirectory => Self::IsDirectory { path },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::PermissionDenied { path, source }
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::DiskFull { path, source }
+            }
+            _ => Self::Failed { path, source },
+        }
+    }
+
+    /// The file that was to be written.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::NoDirectory { path, .. }
+            | Self::IsDirectory { path }
+            | Self::NotAFile { path }
+            | Self::PermissionDenied { path, .. }
+            | Self::DiskFull { path, .. }
+            | Self::Failed { path, .. } => path,
+        }
+    }
+}
+
+/// The directory a path is in; `.` for a bare name.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}

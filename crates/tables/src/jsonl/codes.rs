@@ -1,0 +1,104 @@
+//! From code names to numbers: those of a given vocabulary, or as they are met.
+
+use std::sync::Arc;
+
+use consequence_record::{Code, Cohort, Kind, Vocabulary, VocabularyError};
+use rustc_hash::FxHashMap;
+
+use crate::Problem;
+use crate::document::shown;
+
+/// Where code numbers come from.
+pub(super) enum Codes {
+    Given(Arc<Vocabulary>),
+    Met(Met),
+}
+
+/// Codes numbered as they are met.
+#[derive(Default)]
+pub(super) struct Met {
+    numbers: FxHashMap<Box<str>, u32>,
+    uses: Vec<Use>,
+}
+
+#[derive(Clone, Copy)]
+struct Use {
+    kind: Kind,
+    first_line: u64,
+}
+
+impl Codes {
+    /// The number of a code met on a line in a visit of this kind.
+    pub fn number(&mut self, name: &str, kind: Kind, line: u64) -> Result<Code, Problem> {
+        match self {
+            Self::Given(vocabulary) => match vocabulary.code(name) {
+                None => Err(Problem::UnknownCode { code: shown(name) }),
+                Some(code) if vocabulary.kind(code) == kind => Ok(code),
+                Some(code) => {
+                    Err(Problem::Misplaced { code: shown(name), kind: vocabulary.kind(code) })
+                }
+            },
+            Self::Met(met) => met.number(name, kind, line),
+        }
+    }
+}
+
+impl Met {
+    /// The most codes; the vocabulary adds `END` to them.
+    const MOST: usize = Vocabulary::MAX_CODES - 1;
+
+    fn number(&mut self, name: &str, kind: Kind, line: u64) -> Result<Code, Problem> {
+        if let Some(&number) = self.numbers.get(name) {
+            let Use { kind: before, first_line } = self.uses[number as usize];
+            if before != kind {
+                return Err(Problem::TwoKinds { code: shown(name), kind, first_line });
+            }
+            return Ok(Code(number));
+        }
+        if self.uses.len() >= Self::MOST {
+            return Err(Problem::TooManyCodes { limit: Self::MOST });
+        }
+        let number = self.uses.len() as u32;
+        self.numbers.insert(name.into(), number);
+        self.uses.push(Use { kind, first_line: line });
+        Ok(Code(number))
+    }
+
+    /// The vocabulary of the codes met, static ones first, each kind sorted by name; and the
+    /// cohort in its numbers.
+    pub fn settle(self, met: &Cohort) -> Result<(Cohort, Vocabulary), VocabularyError> {
+        let Self { numbers, uses } = self;
+        let mut listed: Vec<(Box<str>, u32)> = numbers.into_iter().collect();
+        listed.sort_unstable_by(|(left, left_number), (right, right_number)| {
+            let encounter = |number: &u32| uses[*number as usize].kind == Kind::Encounter;
+            (encounter(left_number), left).cmp(&(encounter(right_number), right))
+        });
+        let mut renumbered = vec![Code(0); uses.len()];
+        for (place, (_, number)) in listed.iter().enumerate() {
+            renumbered[*number as usize] = Code(place as u32);
+        }
+        let kinds = listed.iter().map(|(name, number)| (name, uses[*number as usize].kind));
+        let vocabulary = Vocabulary::new(kinds)?;
+        Ok((renumber(met, &renumbered), vocabulary))
+    }
+}
+
+/// The same cohort with every code replaced.
+fn renumber(cohort: &Cohort, renumbered: &[Code]) -> Cohort {
+    let mut result = Cohort::default();
+    let (mut codes, mut ends) = (Vec::new(), Vec::new());
+    for (index, record) in cohort.records().enumerate() {
+        codes.clear();
+        ends.clear();
+        for visit in record.visits() {
+            let start = codes.len();
+            codes.extend(visit.iter().map(|code| renumbered[code.index()]));
+            codes[start..].sort_unstable();
+            ends.push(codes.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let visits = starts.zip(&ends).map(|(start, &end)| &codes[start..end]);
+        result.push_visits(cohort.id(index), visits, record.ended());
+    }
+    result
+}

@@ -1,0 +1,35 @@
+//! Cohorts as JSON lines: one record a line.
+//!
+//! ```text
+//! {"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"], []]}
+//! {"id": 2, "static": [], "visits": [["ICD9CM//250", "RX//insulin"]], "ended": false}
+//! ```
+//!
+//! `id` is a string, or an integer that is kept as text. `visits` holds the encounters in time
+//! order, at least one; a visit may be empty. `ended` is true unless it says otherwise: false marks
+//! a record that was cut before its real end. Blank lines are skipped.
+//!
+//! ```
+//! use consequence_tables::jsonl::{self, ReadOptions};
+//!
+//! let text = r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250", "ICD9CM//250"], []]}"#;
+//! let loaded = jsonl::read_from(text.as_bytes(), "cohort.jsonl", &ReadOptions::default())?;
+//! let diabetes = loaded.vocabulary.code("ICD9CM//250").unwrap();
+//! assert_eq!(loaded.cohort.record(0).visit(1), [diabetes]);
+//! assert_eq!((loaded.summary.encounters, loaded.summary.merged), (2, 1));
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("cohort.jsonl");
+//! jsonl::write(&path, &loaded.cohort, &loaded.vocabulary)?;
+//! assert_eq!(jsonl::read(&path, &ReadOptions::default())?.cohort, loaded.cohort);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod codes;
+mod line;
+mod lines;
+mod read;
+mod write;
+
+pub use read::{Loaded, ReadOptions, Summary, read, read_from};
+pub use write::{WriteError, write};

@@ -1,0 +1,139 @@
+//! Reading a cohort.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use consequence_record::{Cohort, Vocabulary};
+use rustc_hash::FxHashMap;
+
+use super::codes::{Codes, Met};
+use super::line::LineParser;
+use super::lines::{Lines, Next};
+use crate::problem::Document;
+use crate::{Limits, Problem, TableError};
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// How to read a cohort.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The codes the file may hold; without it they are those of the file, static codes first and
+    /// each kind sorted by name.
+    pub vocabulary: Option<Arc<Vocabulary>>,
+    /// How much to take in before refusing.
+    pub limits: Limits,
+}
+
+/// A cohort and the vocabulary it is numbered by.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The records, in the order of the file.
+    pub cohort: Cohort,
+    /// The vocabulary given, or the one made from the file.
+    pub vocabulary: Arc<Vocabulary>,
+    /// What was read.
+    pub summary: Summary,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Records.
+    pub records: u64,
+    /// Encounters of all records.
+    pub encounters: u64,
+    /// Codes kept, over all visits, static ones included.
+    pub codes: u64,
+    /// Codes dropped because their visit held them already.
+    pub merged: u64,
+    /// Lines skipped because they were blank.
+    pub blank_lines: u64,
+}
+
+/// Reads the file at `path`.
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, TableError> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    match File::open(path) {
+        Ok(file) => read_from(BufReader::with_capacity(BUFFER_BYTES, file), &name, options),
+        Err(error) => Err(TableError {
+            problem: Problem::Open(error),
+            file: name.into(),
+            line: None,
+            column: None,
+            document: Document::Records,
+        }),
+    }
+}
+
+/// Reads from a stream; `name` is what messages call it.
+pub fn read_from(
+    reader: impl BufRead,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<Loaded, TableError> {
+    let fail = |problem, line: Option<u64>, column: Option<u64>| TableError {
+        problem,
+        file: name.into(),
+        line,
+        column,
+        document: Document::Records,
+    };
+    let limits = &options.limits;
+    let mut codes = match &options.vocabulary {
+        Some(vocabulary) => Codes::Given(Arc::clone(vocabulary)),
+        None => Codes::Met(Met::default()),
+    };
+    let mut parser = LineParser::new(&mut codes, limits);
+    let mut lines = Lines::new(reader, limits.line_bytes);
+    let mut lines_by_id: FxHashMap<Box<str>, u64> = FxHashMap::default();
+    let mut cohort = Cohort::default();
+    let mut summary = Summary::default();
+    loop {
+        let next = lines.advance();
+        let number = lines.number();
+        // What cannot be read at all, such as a directory, has no line to point at.
+        let stopped_at = (number > 1).then_some(number);
+        match next.map_err(|error| fail(Problem::Read(error), stopped_at, None))? {
+            Next::Line => {}
+            Next::TooLong => {
+                let problem = Problem::LongLine { limit: limits.line_bytes };
+                return Err(fail(problem, Some(number), None));
+            }
+            Next::Finished => break,
+        }
+        let text = std::str::from_utf8(lines.bytes()).map_err(|error| {
+            let column = error.valid_up_to() as u64 + 1;
+            fail(Problem::InvalidUtf8, Some(number), Some(column))
+        })?;
+        if text.trim().is_empty() {
+            summary.blank_lines += 1;
+            continue;
+        }
+        let record = parser
+            .parse(text, number)
+            .map_err(|(problem, column)| fail(problem, Some(number), Some(column)))?;
+        if let Some(first_line) = lines_by_id.insert(record.id.as_str().into(), number) {
+            return Err(fail(Problem::RepeatedId { first_line }, Some(number), None));
+        }
+        summary.records += 1;
+        summary.encounters += record.encounter_count() as u64;
+        summary.codes += record.code_count() as u64;
+        summary.merged += record.merged;
+        cohort.push_visits(&record.id, record.visits(), record.ended);
+    }
+    if cohort.is_empty() {
+        return Err(fail(Problem::NoRecords, None, None));
+    }
+    let (cohort, vocabulary) = match codes {
+        Codes::Given(vocabulary) => (cohort, vocabulary),
+        Codes::Met(met) => {
+            let (cohort, vocabulary) =
+                met.settle(&cohort).map_err(|error| fail(error.into(), None, None))?;
+            (cohort, Arc::new(vocabulary))
+        }
+    };
+    Ok(Loaded { cohort, vocabulary, summary })
+}

@@ -1,0 +1,7 @@
+//! What the project claims, shown by programs that print it.
+//!
+//! Each study is a function with a size: the program of its name runs it long, a test runs it short.
+#![forbid(unsafe_code)]
+
+pub mod small_worlds;
+pub mod worlds;

@@ -1,0 +1,141 @@
+//! Every input of many small worlds: the guarantee, checked by enumeration.
+
+use consequence_enforce::{Enforcer, Writer};
+use consequence_prng::Draws;
+use consequence_record::{Code, Record};
+use consequence_referee::Referee;
+use consequence_rules::{CompileError, CompileOptions, compile};
+use rustc_hash::FxHashSet;
+
+use crate::worlds::{Choices, Size, World};
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Rule sets tried.
+    pub sets: u64,
+    /// Rule sets that were refused, each confirmed to admit no record.
+    pub unsatisfiable: u64,
+    /// Rule sets with circles among codes.
+    pub cyclic: u64,
+    /// Rule sets with clauses that look ahead to later visits.
+    pub foreseeing: u64,
+    /// Visits written.
+    pub visits: u64,
+    /// Valid records that were proposed and came out unchanged.
+    pub unchanged: u64,
+}
+
+impl std::ops::AddAssign for Seen {
+    fn add_assign(&mut self, other: Self) {
+        self.sets += other.sets;
+        self.unsatisfiable += other.unsatisfiable;
+        self.cyclic += other.cyclic;
+        self.foreseeing += other.foreseeing;
+        self.visits += other.visits;
+        self.unchanged += other.unchanged;
+    }
+}
+
+/// Tries one random world with every input and both modes. Panics at the first broken promise.
+pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
+    let world = World::random(size, &mut Choices::new(seed, case));
+    let mut seen = Seen { sets: 1, ..Seen::default() };
+    for end_first in [false, true] {
+        let options =
+            CompileOptions { max_visits: world.max_visits, end_first, ..CompileOptions::default() };
+        let plan = match compile(world.rules.clone(), &options) {
+            Ok(plan) => plan,
+            Err(CompileError::Unsatisfiable { rules, .. }) => {
+                assert!(!rules.is_empty(), "case {case}: an empty core");
+                world.for_each_valid(&mut |record| panic!("case {case}: refused, yet {record:?}"));
+                seen.unsatisfiable = 1;
+                continue;
+            }
+            Err(other) => panic!("case {case}: {other}"),
+        };
+        seen.cyclic = u64::from(!plan.cycles().is_empty());
+        let foresees = |derivation| derivation == consequence_rules::Derivation::Foreseen;
+        let foreseen = plan.clauses().filter(|clause| foresees(clause.derivation)).count();
+        seen.foreseeing = u64::from(foreseen > 1);
+        let enforcer = Enforcer::new(&plan);
+        let referee = Referee::new(&world.rules);
+        let mut walk = Walk { world: &world, referee, case, seen: &mut seen };
+        walk.extend(&enforcer.writer());
+        let draws = Draws::new(0);
+        let mut writer = enforcer.writer();
+        let mut valid = 0;
+        world.for_each_valid(&mut |record| {
+            valid += 1;
+            for (visit, codes) in record.visits.iter().enumerate() {
+                let mut given = codes.clone();
+                if record.ended && visit + 1 == record.visits.len() {
+                    given.push(world.rules.vocabulary.end());
+                }
+                writer.overridden(&given, &draws, 0);
+            }
+            assert_eq!(&writer.take(), record, "case {case}: a valid record was changed");
+            valid < 2_000
+        });
+        assert!(valid > 0, "case {case}: accepted, yet no record is valid");
+        seen.unchanged += valid;
+    }
+    seen
+}
+
+struct Walk<'a> {
+    world: &'a World,
+    referee: Referee,
+    case: u64,
+    seen: &'a mut Seen,
+}
+
+impl Walk<'_> {
+    /// Proposes every visit in both modes and goes on from each outcome.
+    fn extend(&mut self, writer: &Writer<'_>) {
+        let end = self.world.rules.vocabulary.end();
+        let draws = Draws::new(0);
+        let visit = writer.visit();
+        let mut outcomes: FxHashSet<(Vec<Code>, bool)> = FxHashSet::default();
+        for codes in self.world.visits(visit) {
+            for ended in [false, true] {
+                let mut given = codes.clone();
+                given.extend(ended.then_some(end));
+                let mut next = writer.clone();
+                next.overridden(&given, &draws, 0);
+                let mut guided = writer.clone();
+                guided
+                    .guided(&draws, 0, |code, _| f64::from(u8::from(given.contains(&code))))
+                    .expect("zero and one are probabilities");
+                assert_eq!(next.record(), guided.record(), "case {}: the modes differ", self.case);
+                self.seen.visits += 1;
+                let record = next.record();
+                let written = (record.visits[visit].clone(), record.ended);
+                if !outcomes.insert(written) {
+                    continue;
+                }
+                self.judge(record);
+                if !record.ended {
+                    self.extend(&next);
+                }
+            }
+        }
+    }
+
+    fn judge(&self, record: &Record) {
+        let visit = record.visits.len() - 1;
+        for rule in 0..self.world.rules.rules.len() {
+            assert!(
+                !self.referee.required(rule, visit) || self.referee.holds(rule, record, visit),
+                "case {}: rule {:?} is broken by {record:?}",
+                self.case,
+                self.world.rules.rules[rule].formula,
+            );
+        }
+        assert!(
+            record.ended || visit < usize::from(self.world.max_visits),
+            "case {}: the record cannot end: {record:?}",
+            self.case
+        );
+    }
+}
