@@ -1,10 +1,10 @@
 //! Every input of many small worlds: the guarantee, checked by enumeration.
 
-use consequence_enforce::{Enforcer, Writer};
+use consequence_enforce::{Auditor, Enforcer, Writer};
 use consequence_prng::Draws;
-use consequence_record::{Code, Record};
+use consequence_record::{Code, Cohort, Record};
 use consequence_referee::Referee;
-use consequence_rules::{CompileError, CompileOptions, compile};
+use consequence_rules::{CompileError, CompileLimits, CompileOptions, WrittenRules, compile};
 use rustc_hash::FxHashSet;
 
 use crate::worlds::{Choices, Size, World};
@@ -81,6 +81,53 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
         seen.unchanged += valid;
     }
     seen
+}
+
+/// Audits and repairs random records of one random world, valid or not, and compares with the referee.
+/// Gives the number of records. Panics at the first broken promise.
+pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
+    let mut choices = Choices::new(seed, case);
+    let world = World::random(size, &mut choices);
+    let records = world.random_records(50, &mut choices);
+    let referee = Referee::new(&world.rules);
+    let mut cohort = Cohort::default();
+    for (index, record) in records.iter().enumerate() {
+        cohort.push(&index.to_string(), record);
+    }
+    let limits = CompileLimits::default();
+    let written =
+        WrittenRules::new(world.rules.clone(), world.max_visits, &limits).expect("small rules fit");
+    let auditor = Auditor::new(&written);
+    let mut reader = auditor.reader();
+    let (mut found, mut total) = (Vec::new(), 0);
+    for index in 0..cohort.len() {
+        reader.violations(cohort.record(index), &mut found);
+        total += found.len() as u64;
+        let expected = referee.violations(&cohort.record(index));
+        let expected: Vec<_> = expected.iter().map(|broken| (broken.visit, broken.rule)).collect();
+        let found: Vec<_> = found.iter().map(|broken| (broken.visit, broken.rule)).collect();
+        assert_eq!(found, expected, "case {case}: {:?}", cohort.record(index).to_record());
+    }
+    let audit = auditor.audit(&cohort, 3, &|_| {});
+    assert_eq!(audit.violations(), total, "case {case}");
+    let valid = cohort.records().filter(|record| referee.is_valid(record)).count();
+    assert_eq!(audit.valid_records, valid as u64, "case {case}");
+
+    let options = CompileOptions {
+        max_visits: world.max_visits + 1,
+        end_first: true,
+        ..CompileOptions::default()
+    };
+    if let Ok(plan) = compile(world.rules.clone(), &options) {
+        let enforcer = Enforcer::new(&plan);
+        let (repaired, repair) =
+            consequence_enforce::repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+        assert_eq!(repaired.len() as u64 + repair.refused, cohort.len() as u64, "case {case}");
+        for record in repaired.records() {
+            assert!(referee.is_valid(&record), "case {case}: {:?}", record.to_record());
+        }
+    }
+    cohort.len() as u64
 }
 
 struct Walk<'a> {

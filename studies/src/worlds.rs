@@ -126,6 +126,25 @@ impl World {
         true
     }
 
+    /// Random records of the vocabulary, sparse and dense, ended and cut.
+    pub fn random_records(&self, count: usize, choices: &mut Choices) -> Vec<Record> {
+        let vocabulary = &self.rules.vocabulary;
+        let mut records = Vec::with_capacity(count);
+        for _ in 0..count {
+            let encounters = choices.between(1, self.max_visits.into());
+            let density = choices.pick(&[0.1, 0.3, 0.5, 0.8]);
+            let visits = (0..=encounters).map(|visit| {
+                let codes = vocabulary.codes().filter(|&code| {
+                    code != vocabulary.end() && vocabulary.kind(code) == Kind::of_visit(visit)
+                });
+                codes.filter(|_| choices.chance(density)).collect()
+            });
+            let record = Record::new(visits.collect());
+            records.push(if choices.chance(0.8) { record } else { record.cut() });
+        }
+        records
+    }
+
     /// Every set of codes that a visit could hold.
     pub fn visits(&self, visit: usize) -> impl Iterator<Item = Vec<Code>> + use<> {
         let vocabulary = &self.rules.vocabulary;

@@ -1,6 +1,6 @@
 //! Short versions of the small-world studies.
 
-use consequence_studies::small_worlds::{Seen, exhaust};
+use consequence_studies::small_worlds::{Seen, audit_and_repair, exhaust};
 use consequence_studies::worlds::Size;
 use rayon::prelude::*;
 
@@ -19,4 +19,11 @@ fn every_input_of_tiny_worlds() {
     let seen = total(Size { codes: 4, visits: 3, rules: 4 }, 1, 20_000);
     println!("{seen:?}");
     assert!(seen.unsatisfiable > 50 && seen.cyclic > 20 && seen.foreseeing > 50, "{seen:?}");
+}
+
+#[test]
+fn audits_agree_with_the_referee_and_repairs_obey_it() {
+    let size = Size { codes: 6, visits: 5, rules: 6 };
+    let records: u64 = (0..3_000).into_par_iter().map(|case| audit_and_repair(size, 2, case)).sum();
+    assert_eq!(records, 150_000);
 }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Kind, Record};
-use consequence_rules::Plan;
+use consequence_rules::{ClauseView, Derivation, Encoded, Plan};
 use thiserror::Error;
 
 use crate::history::{History, Layout};
@@ -41,6 +41,8 @@ pub struct Enforcer {
     demanded: Vec<Demand>,
     /// Conditions that keep a code off, filed under that code.
     bars: Index,
+    /// Conditions under which a rule the user wrote ends the record.
+    endings: Index,
 }
 
 impl Enforcer {
@@ -61,8 +63,14 @@ impl Enforcer {
         );
         let mut demands = IndexBuilder::new(&layout);
         let mut bars = IndexBuilder::new(&layout);
+        let mut endings = IndexBuilder::new(&layout);
         let mut demanded = Vec::new();
         for clause in clauses() {
+            if let Some(others) = ending(plan, &clause) {
+                let others =
+                    others.map(|literal| layout.condition(plan.atoms(), literal.negated()));
+                endings.add(others, clause.span);
+            }
             let Some((&last, others)) = clause.literals.split_last() else { continue };
             let Some(output) = last.position() else { continue };
             // The clause forces its last code once every other literal is false.
@@ -83,8 +91,8 @@ impl Enforcer {
             );
             demanded.push(Demand { output: implication.output, soft: number as u32 });
         }
-        let (demands, bars) = (demands.finish(), bars.finish());
-        Self { plan: plan.clone(), demands, demanded, bars, layout }
+        let (demands, bars, endings) = (demands.finish(), bars.finish(), endings.finish());
+        Self { plan: plan.clone(), demands, demanded, bars, endings, layout }
     }
 
     /// The plan this runs.
@@ -94,7 +102,10 @@ impl Enforcer {
 
     /// Bytes the prepared plan holds: linear in the plan's literals.
     pub fn memory(&self) -> usize {
-        self.demands.memory() + self.bars.memory() + size_of_val(self.demanded.as_slice())
+        self.demands.memory()
+            + self.bars.memory()
+            + self.endings.memory()
+            + size_of_val(self.demanded.as_slice())
     }
 
     /// A writer of records, empty at first.
@@ -107,6 +118,21 @@ impl Enforcer {
             record: Record { visits: Vec::new(), ended: false },
         }
     }
+}
+
+/// The other literals of a clause by which a rule the user wrote ends the record.
+fn ending<'a>(
+    plan: &Plan,
+    clause: &ClauseView<'a>,
+) -> Option<impl Iterator<Item = Encoded> + use<'a>> {
+    let end = plan.rules().vocabulary.end();
+    let literals = clause.literals;
+    let position = plan.order().position(end);
+    let is_end = move |literal: &Encoded| literal.position() == Some(position);
+    let ends = clause.derivation == Derivation::Written
+        && literals.iter().any(|literal| is_end(literal) && literal.present())
+        && clause.rules.iter().any(|&rule| plan.rule(rule).outputs().contains(&end));
+    ends.then(|| literals.iter().copied().filter(move |literal| !is_end(literal)))
 }
 
 /// Writes one record at a time, visit by visit, obeying the plan.
@@ -196,6 +222,26 @@ impl<'a> Writer<'a> {
         }
         self.given = positions;
         self.finish()
+    }
+
+    /// The code that marks the last encounter.
+    pub fn end(&self) -> Code {
+        self.enforcer.layout.order.code(self.enforcer.layout.end)
+    }
+
+    /// Whether a rule the user wrote would end the record if the next visit held these codes.
+    pub fn ends_by_rule(&mut self, codes: &[Code]) -> bool {
+        let Enforcer { layout, endings, .. } = self.enforcer;
+        for &code in codes {
+            self.history.set_present(layout.order.position(code));
+        }
+        let history = &self.history;
+        let mut ends = false;
+        endings.for_each_open(history, |id| ends |= endings.holds(id, history));
+        let filed = history.present.iter().flat_map(|&position| endings.filed(position));
+        ends |= filed.copied().any(|id| endings.holds(id, history));
+        self.history.abandon();
+        ends
     }
 
     /// The positions of the codes that the next visit may hold.

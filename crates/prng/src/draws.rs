@@ -101,7 +101,7 @@ impl VisitDraws {
         (f64::from(self.word(index)) + 0.5) / 4_294_967_296.0
     }
 
-    /// True with the given probability: never for 0 or less (or not a number), always for 1 or more.
+    /// True with the given probability: never for 0 or less or not a number, always for 1 or more.
     #[inline]
     pub fn below(&mut self, index: u32, probability: f64) -> bool {
         self.uniform(index) < probability

@@ -80,6 +80,13 @@ impl Window {
         &self.ago
     }
 
+    /// The window that, seen from one visit earlier, selects the same visits before that one.
+    pub fn one_visit_earlier(&self) -> Self {
+        let ago = self.ago.iter().filter(|&&distance| distance > 1);
+        let ago = ago.map(|distance| distance - 1).collect();
+        Self { past: self.past, at: self.at.clone(), ago }
+    }
+
     /// Whether the window, seen from visit `now`, selects visit `then`.
     pub fn selects(&self, now: usize, then: usize) -> bool {
         then < now
@@ -235,6 +242,13 @@ impl Rule {
         self.strength == Strength::Hard
     }
 
+    /// Whether the rule looks back at earlier visits.
+    pub fn is_temporal(&self) -> bool {
+        let mut temporal = false;
+        self.formula.for_each_code(&mut |_, window| temporal |= window.is_some());
+        temporal
+    }
+
     /// The codes the rule is about: those its consequent names now; where there is no consequent,
     /// or it only looks back, every code named now.
     pub fn outputs(&self) -> Vec<Code> {
@@ -280,6 +294,23 @@ mod tests {
         assert_eq!(selected(1), [0]);
         assert_eq!(selected(2), [0, 1]);
         assert_eq!(selected(9), [0, 3, 8]);
+    }
+
+    #[test]
+    fn one_visit_earlier_selects_the_same_visits() {
+        let windows = [
+            Window::past(),
+            Window::last(4),
+            Window::set([0, 2, 5], [1, 3]),
+            Window::at([3]),
+            Window::ago([2]),
+        ];
+        for window in windows {
+            let earlier = window.one_visit_earlier();
+            for (now, then) in (0..9).flat_map(|now| (0..now).map(move |then| (now, then))) {
+                assert_eq!(window.selects(now + 1, then), earlier.selects(now, then), "{window}");
+            }
+        }
     }
 
     #[test]

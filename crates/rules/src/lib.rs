@@ -3,6 +3,8 @@
 
 mod compile;
 mod formula;
+pub mod language;
+mod prove;
 
 pub use compile::{
     Atom, Atoms, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation, Disjunction,
@@ -10,3 +12,8 @@ pub use compile::{
     WrittenRules, clausal_form, compile, implicative_form,
 };
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
+pub use language::{
+    Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, Severity,
+    TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
+};
+pub use prove::Proof;

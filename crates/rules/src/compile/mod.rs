@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub(crate) use clause::Encoder;
 pub use clause::{Atom, Atoms, Encoded, Span};
 pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
@@ -20,12 +21,12 @@ pub use plan::{ClauseView, Derivation, Plan};
 pub use soft::SoftImplication;
 pub use written::{WrittenClause, WrittenRules};
 
-use clause::Encoder;
 use closure::{Closed, Closure, Source};
 use plan::{Parts, PlanClause};
 use soft::soft_implications;
 use written::Written;
 
+use crate::prove::{Unproved, prove};
 use crate::{Rule, RuleSet};
 
 /// What a compiled plan should hold for.
@@ -94,6 +95,14 @@ pub enum CompileError {
     /// Soft rules in a circle: the draw of one would depend on itself.
     #[error("soft rules in a circle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
     SoftCycle(Vec<String>),
+    /// The proof failed: an error in the compiler, which refuses rather than guess.
+    #[error("the plan could not be proved at visit {visit} ({}); this is a defect of the compiler, please report it with the rules", .rule.as_deref().unwrap_or("a precondition"))]
+    Unproved {
+        /// The first visit concerned.
+        visit: usize,
+        /// The rule concerned, if one.
+        rule: Option<String>,
+    },
     /// `max_visits` of zero leaves no room for an encounter.
     #[error("a record needs room for at least one encounter")]
     NoRoom,
@@ -107,7 +116,14 @@ impl CompileError {
 
 /// Compiles rules to a proved plan.
 pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
-    close(rules, options)
+    let plan = close(rules, options)?;
+    match prove(&plan) {
+        Ok(proof) => Ok(plan.proved(proof)),
+        Err(Unproved { visit, rule }) => {
+            let rule = rule.map(|index| plan.rules().rules[index].name.to_string());
+            Err(CompileError::Unproved { visit, rule })
+        }
+    }
 }
 
 /// Steps one to four.
@@ -155,7 +171,7 @@ fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileE
             derivation: derivation(&saturated.closure, id),
         });
     }
-    Ok(Plan { parts: Arc::new(parts) })
+    Ok(Plan::unproved(parts))
 }
 
 struct Saturated {

@@ -8,6 +8,7 @@ use super::clause::{Atoms, Encoded, Span};
 use super::normal::Literal;
 use super::order::Order;
 use super::soft::SoftImplication;
+use crate::prove::Proof;
 use crate::{Rule, RuleSet};
 
 /// How a clause of a plan came to be.
@@ -68,10 +69,26 @@ pub(crate) struct Parts {
 /// and obeying its clauses ends in visits that break no hard rule.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    pub(crate) parts: Arc<Parts>,
+    parts: Arc<Parts>,
+    proof: Proof,
 }
 
 impl Plan {
+    /// A plan on its way to the prover.
+    pub(crate) fn unproved(parts: Parts) -> Self {
+        Self { parts: Arc::new(parts), proof: Proof::default() }
+    }
+
+    /// The plan with its proof.
+    pub(crate) fn proved(self, proof: Proof) -> Self {
+        Self { proof, ..self }
+    }
+
+    /// What was proved to let the plan out.
+    pub fn proof(&self) -> Proof {
+        self.proof
+    }
+
     /// The rules the plan was compiled from.
     pub fn rules(&self) -> &Arc<RuleSet> {
         &self.parts.rules

@@ -105,11 +105,6 @@ fn step(
         || window.distances().first() == Some(&1)
         || named.is_some_and(|visit| window.visits().contains(&visit));
     let now = if selected { encoder.now(code, present, kind) } else { Err(!present) };
-    let rest = if window.is_past() {
-        Window::past()
-    } else {
-        let back = window.distances().iter().filter(|&&distance| distance > 1);
-        Window::set(window.visits().iter().copied(), back.map(|distance| distance - 1))
-    };
+    let rest = window.one_visit_earlier();
     [now, encoder.past(code, &rest, present, kind)]
 }

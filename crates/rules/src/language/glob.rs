@@ -50,12 +50,7 @@ impl<'a> Names<'a> {
         let end = vocabulary.end();
         let mut sorted: Vec<Code> = vocabulary.codes().filter(|&code| code != end).collect();
         sorted.sort_unstable_by_key(|&code| vocabulary.name(code));
-        Self {
-            vocabulary,
-            sorted,
-            known: FxHashMap::default(),
-            comparisons_left: most_comparisons,
-        }
+        Self { vocabulary, sorted, known: FxHashMap::default(), comparisons_left: most_comparisons }
     }
 
     /// The codes that match, in the vocabulary's order; `None` once too many names were tried.

@@ -24,10 +24,7 @@ pub(super) fn is_glob(word: &str) -> bool {
 
 /// Whether a name reads back as itself when written bare.
 pub(super) fn can_be_bare(name: &str) -> bool {
-    !name.is_empty()
-        && !name.ends_with(':')
-        && !is_keyword(name)
-        && name.chars().all(is_bare)
+    !name.is_empty() && !name.ends_with(':') && !is_keyword(name) && name.chars().all(is_bare)
 }
 
 /// Writes a name in quotes.

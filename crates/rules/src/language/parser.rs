@@ -7,7 +7,9 @@ use super::lexer::{Lexer, Token, TokenKind};
 use super::limits::Limits;
 use super::names::{self, show};
 use super::source::{Form, Place, Source, Span};
-use super::tree::{Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem};
+use super::tree::{
+    Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
+};
 
 /// Reads one file of rules. `name` is what diagnostics call it.
 ///
@@ -24,11 +26,7 @@ use super::tree::{Expression, ExpressionKind, Item, LetItem, Name, RuleFile, Rul
 /// assert_eq!(file.items().len(), 2);
 /// # Ok::<(), consequence_rules::Diagnostics>(())
 /// ```
-pub fn parse(
-    name: &str,
-    text: impl AsRef<[u8]>,
-    limits: &Limits,
-) -> Result<RuleFile, Diagnostics> {
+pub fn parse(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> Result<RuleFile, Diagnostics> {
     let source = Arc::new(read_source(name, text.as_ref(), Form::Rules, limits)?);
     let mut parser = Parser::new(&source, limits);
     let items = parser.statements();
@@ -159,7 +157,8 @@ impl<'a> Parser<'a> {
                     rules += usize::from(matches!(item, Item::Rule(_)));
                     if rules > self.limits.rules {
                         let rules = if self.limits.rules == 1 { "rule" } else { "rules" };
-                        let message = format!("more than {} {rules} in one file", self.limits.rules);
+                        let message =
+                            format!("more than {} {rules} in one file", self.limits.rules);
                         self.fail_at(self.last.span, message);
                         return items;
                     }
@@ -179,8 +178,8 @@ impl<'a> Parser<'a> {
     /// Goes on to the next statement. `static` is a window after `in` and begins a statement
     /// elsewhere.
     fn skip_statement(&mut self) {
-        let mut after_in = self.last.kind == TokenKind::Word
-            && self.source.slice(self.last.span) == "in";
+        let mut after_in =
+            self.last.kind == TokenKind::Word && self.source.slice(self.last.span) == "in";
         while self.token.kind != TokenKind::End {
             if self.at_statement() && !(after_in && self.word() == Some("static")) {
                 return;
@@ -389,7 +388,8 @@ fn read_probability(word: &str) -> Option<f64> {
         Some(digits) => (digits, true),
         None => (word, false),
     };
-    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    let plain =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
     if !digits.bytes().all(plain) {
         return None;
     }

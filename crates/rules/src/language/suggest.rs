@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn fifty_thousand_codes_take_no_time() {
-        let codes: Vec<String> = (0..50_000).map(|number| format!("ICD10CM//{number:05}")).collect();
+        let codes: Vec<String> =
+            (0..50_000).map(|number| format!("ICD10CM//{number:05}")).collect();
         let start = std::time::Instant::now();
         for _ in 0..20 {
             assert!(closest("ICD10CM//X99Y", codes.iter().map(String::as_str)).is_some());

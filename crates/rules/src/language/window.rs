@@ -66,7 +66,11 @@ impl Parser<'_> {
             _ if is_number(word) => {
                 let distance = self.visit_number(1)?;
                 self.visits(start)?;
-                if self.take_word("ago") { Ok(Window::ago([distance])) } else { self.not_a_window(start) }
+                if self.take_word("ago") {
+                    Ok(Window::ago([distance]))
+                } else {
+                    self.not_a_window(start)
+                }
             }
             _ => self.not_a_window(start),
         }
@@ -96,7 +100,11 @@ impl Parser<'_> {
                 return Err(self.fail_with(span, "a window with no visits", help));
             }
             let (negative, number) = self.set_member()?;
-            if negative { distances.push(number) } else { visits.push(number) }
+            if negative {
+                distances.push(number)
+            } else {
+                visits.push(number)
+            }
             if self.take(TokenKind::CloseBrace) {
                 return Ok(Window::set(visits, distances));
             }

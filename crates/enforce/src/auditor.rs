@@ -1,0 +1,256 @@
+//! Finding every violation in a cohort, from any source.
+
+use consequence_record::{Cohort, Kind, RecordView};
+use consequence_rules::WrittenRules;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::history::{History, Layout};
+use crate::index::{Index, IndexBuilder};
+
+/// Records handed to one thread at a time.
+const CHUNK: usize = 512;
+
+/// Hard rules made ready to be checked: shared by all threads.
+#[derive(Debug)]
+pub struct Auditor {
+    layout: Layout,
+    /// One conjunction for each clause: that every literal of it is false.
+    broken: Index,
+    rule_of: Vec<u32>,
+    temporal: Vec<bool>,
+}
+
+/// A hard rule broken at a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    /// The visit; 0 is the static visit.
+    pub visit: usize,
+    /// The rule, by index.
+    pub rule: usize,
+}
+
+/// Where a rule was broken first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The record, by its place in the cohort.
+    pub record: usize,
+    /// The visit; 0 is the static visit.
+    pub visit: usize,
+}
+
+/// What an audit found about one rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleFinding {
+    /// Visits that break the rule.
+    pub violations: u64,
+    /// Records with at least one such visit.
+    pub records: u64,
+    /// The first of them.
+    pub examples: Vec<Example>,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Records looked at.
+    pub records: u64,
+    /// Visits looked at, static visits included.
+    pub visits: u64,
+    /// Records that break no hard rule.
+    pub valid_records: u64,
+    /// Violations of rules that look at the current visit only.
+    pub static_violations: u64,
+    /// Violations of rules that look back.
+    pub temporal_violations: u64,
+    /// One finding for each rule, in the order of the rules; soft rules have none to report.
+    pub rules: Vec<RuleFinding>,
+}
+
+impl Audit {
+    /// All violations.
+    pub fn violations(&self) -> u64 {
+        self.static_violations + self.temporal_violations
+    }
+
+    /// The share of records that break no hard rule; 1 for an empty cohort.
+    pub fn valid_share(&self) -> f64 {
+        if self.records == 0 { 1.0 } else { self.valid_records as f64 / self.records as f64 }
+    }
+
+    fn add(&mut self, part: Part, max_examples: usize) {
+        self.records += part.records;
+        self.visits += part.visits;
+        self.valid_records += part.valid_records;
+        self.static_violations += part.static_violations;
+        self.temporal_violations += part.temporal_violations;
+        for (rule, more) in part.rules {
+            let finding = &mut self.rules[rule];
+            finding.violations += more.violations;
+            finding.records += more.records;
+            let room = max_examples.saturating_sub(finding.examples.len());
+            finding.examples.extend(more.examples.into_iter().take(room));
+        }
+    }
+}
+
+/// What was found in some of the records: only rules that were broken have a finding.
+#[derive(Default)]
+struct Part {
+    records: u64,
+    visits: u64,
+    valid_records: u64,
+    static_violations: u64,
+    temporal_violations: u64,
+    rules: FxHashMap<usize, RuleFinding>,
+}
+
+impl Auditor {
+    /// Prepares rules. They may contradict each other; an audit only reads.
+    pub fn new(written: &WrittenRules) -> Self {
+        let rules = written.rules();
+        let vocabulary = &rules.vocabulary;
+        let statics =
+            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
+        let literals = written.clauses().flat_map(|clause| clause.literals.iter().copied());
+        let layout = Layout::new(
+            written.order(),
+            statics as u32,
+            vocabulary.end(),
+            written.atoms(),
+            literals,
+        );
+        let mut builder = IndexBuilder::new(&layout);
+        let mut rule_of = Vec::new();
+        for clause in written.clauses() {
+            let conditions = clause.literals.iter();
+            builder.add(
+                conditions.map(|literal| layout.condition(written.atoms(), literal.negated())),
+                clause.span,
+            );
+            rule_of.push(clause.rule);
+        }
+        Self {
+            broken: builder.finish(),
+            rule_of,
+            temporal: rules.rules.iter().map(|rule| rule.is_temporal()).collect(),
+            layout,
+        }
+    }
+
+    /// Something that checks one record at a time.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
+    }
+
+    /// Checks every record, on all threads. `progress` is told of records as they are done.
+    pub fn audit(
+        &self,
+        cohort: &Cohort,
+        max_examples: usize,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Audit {
+        let parts: Vec<Part> = (0..cohort.len().div_ceil(CHUNK))
+            .into_par_iter()
+            .map_init(
+                || self.reader(),
+                |reader, chunk| {
+                    let first = chunk * CHUNK;
+                    let last = (first + CHUNK).min(cohort.len());
+                    let part = reader.audit(cohort, first..last, max_examples);
+                    progress((last - first) as u64);
+                    part
+                },
+            )
+            .collect();
+        let rules = vec![RuleFinding::default(); self.temporal.len()];
+        let mut audit = Audit { rules, ..Audit::default() };
+        for part in parts {
+            audit.add(part, max_examples);
+        }
+        audit
+    }
+}
+
+/// Checks one record at a time.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    auditor: &'a Auditor,
+    history: History,
+    broken: Vec<u32>,
+}
+
+impl Reader<'_> {
+    /// Every violation of a record: visit by visit, each rule at most once a visit.
+    pub fn violations(&mut self, record: RecordView<'_>, found: &mut Vec<Violation>) {
+        let auditor = self.auditor;
+        let layout = &auditor.layout;
+        found.clear();
+        for visit in 0..record.len() {
+            for &code in record.visit(visit) {
+                self.history.set_present(layout.order.position(code));
+            }
+            if record.ends_at(visit) {
+                self.history.set_present(layout.end);
+            }
+            self.broken.clear();
+            let history = &self.history;
+            let broken = &mut self.broken;
+            let mut check = |id: u32| {
+                if auditor.broken.holds(id, history) {
+                    broken.push(auditor.rule_of[id as usize]);
+                }
+            };
+            auditor.broken.for_each_open(history, &mut check);
+            for &position in &history.present {
+                auditor.broken.filed(position).iter().copied().for_each(&mut check);
+            }
+            if !self.broken.is_empty() {
+                self.broken.sort_unstable();
+                self.broken.dedup();
+                let rules = self.broken.iter();
+                found.extend(rules.map(|&rule| Violation { visit, rule: rule as usize }));
+            }
+            self.history.advance(layout);
+        }
+        self.history.clear();
+    }
+
+    fn audit(
+        &mut self,
+        cohort: &Cohort,
+        records: std::ops::Range<usize>,
+        max_examples: usize,
+    ) -> Part {
+        let mut part = Part::default();
+        let mut found = Vec::new();
+        let mut broken = Vec::new();
+        for index in records {
+            let record = cohort.record(index);
+            self.violations(record, &mut found);
+            part.records += 1;
+            part.visits += record.len() as u64;
+            part.valid_records += u64::from(found.is_empty());
+            broken.clear();
+            for &Violation { visit, rule } in &found {
+                part.rules.entry(rule).or_default().violations += 1;
+                if self.auditor.temporal[rule] {
+                    part.temporal_violations += 1;
+                } else {
+                    part.static_violations += 1;
+                }
+                broken.push((rule, visit));
+            }
+            broken.sort_unstable();
+            broken.dedup_by_key(|&mut (rule, _)| rule);
+            for &(rule, visit) in &broken {
+                let finding = part.rules.entry(rule).or_default();
+                finding.records += 1;
+                if finding.examples.len() < max_examples {
+                    finding.examples.push(Example { record: index, visit });
+                }
+            }
+        }
+        part
+    }
+}

@@ -1,0 +1,111 @@
+//! Repairing records that already exist.
+//!
+//! Here the end of a record is given, so the plan decides `END` first: a clause that was derived
+//! changes codes rather than cut a record short. Only a rule that the user wrote to force `END`
+//! drops the visits after it.
+
+use consequence_prng::Draws;
+use consequence_record::{Cohort, Record, RecordView};
+use rayon::prelude::*;
+
+use crate::enforcer::{Enforcer, Writer};
+
+/// What a repair did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Records read.
+    pub records: u64,
+    /// Records written with some change.
+    pub changed: u64,
+    /// Codes put into visits.
+    pub added: u64,
+    /// Codes taken out of visits that were kept.
+    pub removed: u64,
+    /// Records that a rule ended before their last visit.
+    pub cut: u64,
+    /// Visits dropped from them.
+    pub dropped_visits: u64,
+    /// Records left out because their last visit may not be the last.
+    pub refused: u64,
+}
+
+impl std::ops::AddAssign for Repair {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.changed += other.changed;
+        self.added += other.added;
+        self.removed += other.removed;
+        self.cut += other.cut;
+        self.dropped_visits += other.dropped_visits;
+        self.refused += other.refused;
+    }
+}
+
+/// Repairs every record on all threads. `progress` is told of records as they are done.
+///
+/// The enforcer's plan must have been compiled with
+/// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for the longest record
+/// and one visit more.
+pub fn repair(
+    enforcer: &Enforcer,
+    cohort: &Cohort,
+    draws: &Draws,
+    progress: &(dyn Fn(u64) + Sync),
+) -> (Cohort, Repair) {
+    let outcomes: Vec<(Option<Record>, Repair)> = (0..cohort.len())
+        .into_par_iter()
+        .with_min_len(64)
+        .map_init(
+            || enforcer.writer(),
+            |writer, index| {
+                let outcome = repair_record(writer, cohort.record(index), draws, index as u64);
+                progress(1);
+                outcome
+            },
+        )
+        .collect();
+    let mut repaired = Cohort::default();
+    let mut total = Repair::default();
+    for (index, (record, repair)) in outcomes.into_iter().enumerate() {
+        total += repair;
+        if let Some(record) = record {
+            repaired.push(cohort.id(index), &record);
+        }
+    }
+    (repaired, total)
+}
+
+/// Repairs one record; `None` if its last visit may not be the last.
+pub fn repair_record(
+    writer: &mut Writer<'_>,
+    record: RecordView<'_>,
+    draws: &Draws,
+    number: u64,
+) -> (Option<Record>, Repair) {
+    let end = writer.end();
+    let mut repair = Repair { records: 1, ..Repair::default() };
+    let mut given = Vec::new();
+    for (visit, codes) in record.visits().enumerate() {
+        given.clear();
+        given.extend_from_slice(codes);
+        if record.ends_at(visit) || (visit > 0 && writer.ends_by_rule(codes)) {
+            given.push(end);
+        }
+        let written = writer.overridden(&given, draws, number);
+        let kept = written.iter().filter(|code| codes.binary_search(code).is_ok()).count();
+        repair.added += (written.len() - kept) as u64;
+        repair.removed += (codes.len() - kept) as u64;
+        let left = (record.len() - visit - 1) as u64;
+        if writer.record().ended && left > 0 {
+            repair.cut = 1;
+            repair.dropped_visits = left;
+            break;
+        }
+    }
+    let written = writer.take();
+    if record.ended() && !written.ended {
+        return (None, Repair { records: 1, refused: 1, ..Repair::default() });
+    }
+    repair.changed = u64::from(repair.added + repair.removed + repair.cut > 0);
+    (Some(written), repair)
+}

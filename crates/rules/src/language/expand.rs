@@ -1,0 +1,409 @@
+//! Trees to formulas: names become codes, `let`s and globs what they stand for, and windows go to
+//! every code they cover.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use consequence_record::{Code, END_NAME, Vocabulary};
+
+use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
+use super::glob::Names;
+use super::limits::Limits;
+use super::names::show;
+use super::parser::Failed;
+use super::resolve::UnknownCodes;
+use super::source::{Source, Span};
+use super::suggest::closest;
+use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
+use crate::formula::{Formula, Window};
+
+/// What a `let` stands for: its items, and how many parts they have.
+struct Definition {
+    items: Vec<Formula>,
+    nodes: usize,
+}
+
+/// A `let` of the file at hand.
+struct Let<'a> {
+    item: &'a LetItem,
+    /// None until it is defined; an error if that failed.
+    definition: Option<Result<Definition, Failed>>,
+    used: bool,
+}
+
+/// Turns the trees of one file after another into formulas.
+pub(super) struct Expander<'a> {
+    vocabulary: &'a Vocabulary,
+    names: Names<'a>,
+    unknown_codes: UnknownCodes,
+    limits: &'a Limits,
+    /// The file at hand.
+    pub(super) source: &'a Source,
+    lets: FxHashMap<&'a str, Let<'a>>,
+    pub(super) errors: Diagnostics,
+    pub(super) warnings: Warnings,
+    reported: FxHashSet<String>,
+    nodes: usize,
+    total_nodes: usize,
+}
+
+impl<'a> Expander<'a> {
+    pub(super) fn new(
+        vocabulary: &'a Vocabulary,
+        unknown_codes: UnknownCodes,
+        limits: &'a Limits,
+        source: &'a Source,
+    ) -> Self {
+        Self {
+            vocabulary,
+            names: Names::new(vocabulary, limits.glob_comparisons),
+            unknown_codes,
+            limits,
+            source,
+            lets: FxHashMap::default(),
+            errors: Diagnostics::new(limits.diagnostics),
+            warnings: Warnings::new(limits.diagnostics),
+            reported: FxHashSet::default(),
+            nodes: 0,
+            total_nodes: 0,
+        }
+    }
+
+    /// Begins a file with these `let`s.
+    pub(super) fn begin_file(
+        &mut self,
+        source: &'a Source,
+        lets: impl Iterator<Item = &'a LetItem>,
+    ) {
+        self.source = source;
+        self.lets.clear();
+        for item in lets {
+            let entry = Let { item, definition: None, used: false };
+            self.lets.entry(item.name.text.as_str()).or_insert(entry);
+        }
+    }
+
+    /// Warns of `let`s that the file did not use.
+    pub(super) fn end_file(&mut self) {
+        let mut unused: Vec<Span> = self
+            .lets
+            .values()
+            .filter(|entry| !entry.used)
+            .map(|entry| entry.item.name.span)
+            .collect();
+        unused.sort_unstable();
+        let source = self.source;
+        for span in unused {
+            self.warnings.push(Topic::UnusedLet, || {
+                let message = format!("{} is never used", show(source.slice(span)));
+                Diagnostic::warning(message).at(source.place(span))
+            });
+        }
+    }
+
+    pub(super) fn error(&mut self, diagnostic: Diagnostic, span: Span) -> Failed {
+        self.errors.push(diagnostic.at(self.source.place(span)));
+        Failed
+    }
+
+    /// Takes in a `let`.
+    pub(super) fn define(&mut self, item: &'a LetItem) {
+        let (name, span) = (item.name.text.as_str(), item.name.span);
+        let Some(first) = self.lets.get(name) else { return };
+        if !std::ptr::eq(first.item, item) {
+            let place = self.source.place(first.item.name.span);
+            let message = format!("{} is defined twice", show(name));
+            self.error(Diagnostic::error(message).note("first defined here", place), span);
+            return;
+        }
+        if self.vocabulary.code(name).is_some() {
+            let source = self.source;
+            self.warnings.push(Topic::HiddenCode, || {
+                let message = format!("{} is also the name of a code", show(name));
+                Diagnostic::warning(message)
+                    .at(source.place(span))
+                    .help("without quotes the name means the `let`, in quotes the code")
+            });
+        }
+        self.nodes = 0;
+        let items = self.list(&item.values).and_then(|items| {
+            let too_deep = items.iter().any(|item| self.is_too_deep(item));
+            if too_deep { Err(self.too_deep(span)) } else { Ok(items) }
+        });
+        let definition = items.map(|items| Definition { items, nodes: self.nodes });
+        if let Some(entry) = self.lets.get_mut(name) {
+            entry.definition = Some(definition);
+        }
+    }
+
+    /// The formula of a rule.
+    pub(super) fn rule(&mut self, expression: &'a Expression) -> Result<Formula, Failed> {
+        self.nodes = 0;
+        let formula = self.formula(expression)?;
+        if self.is_too_deep(&formula) {
+            return Err(self.too_deep(expression.span));
+        }
+        Ok(formula)
+    }
+
+    fn is_too_deep(&self, formula: &Formula) -> bool {
+        depth(formula) > self.limits.depth()
+    }
+
+    fn too_deep(&mut self, span: Span) -> Failed {
+        let message = format!("nested more than {} levels deep", self.limits.depth());
+        self.error(Diagnostic::error(message), span)
+    }
+
+    fn count(&mut self, nodes: usize, span: Span) -> Result<(), Failed> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.total_nodes = self.total_nodes.saturating_add(nodes);
+        let (most, total) = (self.limits.formula_nodes, self.limits.total_nodes);
+        let message = if self.nodes > most {
+            format!("the statement expands to more than {most} parts")
+        } else if self.total_nodes > total {
+            format!("the statements expand to more than {total} parts together")
+        } else {
+            return Ok(());
+        };
+        Err(self.error(Diagnostic::error(message), span))
+    }
+
+    fn formula(&mut self, expression: &'a Expression) -> Result<Formula, Failed> {
+        use ExpressionKind::*;
+        self.count(1, expression.span)?;
+        Ok(match &expression.kind {
+            Constant(value) => Formula::Constant(*value),
+            Name(_) | Code(_) | Glob(_) => any(self.items(expression)?),
+            In(inner, window) => match inner.kind {
+                Name(_) | Code(_) | Glob(_) => any(self.items(expression)?),
+                _ => {
+                    let inner = self.formula(inner)?;
+                    self.placed(inner, window, expression.span)?
+                }
+            },
+            Not(inner) => self.formula(inner)?.not(),
+            And(parts) => Formula::And(self.formulas(parts)?),
+            Or(parts) => Formula::Or(self.formulas(parts)?),
+            Implies(left, right) => self.formula(left)?.implies(self.formula(right)?),
+            Iff(left, right) => {
+                Formula::Iff(Box::new(self.formula(left)?), Box::new(self.formula(right)?))
+            }
+            Group(quantifier, items) => {
+                let items = self.list(items)?;
+                self.group(*quantifier, items, expression.span)
+            }
+        })
+    }
+
+    fn formulas(&mut self, parts: &'a [Expression]) -> Result<Vec<Formula>, Failed> {
+        parts.iter().map(|part| self.formula(part)).collect()
+    }
+
+    fn group(&mut self, quantifier: Quantifier, items: Vec<Formula>, span: Span) -> Formula {
+        let counting = matches!(quantifier, Quantifier::AtMostOne | Quantifier::ExactlyOne);
+        if counting && items.len() < 2 {
+            let source = self.source;
+            self.warnings.push(Topic::FewItems, || {
+                let items = if items.len() == 1 { "a single item" } else { "no items" };
+                Diagnostic::warning(format!("`{}` has {items}", quantifier.words()))
+                    .at(source.place(span))
+            });
+        }
+        match quantifier {
+            Quantifier::Any => any(items),
+            Quantifier::None => any(items).not(),
+            Quantifier::All => all(items),
+            Quantifier::AtMostOne => Formula::AtMostOne(items),
+            Quantifier::ExactlyOne => Formula::ExactlyOne(items),
+        }
+    }
+
+    /// The items of a list, sets among them spliced in.
+    fn list(&mut self, expressions: &'a [Expression]) -> Result<Vec<Formula>, Failed> {
+        let mut items = Vec::new();
+        for expression in expressions {
+            items.extend(self.items(expression)?);
+        }
+        Ok(items)
+    }
+
+    /// What an expression stands for in a list: a set is several items, a formula one.
+    fn items(&mut self, expression: &'a Expression) -> Result<Vec<Formula>, Failed> {
+        use ExpressionKind::*;
+        let span = expression.span;
+        match &expression.kind {
+            Name(name) if self.lets.contains_key(name.as_str()) => self.let_items(name, span),
+            Name(name) | Code(name) => {
+                self.count(1, span)?;
+                Ok(vec![self.code(name, span)])
+            }
+            Glob(pattern) => self.glob(pattern, span),
+            In(inner, window) if matches!(inner.kind, Name(_) | Code(_) | Glob(_)) => {
+                let items = self.items(inner)?;
+                items.into_iter().map(|item| self.placed(item, window, span)).collect()
+            }
+            _ => Ok(vec![self.formula(expression)?]),
+        }
+    }
+
+    fn let_items(&mut self, name: &str, span: Span) -> Result<Vec<Formula>, Failed> {
+        let Some(entry) = self.lets.get_mut(name) else { return Err(Failed) };
+        entry.used = true;
+        let nodes = match &entry.definition {
+            Some(Ok(definition)) => definition.nodes,
+            Some(Err(Failed)) => return Err(Failed),
+            None => {
+                let place = self.source.place(entry.item.name.span);
+                let message = format!("{} is used before it is defined", show(name));
+                let help = "move the `let` up; a code of that name is written in quotes";
+                let diagnostic = Diagnostic::error(message).help(help);
+                return Err(self.error(diagnostic.note("defined here", place), span));
+            }
+        };
+        self.count(nodes, span)?;
+        match self.lets.get(name).and_then(|entry| entry.definition.as_ref()) {
+            Some(Ok(definition)) => Ok(definition.items.clone()),
+            _ => Err(Failed),
+        }
+    }
+
+    fn code(&mut self, name: &str, span: Span) -> Formula {
+        if name == END_NAME {
+            return Formula::Now(self.vocabulary.end());
+        }
+        if let Some(code) = self.vocabulary.code(name) {
+            return Formula::Now(code);
+        }
+        if self.reported.insert(name.to_owned()) {
+            self.unknown_code(name, span);
+        }
+        Formula::Constant(false)
+    }
+
+    fn unknown_code(&mut self, name: &str, span: Span) {
+        let message = format!("unknown code {}", show(name));
+        // Looking for a likeness costs a walk over the vocabulary: only where it will be shown.
+        if self.unknown_codes == UnknownCodes::Refuse {
+            let mut diagnostic = Diagnostic::error(message);
+            if self.errors.len() < self.limits.diagnostics {
+                let names = self.vocabulary.codes().map(|code| self.vocabulary.name(code));
+                let lets = self.lets.keys().copied();
+                let guess = closest(name, names.chain(lets));
+                diagnostic.help = guess.map(|guess| format!("did you mean {}?", show(guess)));
+            }
+            self.error(diagnostic, span);
+        } else {
+            let source = self.source;
+            self.warnings.push(Topic::UnknownCode, || {
+                Diagnostic::warning(format!("{message}: it counts as never present"))
+                    .at(source.place(span))
+            });
+        }
+    }
+
+    fn glob(&mut self, pattern: &str, span: Span) -> Result<Vec<Formula>, Failed> {
+        let Some(codes) = self.names.matching(pattern) else {
+            let message = "too many names to try against patterns";
+            let help = "begin patterns with fixed text, such as `ICD9CM//63*`";
+            return Err(self.error(Diagnostic::error(message).help(help), span));
+        };
+        let codes: Vec<Code> = codes.to_vec();
+        self.count(codes.len(), span)?;
+        if codes.is_empty() && self.reported.insert(pattern.to_owned()) {
+            let message = format!("{} matches no code", show(pattern));
+            if self.unknown_codes == UnknownCodes::Refuse {
+                let help = "`*` stands for any run of characters, `?` for one";
+                self.error(Diagnostic::error(message).help(help), span);
+            } else {
+                let source = self.source;
+                self.warnings
+                    .push(Topic::EmptyGlob, || Diagnostic::warning(message).at(source.place(span)));
+            }
+        }
+        Ok(codes.into_iter().map(Formula::Now).collect())
+    }
+
+    /// The codes of a `static` statement's item, whatever `let`s there are.
+    pub(super) fn declared(&mut self, code: &'a Expression) -> Result<Vec<Code>, Failed> {
+        self.nodes = 0;
+        let found = match &code.kind {
+            ExpressionKind::Name(name) => vec![self.code(name, code.span)],
+            _ => self.items(code)?,
+        };
+        let codes = found.into_iter().filter_map(|formula| match formula {
+            Formula::Now(code) => Some(code),
+            _ => None,
+        });
+        Ok(codes.collect())
+    }
+
+    /// The formula with the window on every code.
+    fn placed(&mut self, formula: Formula, window: &Window, span: Span) -> Result<Formula, Failed> {
+        let (message, help) = match place(formula, window) {
+            Ok(formula) => return Ok(formula),
+            Err(Misplaced::Window) => (
+                "a window over a formula that already has one",
+                "write one window next to each code".to_owned(),
+            ),
+            Err(Misplaced::Negation) => {
+                ("a window over a negation", format!("put `not` before it: `not X in {window}`"))
+            }
+            Err(Misplaced::Other) => (
+                "a window over a formula that is more than codes, `and` and `or`",
+                format!("write the window next to each code: `X in {window}`"),
+            ),
+        };
+        Err(self.error(Diagnostic::error(message).help(help), span))
+    }
+}
+
+/// Why a window cannot be spread over a formula.
+enum Misplaced {
+    Window,
+    Negation,
+    Other,
+}
+
+fn place(formula: Formula, window: &Window) -> Result<Formula, Misplaced> {
+    let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, Misplaced> {
+        parts.into_iter().map(|part| place(part, window)).collect()
+    };
+    Ok(match formula {
+        Formula::Constant(value) => Formula::Constant(value),
+        Formula::Now(code) => Formula::In(code, window.clone()),
+        Formula::And(parts) => Formula::And(spread(parts)?),
+        Formula::Or(parts) => Formula::Or(spread(parts)?),
+        Formula::In(..) => return Err(Misplaced::Window),
+        Formula::Not(_) => return Err(Misplaced::Negation),
+        _ => return Err(Misplaced::Other),
+    })
+}
+
+fn any(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(false),
+        1 => items.remove(0),
+        _ => Formula::Or(items),
+    }
+}
+
+fn all(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(true),
+        1 => items.remove(0),
+        _ => Formula::And(items),
+    }
+}
+
+fn depth(formula: &Formula) -> usize {
+    let deepest = |parts: &[Formula]| parts.iter().map(depth).max().unwrap_or(0);
+    1 + match formula {
+        Formula::Constant(_) | Formula::Now(_) | Formula::In(..) => 0,
+        Formula::Not(inner) => depth(inner),
+        Formula::And(parts)
+        | Formula::Or(parts)
+        | Formula::AtMostOne(parts)
+        | Formula::ExactlyOne(parts) => deepest(parts),
+        Formula::Implies(left, right) | Formula::Iff(left, right) => depth(left).max(depth(right)),
+    }
+}

@@ -1,0 +1,323 @@
+//! Files of rules as JSON.
+//!
+//! The shape, by example:
+//!
+//! ```json
+//! {"statements": [
+//!   {"static": ["SEX//F", "SEX//M"]},
+//!   {"let": "kidney", "is": ["ICD9CM//585", "ICD9CM//586"]},
+//!   {"rule": "no-prostate-cancer-in-women",
+//!    "formula": {"implies": [{"in": ["SEX//F", "static"]}, {"not": "ICD9CM//185"}]}},
+//!   {"rule": "copd-without-smoking",
+//!    "formula": {"implies": [{"not": {"in": ["SMOKER", "past"]}}, "ICD9CM//496"]},
+//!    "probability": 0.01}
+//! ]}
+//! ```
+//!
+//! A formula is `true`, `false`, a string (a code, a glob or the name of a `let`, as if written
+//! bare), `{"code": "A*"}` (a code, as if in quotes), or an object with one of the keys `in`, `not`,
+//! `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`,
+//! `exactly one of`. Windows are strings as the language writes them.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::json_reader::{Member, Node, Path, Value, fault, read};
+use super::limits::Limits;
+use super::names::show;
+use super::parser::{parse, read_source};
+use super::printer::print_items;
+use super::source::{Form, Source, Span};
+use super::tree::{
+    Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,
+};
+use super::window::read_window;
+
+impl RuleFile {
+    /// The file as JSON, one statement a line.
+    ///
+    /// ```
+    /// use consequence_rules::{LanguageLimits, RuleFile, parse};
+    ///
+    /// let limits = LanguageLimits::default();
+    /// let file = parse("a.rules", "rule a: X in past => not Y with probability 1%", &limits)?;
+    /// let json = file.to_json();
+    /// assert_eq!(
+    ///     json,
+    ///     r#"{"statements": [
+    ///   {"rule":"a","formula":{"implies":[{"in":["X","past"]},{"not":"Y"}]},"probability":0.01}
+    /// ]}
+    /// "#
+    /// );
+    /// assert_eq!(RuleFile::from_json("a.json", &json, &limits)?, file);
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        let lines: Vec<String> = self.items().iter().map(write_item).collect();
+        match lines.is_empty() {
+            true => "{\"statements\": []}\n".to_owned(),
+            false => format!("{{\"statements\": [\n  {}\n]}}\n", lines.join(",\n  ")),
+        }
+    }
+
+    /// Reads a file in the shape that [`RuleFile::to_json`] writes. Diagnostics point into the JSON
+    /// text and name the field.
+    pub fn from_json(
+        name: &str,
+        text: impl AsRef<[u8]>,
+        limits: &Limits,
+    ) -> Result<Self, Diagnostics> {
+        let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
+        let top = read(&source, limits)?;
+        let items = Reader { source: &source }.file(&top)?;
+        // The parser knows every bound and every shape: whatever it refuses is refused here too.
+        let warnings = parse(&format!("{name} (as rules)"), print_items(&items), limits)?.warnings;
+        Ok(Self { source, items, warnings })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Statement<'a> {
+    Rule {
+        rule: &'a str,
+        formula: Json,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        probability: Option<f64>,
+    },
+    Let {
+        r#let: &'a str,
+        is: Json,
+    },
+    Static {
+        r#static: Vec<Json>,
+    },
+}
+
+fn write_item(item: &Item) -> String {
+    let statement = match item {
+        Item::Rule(rule) => Statement::Rule {
+            rule: &rule.name.text,
+            formula: write(&rule.formula),
+            probability: rule.probability,
+        },
+        Item::Let(definition) => {
+            let is = match definition.values.as_slice() {
+                [formula] => write(formula),
+                values => Json::Array(values.iter().map(write).collect()),
+            };
+            Statement::Let { r#let: &definition.name.text, is }
+        }
+        Item::Static(declaration) => {
+            Statement::Static { r#static: declaration.codes.iter().map(write).collect() }
+        }
+    };
+    // Strings, numbers and arrays of them always have a JSON form.
+    serde_json::to_string(&statement).unwrap_or_default()
+}
+
+fn write(expression: &Expression) -> Json {
+    use ExpressionKind::*;
+    let each = |parts: &[Expression]| parts.iter().map(write).collect::<Vec<Json>>();
+    match &expression.kind {
+        Constant(value) => json!(value),
+        Name(name) | Glob(name) => json!(name),
+        Code(name) => json!({ "code": name }),
+        In(inner, window) => json!({ "in": [write(inner), window.to_string()] }),
+        Not(inner) => json!({ "not": write(inner) }),
+        And(parts) => json!({ "and": each(parts) }),
+        Or(parts) => json!({ "or": each(parts) }),
+        Implies(left, right) => json!({ "implies": [write(left), write(right)] }),
+        Iff(left, right) => json!({ "iff": [write(left), write(right)] }),
+        Group(quantifier, items) => json!({ quantifier.words(): each(items) }),
+    }
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+}
+
+type Read<T> = Result<T, Diagnostic>;
+
+impl Reader<'_> {
+    fn fault(&self, path: &Path<'_>, span: Span, message: impl AsRef<str>) -> Diagnostic {
+        fault(self.source, path, span, message.as_ref())
+    }
+
+    fn wrong(&self, path: &Path<'_>, node: &Node, expected: &str) -> Diagnostic {
+        let message = format!("expected {expected}, found {}", node.value.what());
+        self.fault(path, node.span, message)
+    }
+
+    fn array<'n>(&self, path: &Path<'_>, node: &'n Node, what: &str) -> Read<&'n [Node]> {
+        match &node.value {
+            Value::Array(nodes) => Ok(nodes),
+            _ => Err(self.wrong(path, node, what)),
+        }
+    }
+
+    fn text<'n>(&self, path: &Path<'_>, node: &'n Node, what: &str) -> Read<&'n str> {
+        match &node.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.wrong(path, node, what)),
+        }
+    }
+
+    fn file(&self, top: &Node) -> Read<Vec<Item>> {
+        let path = Path::Top;
+        let Value::Object(members) = &top.value else {
+            return Err(self.wrong(&path, top, "an object with the key `statements`"));
+        };
+        let [statements] = members.as_slice() else {
+            return Err(self.fault(&path, top.span, "expected one key, `statements`"));
+        };
+        if statements.key != "statements" {
+            let message = format!("expected the key `statements`, found {}", show(&statements.key));
+            return Err(self.fault(&path, statements.key_span, message));
+        }
+        let path = path.key("statements");
+        let nodes = self.array(&path, &statements.node, "an array of statements")?;
+        let items = nodes.iter().enumerate();
+        items.map(|(index, node)| self.item(&path.index(index), node)).collect()
+    }
+
+    fn item(&self, path: &Path<'_>, node: &Node) -> Read<Item> {
+        let Value::Object(members) = &node.value else {
+            return Err(self.wrong(path, node, "an object"));
+        };
+        let find = |key: &str| members.iter().find(|member| member.key == key);
+        let only = |keys: &[&str]| match members.iter().find(|member| !keys.contains(&&*member.key))
+        {
+            Some(other) => {
+                let message = format!("unknown key {}", show(&other.key));
+                Err(self.fault(path, other.key_span, message))
+            }
+            None => Ok(()),
+        };
+        let needed = |key: &str| {
+            find(key).ok_or_else(|| self.fault(path, node.span, format!("no `{key}` here")))
+        };
+        if let Some(name) = find("rule") {
+            only(&["rule", "formula", "probability"])?;
+            let formula = &needed("formula")?.node;
+            let probability = match find("probability") {
+                Some(member) => Some(self.probability(&path.key("probability"), &member.node)?),
+                None => None,
+            };
+            return Ok(Item::Rule(RuleItem {
+                name: self.name(&path.key("rule"), &name.node)?,
+                formula: self.expression(&path.key("formula"), formula)?,
+                probability,
+                span: node.span,
+            }));
+        }
+        if let Some(name) = find("let") {
+            only(&["let", "is"])?;
+            let value = &needed("is")?.node;
+            let path_of_value = path.key("is");
+            let values = match &value.value {
+                Value::Array(_) => self.list(&path_of_value, value)?,
+                _ => vec![self.expression(&path_of_value, value)?],
+            };
+            let name = self.name(&path.key("let"), &name.node)?;
+            return Ok(Item::Let(LetItem { name, values, span: node.span }));
+        }
+        if let Some(codes) = find("static") {
+            only(&["static"])?;
+            let codes = self.list(&path.key("static"), &codes.node)?;
+            return Ok(Item::Static(StaticItem { codes, span: node.span }));
+        }
+        Err(self.fault(path, node.span, "expected one of the keys `rule`, `let` and `static`"))
+    }
+
+    fn name(&self, path: &Path<'_>, node: &Node) -> Read<Name> {
+        let text = self.text(path, node, "a name")?.to_owned();
+        Ok(Name { text, span: node.span })
+    }
+
+    fn probability(&self, path: &Path<'_>, node: &Node) -> Read<f64> {
+        match node.value {
+            Value::Number(number) if (0.0..=1.0).contains(&number) => Ok(number),
+            Value::Number(_) => {
+                Err(self.fault(path, node.span, "the probability is not between 0 and 1"))
+            }
+            _ => Err(self.wrong(path, node, "a number between 0 and 1")),
+        }
+    }
+
+    fn list(&self, path: &Path<'_>, node: &Node) -> Read<Vec<Expression>> {
+        let nodes = self.array(path, node, "an array of formulas")?;
+        if nodes.is_empty() {
+            return Err(self.fault(path, node.span, "an empty list"));
+        }
+        let parts = nodes.iter().enumerate();
+        parts.map(|(index, node)| self.expression(&path.index(index), node)).collect()
+    }
+
+    fn expression(&self, path: &Path<'_>, node: &Node) -> Read<Expression> {
+        let expression = match &node.value {
+            Value::Bool(value) => ExpressionKind::Constant(*value).into(),
+            Value::Text(text) => Expression::word(text),
+            Value::Object(members) => match members.as_slice() {
+                [member] => self.form(&path.key(&member.key), member)?.into(),
+                _ => return Err(self.fault(path, node.span, "expected an object with one key")),
+            },
+            _ => return Err(self.wrong(path, node, "a formula")),
+        };
+        Ok(expression.at(node.span))
+    }
+
+    fn form(&self, path: &Path<'_>, member: &Member) -> Read<ExpressionKind> {
+        let node = &member.node;
+        Ok(match member.key.as_str() {
+            "code" => ExpressionKind::Code(self.text(path, node, "the name of a code")?.to_owned()),
+            "not" => ExpressionKind::Not(self.expression(path, node)?.into()),
+            "in" => {
+                let [term, window] = self.array(path, node, "a formula and a window")? else {
+                    return Err(self.fault(path, node.span, "expected a formula and a window"));
+                };
+                let second = path.index(1);
+                let text = self.text(&second, window, "a window such as \"past\"")?;
+                let window = read_window(text).map_err(|wrong| {
+                    let fault = self.fault(&second, window.span, wrong.message);
+                    Diagnostic { help: wrong.help, ..fault }
+                })?;
+                let term = self.expression(&path.index(0), term)?;
+                ExpressionKind::In(term.into(), window)
+            }
+            "and" => ExpressionKind::And(self.several(path, node)?),
+            "or" => ExpressionKind::Or(self.several(path, node)?),
+            "implies" => {
+                let (left, right) = self.pair(path, node)?;
+                ExpressionKind::Implies(left, right)
+            }
+            "iff" => {
+                let (left, right) = self.pair(path, node)?;
+                ExpressionKind::Iff(left, right)
+            }
+            key => match Quantifier::ALL.into_iter().find(|quantifier| quantifier.words() == key) {
+                Some(quantifier) => ExpressionKind::Group(quantifier, self.list(path, node)?),
+                None => return Err(self.fault(path, member.key_span, "unknown kind of formula")),
+            },
+        })
+    }
+
+    fn several(&self, path: &Path<'_>, node: &Node) -> Read<Vec<Expression>> {
+        let parts = self.list(path, node)?;
+        if parts.len() < 2 {
+            return Err(self.fault(path, node.span, "expected two formulas or more"));
+        }
+        Ok(parts)
+    }
+
+    fn pair(&self, path: &Path<'_>, node: &Node) -> Read<(Box<Expression>, Box<Expression>)> {
+        let mut parts = self.list(path, node)?;
+        match (parts.pop(), parts.pop(), parts.pop()) {
+            (Some(right), Some(left), None) => Ok((left.into(), right.into())),
+            _ => Err(self.fault(path, node.span, "expected two formulas")),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Rules that can be used but hardly say what was meant.
+
+use rustc_hash::FxHashSet;
+
+use consequence_record::{Code, Kind, Vocabulary};
+
+use super::diagnostic::{Diagnostic, Topic, Warnings};
+use super::names::show;
+use super::source::{Source, Span};
+use super::tree::{Expression, ExpressionKind, RuleItem};
+use crate::formula::{Rule, Scope, Window};
+
+/// Warns of codes that are looked for in visits where they never are.
+pub(super) fn lint(
+    rule: &Rule,
+    item: &RuleItem,
+    vocabulary: &Vocabulary,
+    source: &Source,
+    warnings: &mut Warnings,
+) {
+    let scope = rule.scope(vocabulary);
+    if scope.static_visit && scope.encounters {
+        warnings.push(Topic::MixedOutputs, || {
+            let name = show(&rule.name);
+            let message = format!("rule {name} concludes static codes and codes of encounters");
+            Diagnostic::warning(message)
+                .at(source.place(item.name.span))
+                .help("it is required of every visit; write two rules if that is not meant")
+        });
+        return;
+    }
+    let mut warned = FxHashSet::default();
+    rule.formula.for_each_code(&mut |code, window| {
+        let Some((topic, what, help)) = complaint(code, window, scope, vocabulary) else { return };
+        if warned.insert((code, topic)) {
+            let name = show(vocabulary.name(code));
+            warnings.push(topic, || {
+                let span = find(&item.formula, vocabulary.name(code)).unwrap_or(item.name.span);
+                let warning = Diagnostic::warning(format!("{name} {what}")).at(source.place(span));
+                if help {
+                    warning.help(format!("write `{} in static`", &name[1..name.len() - 1]))
+                } else {
+                    warning
+                }
+            });
+        }
+    });
+}
+
+/// What is odd about looking for the code there, and whether `in static` would help.
+fn complaint(
+    code: Code,
+    window: Option<&Window>,
+    scope: Scope,
+    vocabulary: &Vocabulary,
+) -> Option<(Topic, &'static str, bool)> {
+    let is_static = vocabulary.kind(code) == Kind::Static;
+    let Some(window) = window else {
+        return match (scope.static_visit, is_static) {
+            (false, true) => {
+                let what = "is a static code and never present in an encounter";
+                Some((Topic::WrongVisit, what, true))
+            }
+            (true, false) => {
+                let what = "is a code of encounters and never present in the static visit";
+                Some((Topic::WrongVisit, what, false))
+            }
+            _ => None,
+        };
+    };
+    if code == vocabulary.end() {
+        let what = "marks the last encounter and is never in an earlier visit";
+        return Some((Topic::EndInWindow, what, false));
+    }
+    if scope.static_visit {
+        let what = "is looked for before the static visit, and no visit is earlier";
+        return Some((Topic::WrongVisit, what, false));
+    }
+    let by_number = !window.is_past() && window.distances().is_empty();
+    if is_static && by_number && !window.visits().contains(&0) {
+        let what = "is a static code and never present in an encounter";
+        return Some((Topic::WrongVisit, what, true));
+    }
+    if !is_static && by_number && window.visits() == [0] {
+        let what = "is a code of encounters and never present in the static visit";
+        return Some((Topic::WrongVisit, what, false));
+    }
+    None
+}
+
+/// Where an expression names a code.
+fn find(expression: &Expression, code: &str) -> Option<Span> {
+    use ExpressionKind::*;
+    match &expression.kind {
+        Name(name) | Code(name) => (name == code).then_some(expression.span),
+        Constant(_) | Glob(_) => None,
+        In(inner, _) | Not(inner) => find(inner, code),
+        And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(|part| find(part, code)),
+        Implies(left, right) | Iff(left, right) => find(left, code).or_else(|| find(right, code)),
+    }
+}

@@ -1,0 +1,302 @@
+//! Files of trees to one set of rules over a vocabulary.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use consequence_record::{Code, Kind, Vocabulary};
+
+use super::diagnostic::{Diagnostic, Diagnostics, Topic};
+use super::expand::Expander;
+use super::gather::gather;
+use super::limits::Limits;
+use super::lint::lint;
+use super::names::show;
+use super::parser::{Failed, parse};
+use super::source::{Form, Place, Source};
+use super::tree::{ExpressionKind, Item, RuleFile, RuleItem, StaticItem};
+use crate::formula::{Formula, Origin, Rule, RuleSet, Strength};
+
+/// What a code means that the vocabulary does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum UnknownCodes {
+    /// A mistake: an error.
+    #[default]
+    Refuse,
+    /// A code that no record has: a warning, and it counts as never present. For rules written for
+    /// a larger vocabulary.
+    Absent,
+}
+
+/// How to resolve.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ResolveOptions {
+    /// What to do about codes that are not in the vocabulary.
+    pub unknown_codes: UnknownCodes,
+    /// Bounds on what the rules may expand to.
+    pub limits: Limits,
+}
+
+/// Rules over a vocabulary, and what looked odd about them.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The rules.
+    pub rules: RuleSet,
+    /// Warnings, in order of discovery.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Makes one rule set of files that were read.
+///
+/// Names of rules are unique over all files; a `let` is known in its own file only. Without a
+/// vocabulary, one is made of the codes that the files name: static ones first, then those of
+/// encounters, each in alphabetical order. A code is then static if a `static` statement lists it
+/// or if it is somewhere looked at `in static`; globs stand for codes that are named in full.
+///
+/// ```
+/// use consequence_rules::{LanguageLimits, ResolveOptions, parse, resolve};
+///
+/// let text = "rule lifelong: ICD9CM//741 in previous => ICD9CM//741";
+/// let file = parse("lifelong.rules", text, &LanguageLimits::default())?;
+/// let resolved = resolve(&[file], None, &ResolveOptions::default())?;
+/// assert_eq!(resolved.rules.rules[0].origin.line, 1);
+/// assert!(resolved.warnings.is_empty());
+/// # Ok::<(), consequence_rules::Diagnostics>(())
+/// ```
+pub fn resolve(
+    files: &[RuleFile],
+    vocabulary: Option<Arc<Vocabulary>>,
+    options: &ResolveOptions,
+) -> Result<Resolved, Diagnostics> {
+    let vocabulary = match vocabulary {
+        Some(vocabulary) => vocabulary,
+        None => Arc::new(gathered(files, &options.limits)?),
+    };
+    let empty = Source::new("", "", Form::Rules);
+    let unknown_codes = options.unknown_codes;
+    let mut resolver = Resolver {
+        vocabulary: &vocabulary,
+        unknown_codes,
+        expander: Expander::new(&vocabulary, unknown_codes, &options.limits, &empty),
+        first_uses: FxHashMap::default(),
+        rules: Vec::new(),
+    };
+    for file in files {
+        resolver.file(file);
+    }
+    let Resolver { expander, rules, .. } = resolver;
+    if !expander.errors.is_empty() {
+        return Err(expander.errors);
+    }
+    let parsed = files.iter().flat_map(|file| file.warnings().iter().cloned());
+    let warnings = parsed.chain(expander.warnings.finish()).collect();
+    Ok(Resolved { rules: RuleSet { vocabulary, rules }, warnings })
+}
+
+impl RuleSet {
+    /// Reads and resolves one text, for examples and tests: warnings are dropped.
+    ///
+    /// ```
+    /// use consequence_rules::RuleSet;
+    ///
+    /// let rules = RuleSet::parse("rule one: SEX//F in static => not ICD9CM//185", None)?;
+    /// assert_eq!(rules.vocabulary.len(), 3, "two codes and END");
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn parse(text: &str, vocabulary: Option<Arc<Vocabulary>>) -> Result<Self, Diagnostics> {
+        let file = parse("rules", text, &Limits::default())?;
+        Ok(resolve(&[file], vocabulary, &ResolveOptions::default())?.rules)
+    }
+}
+
+fn gathered(files: &[RuleFile], limits: &Limits) -> Result<Vocabulary, Diagnostics> {
+    match gather(files, limits.glob_comparisons) {
+        Ok(Some(vocabulary)) => Ok(vocabulary),
+        Ok(None) => Err(Diagnostic::error("too many names to try against patterns").into()),
+        Err(fault) => Err(Diagnostic::error(fault.to_string()).into()),
+    }
+}
+
+struct Resolver<'a> {
+    vocabulary: &'a Vocabulary,
+    unknown_codes: UnknownCodes,
+    expander: Expander<'a>,
+    /// Where each rule name was first used.
+    first_uses: FxHashMap<&'a str, (&'a Source, &'a RuleItem)>,
+    rules: Vec<Rule>,
+}
+
+impl<'a> Resolver<'a> {
+    fn file(&mut self, file: &'a RuleFile) {
+        let lets = file.items().iter().filter_map(|item| match item {
+            Item::Let(definition) => Some(definition),
+            _ => None,
+        });
+        self.expander.begin_file(&file.source, lets);
+        for item in file.items() {
+            match item {
+                Item::Let(definition) => self.expander.define(definition),
+                Item::Static(declaration) => self.declare(declaration),
+                Item::Rule(rule) => self.rule(&file.source, rule),
+            }
+        }
+        self.expander.end_file();
+    }
+
+    /// Checks that codes declared static are so in the vocabulary.
+    fn declare(&mut self, declaration: &'a StaticItem) {
+        for code in &declaration.codes {
+            let Ok(codes) = self.expander.declared(code) else { continue };
+            let wrong = |code: &&Code| self.vocabulary.kind(**code) != Kind::Static;
+            if let Some(&wrong) = codes.iter().find(wrong) {
+                let name = show(self.vocabulary.name(wrong));
+                let message = format!("{name} is declared static, but it is a code of encounters");
+                self.expander.error(Diagnostic::error(message), code.span);
+            }
+        }
+    }
+
+    fn rule(&mut self, source: &'a Source, item: &'a RuleItem) {
+        let name = item.name.text.as_str();
+        if let Some((first_source, first)) = self.first_uses.get(name) {
+            let place = first_source.place(first.name.span);
+            let message = format!("two rules are called {}", show(name));
+            let diagnostic = Diagnostic::error(message).note("the first is here", place);
+            self.expander.error(diagnostic, item.name.span);
+            return;
+        }
+        self.first_uses.insert(name, (source, item));
+        let errors = self.expander.errors.len();
+        let Ok(formula) = self.expander.rule(&item.formula) else { return };
+        if self.expander.errors.len() > errors {
+            return;
+        }
+        let weighed = match item.probability {
+            None => Some((formula, Strength::Hard)),
+            Some(probability) => match self.weigh(item, formula, probability) {
+                Ok(weighed) => weighed,
+                Err(Failed) => return,
+            },
+        };
+        let Some((formula, strength)) = weighed else { return };
+        let origin = Origin {
+            file: Arc::clone(source.name()),
+            line: source.line(item.span.start),
+            text: own_text(source, item).into(),
+        };
+        let rule = Rule { name: name.into(), formula, strength, origin };
+        lint(&rule, item, self.vocabulary, source, &mut self.expander.warnings);
+        self.rules.push(rule);
+    }
+
+    /// The rule with its probability; none if its output is a code that no record has.
+    fn weigh(
+        &mut self,
+        item: &RuleItem,
+        formula: Formula,
+        probability: f64,
+    ) -> Result<Option<(Formula, Strength)>, Failed> {
+        let (antecedent, consequent) = match formula {
+            Formula::Implies(antecedent, consequent) => (Some(antecedent), *consequent),
+            literal => (None, literal),
+        };
+        let Some((code, present)) = literal(&consequent) else {
+            if self.unknown_codes == UnknownCodes::Absent && is_constant(&consequent) {
+                let place = self.place(item);
+                self.expander.warnings.push(Topic::DroppedRule, || {
+                    let name = show(&item.name.text);
+                    let message = format!("rule {name} is left out: its output is never present");
+                    Diagnostic::warning(message).at(place)
+                });
+                return Ok(None);
+            }
+            let message = "a rule with a probability must conclude one code, present or absent";
+            let help = "write `A => B with probability 0.1` or `A => not B with probability 0.1`";
+            let span = match &item.formula.kind {
+                ExpressionKind::Implies(_, consequent) => consequent.span,
+                _ => item.formula.span,
+            };
+            return Err(self.expander.error(Diagnostic::error(message).help(help), span));
+        };
+        let certain = probability == 0.0 || probability == 1.0;
+        if certain {
+            let place = self.place(item);
+            self.expander.warnings.push(Topic::Certainty, || {
+                let which = if probability == 0.0 { "never" } else { "always" };
+                let message = format!(
+                    "probability {probability} makes rule {} hard: its conclusion {which} holds",
+                    show(&item.name.text)
+                );
+                Diagnostic::warning(message).at(place)
+            });
+        }
+        let present = present == (probability != 0.0);
+        let consequent = if present { Formula::Now(code) } else { Formula::Now(code).not() };
+        let formula = match antecedent {
+            Some(antecedent) => antecedent.implies(consequent),
+            None => consequent,
+        };
+        let strength = if certain { Strength::Hard } else { Strength::Soft(probability) };
+        Ok(Some((formula, strength)))
+    }
+
+    fn place(&self, item: &RuleItem) -> Place {
+        self.expander.source.place(item.name.span)
+    }
+}
+
+/// The code of a literal about now, and whether it is present.
+fn literal(formula: &Formula) -> Option<(Code, bool)> {
+    match formula {
+        Formula::Now(code) => Some((*code, true)),
+        Formula::Not(inner) => literal(inner).map(|(code, present)| (code, !present)),
+        _ => None,
+    }
+}
+
+fn is_constant(formula: &Formula) -> bool {
+    match formula {
+        Formula::Constant(_) => true,
+        Formula::Not(inner) => is_constant(inner),
+        _ => false,
+    }
+}
+
+/// The rule's own text on one line, comments left out, at most some 300 characters.
+fn own_text(source: &Source, item: &RuleItem) -> String {
+    const LONGEST: usize = 300;
+    let printed;
+    let text = match source.form() {
+        Form::Rules => source.slice(item.span),
+        Form::Json => {
+            printed = item.to_string();
+            printed.as_str()
+        }
+    };
+    let mut line = String::new();
+    let mut length = 0;
+    let (mut quoted, mut escaped, mut comment, mut blank) = (false, false, false, false);
+    for character in text.chars() {
+        if comment {
+            comment = character != '\n';
+        } else if !quoted && character == '#' {
+            comment = true;
+        } else if !quoted && character.is_whitespace() {
+            blank = true;
+        } else {
+            if std::mem::take(&mut blank) {
+                line.push(' ');
+                length += 1;
+            }
+            quoted ^= character == '"' && !escaped;
+            escaped = quoted && character == '\\' && !escaped;
+            line.push(if character.is_control() { ' ' } else { character });
+            length += 1;
+        }
+        if length >= LONGEST {
+            line.push_str("...");
+            break;
+        }
+    }
+    line
+}

@@ -1,0 +1,296 @@
+//! The reference's seven-field tuples over code numbers.
+//!
+//! A tuple is `[past_visits, past_present, past_absent, current_present, current_absent, output,
+//! value]`: if every code of `past_present` is in the window, none of `past_absent` is, every code
+//! of `current_present` is in the visit and none of `current_absent` is, then `output` is present
+//! with probability `value`. 0 and 1 make a hard rule.
+//!
+//! `past_visits` is `[]` for none, `-1` for every earlier visit, or a list: positive numbers count
+//! visits from 1 with the static visit first, negative ones count back.
+//!
+//! Codes of encounters are numbered first, then static ones; after these come three special
+//! numbers for start, end and padding, of which a rule can only name the end.
+
+use std::sync::Arc;
+
+use consequence_record::{Code, END_NAME, Kind, Vocabulary};
+
+use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
+use super::json_reader::{Member, Node, Path, Value, fault, read};
+use super::limits::Limits;
+use super::parser::read_source;
+use super::source::{Form, Source, Span};
+use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
+use crate::formula::Window;
+
+/// A file of tuples, as rules of the language.
+#[derive(Clone, Debug)]
+pub struct TupleFile {
+    /// The rules, called `r1`, `r2` and so on, after a `static` statement for the static codes.
+    pub rules: RuleFile,
+    /// The codes in the order of the file's numbers.
+    pub vocabulary: Arc<Vocabulary>,
+}
+
+impl TupleFile {
+    /// Reads tuples: a JSON array of them, or an object with such an array under `rules`.
+    ///
+    /// Code numbers count the given vocabulary. Without one, the object says how many `codes` and
+    /// `labels` (static codes) there are, and may list their `names`; where it does not they are
+    /// called `code-0089` and `label-1610`.
+    ///
+    /// ```
+    /// use consequence_rules::{LanguageLimits, TupleFile};
+    ///
+    /// let text = r#"{"codes": 3, "labels": 1, "rules": [[[1], [3], [], [], [], 2, 0]]}"#;
+    /// let file = TupleFile::read("rules.json", text, None, &LanguageLimits::default())?;
+    /// assert_eq!(
+    ///     file.rules.to_string(),
+    ///     "static label-3\nrule r1: label-3 in static => not code-2\n"
+    /// );
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn read(
+        name: &str,
+        text: impl AsRef<[u8]>,
+        vocabulary: Option<Arc<Vocabulary>>,
+        limits: &Limits,
+    ) -> Result<Self, Diagnostics> {
+        let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
+        let top = read(&source, limits)?;
+        let warnings = Warnings::new(limits.diagnostics);
+        let mut reader = Reader { source: &source, warnings };
+        let (tuples, members, path) = match &top.value {
+            Value::Array(tuples) => (tuples, &[][..], Path::Top),
+            Value::Object(members) => match members.iter().find(|member| member.key == "rules") {
+                Some(Member { node: Node { value: Value::Array(tuples), .. }, .. }) => {
+                    (tuples, members.as_slice(), Path::Key(&Path::Top, "rules"))
+                }
+                _ => {
+                    return Err(reader.fault(&Path::Top, top.span, "no array `rules` here").into());
+                }
+            },
+            _ => {
+                let message = "expected an array of tuples, or an object with one under `rules`";
+                return Err(reader.fault(&Path::Top, top.span, message).into());
+            }
+        };
+        if tuples.len() > limits.rules {
+            let message = format!("more than {} rules in one file", limits.rules);
+            return Err(reader.fault(&path, top.span, message).into());
+        }
+        let vocabulary = match vocabulary {
+            Some(vocabulary) => vocabulary,
+            None => Arc::new(reader.vocabulary(members, top.span)?),
+        };
+        let mut items: Vec<Item> = static_item(&vocabulary).into_iter().collect();
+        for (index, tuple) in tuples.iter().enumerate() {
+            let name = format!("r{}", index + 1);
+            items.push(Item::Rule(reader.rule(&path.index(index), tuple, name, &vocabulary)?));
+        }
+        let warnings = reader.warnings.finish();
+        Ok(Self { rules: RuleFile { source, items, warnings }, vocabulary })
+    }
+}
+
+fn static_item(vocabulary: &Vocabulary) -> Option<Item> {
+    let labels = vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static);
+    let codes: Vec<Expression> =
+        labels.map(|code| Expression::literal(vocabulary.name(code))).collect();
+    (!codes.is_empty()).then(|| Item::Static(StaticItem { codes, span: Span::default() }))
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    warnings: Warnings,
+}
+
+type Read<T> = Result<T, Diagnostic>;
+
+impl Reader<'_> {
+    fn fault(&self, path: &Path<'_>, span: Span, message: impl AsRef<str>) -> Diagnostic {
+        fault(self.source, path, span, message.as_ref())
+    }
+
+    /// The vocabulary a file describes.
+    fn vocabulary(&self, members: &[Member], top: Span) -> Read<Vocabulary> {
+        let find = |key: &str| members.iter().find(|member| member.key == key);
+        let count = |key: &str| -> Read<usize> {
+            let Some(member) = find(key) else {
+                let message = format!("the file does not say how many `{key}` there are");
+                let help = "add the numbers of `codes` and `labels`, or give a vocabulary";
+                return Err(self.fault(&Path::Top, top, message).help(help));
+            };
+            let most = Vocabulary::MAX_CODES as f64;
+            match member.node.value {
+                Value::Number(number)
+                    if (0.0..=most).contains(&number) && number.fract() == 0.0 =>
+                {
+                    Ok(number as usize)
+                }
+                _ => {
+                    let message = "expected a number of codes";
+                    Err(self.fault(&Path::Top.key(key), member.node.span, message))
+                }
+            }
+        };
+        let (codes, labels) = (count("codes")?, count("labels")?);
+        let total = codes + labels;
+        let kind = |number| if number < codes { Kind::Encounter } else { Kind::Static };
+        let (made, span) = match find("names") {
+            None => {
+                let digits = total.saturating_sub(1).to_string().len();
+                let word = |number| if number < codes { "code" } else { "label" };
+                let named = (0..total)
+                    .map(|number| (format!("{}-{number:0digits$}", word(number)), kind(number)));
+                (Vocabulary::new(named), top)
+            }
+            Some(Member { node, .. }) => {
+                let path = Path::Top.key("names");
+                let message = format!("expected the names of {total} codes");
+                let wrong = || self.fault(&path, node.span, &message);
+                let Value::Array(nodes) = &node.value else { return Err(wrong()) };
+                if nodes.len() != total {
+                    return Err(wrong());
+                }
+                let names: Option<Vec<&str>> = nodes
+                    .iter()
+                    .map(|node| match &node.value {
+                        Value::Text(name) => Some(name.as_str()),
+                        _ => None,
+                    })
+                    .collect();
+                let names = names.ok_or_else(wrong)?.into_iter().enumerate();
+                (Vocabulary::new(names.map(|(number, name)| (name, kind(number)))), node.span)
+            }
+        };
+        made.map_err(|refused| self.fault(&Path::Top, span, refused.to_string()))
+    }
+
+    fn rule(
+        &mut self,
+        path: &Path<'_>,
+        tuple: &Node,
+        name: String,
+        vocabulary: &Vocabulary,
+    ) -> Read<RuleItem> {
+        let Value::Array(fields) = &tuple.value else {
+            return Err(self.fault(path, tuple.span, "expected a tuple of seven fields"));
+        };
+        let [visits, past_present, past_absent, present, absent, output, value] = fields.as_slice()
+        else {
+            let message = format!("expected seven fields, found {}", fields.len());
+            return Err(self.fault(path, tuple.span, message));
+        };
+        let window = self.window(&path.index(0), visits)?;
+        let past_present = self.codes(&path.index(1), past_present, vocabulary)?;
+        let past_absent = self.codes(&path.index(2), past_absent, vocabulary)?;
+        let no_past = past_present.is_empty() && past_absent.is_empty();
+        let mut parts = Vec::new();
+        match window {
+            Some(window) => {
+                let within = |code: Expression| {
+                    let span = code.span;
+                    code.within(window.clone()).at(span)
+                };
+                parts.extend(past_present.into_iter().map(within));
+                parts.extend(past_absent.into_iter().map(within).map(negated));
+                if no_past {
+                    let place = self.source.place(tuple.span);
+                    self.warnings.push(Topic::UnusedWindow, || {
+                        let message =
+                            format!("rule `{name}` has a window and no past code: it is unused");
+                        Diagnostic::warning(message).at(place)
+                    });
+                }
+            }
+            None if !no_past => {
+                return Err(self.fault(path, tuple.span, "past codes, but no past visits"));
+            }
+            None => {}
+        }
+        parts.extend(self.codes(&path.index(3), present, vocabulary)?);
+        let absent = self.codes(&path.index(4), absent, vocabulary)?;
+        parts.extend(absent.into_iter().map(negated));
+        let output = self.code(&path.index(5), output, vocabulary)?;
+        let (consequent, probability) = match value.value {
+            Value::Number(1.0) => (output, None),
+            Value::Number(0.0) => (negated(output), None),
+            Value::Number(number) if (0.0..1.0).contains(&number) => (output, Some(number)),
+            _ => {
+                let message = "expected a value from 0 to 1";
+                return Err(self.fault(&path.index(6), value.span, message));
+            }
+        };
+        let span = tuple.span;
+        let formula = match parts.is_empty() {
+            true => consequent,
+            false => Expression::all(parts).at(span).implies(consequent).at(span),
+        };
+        Ok(RuleItem { name: Name { text: name, span }, formula, probability, span })
+    }
+
+    fn integer(&self, path: &Path<'_>, node: &Node, least: f64, most: f64) -> Read<i64> {
+        match node.value {
+            Value::Number(number) if number.fract() == 0.0 && (least..=most).contains(&number) => {
+                Ok(number as i64)
+            }
+            _ => Err(self.fault(path, node.span, format!("expected a number {least} to {most}"))),
+        }
+    }
+
+    fn window(&self, path: &Path<'_>, node: &Node) -> Read<Option<Window>> {
+        let most = f64::from(Window::MAX);
+        let nodes = match &node.value {
+            Value::Number(-1.0) => return Ok(Some(Window::past())),
+            Value::Array(nodes) if nodes.is_empty() => return Ok(None),
+            Value::Array(nodes) => nodes,
+            _ => {
+                let message = "expected a list of visits, or -1 for every earlier visit";
+                return Err(self.fault(path, node.span, message));
+            }
+        };
+        let (mut visits, mut distances) = (Vec::new(), Vec::new());
+        for (index, node) in nodes.iter().enumerate() {
+            let path = path.index(index);
+            match self.integer(&path, node, -most, most + 1.0)? {
+                0 => return Err(self.fault(&path, node.span, "visits are counted from 1")),
+                visit if visit > 0 => visits.push((visit - 1) as u16),
+                distance => distances.push(-distance as u16),
+            }
+        }
+        Ok(Some(Window::set(visits, distances)))
+    }
+
+    fn codes(
+        &self,
+        path: &Path<'_>,
+        node: &Node,
+        vocabulary: &Vocabulary,
+    ) -> Read<Vec<Expression>> {
+        let Value::Array(nodes) = &node.value else {
+            return Err(self.fault(path, node.span, "expected a list of code numbers"));
+        };
+        let nodes = nodes.iter().enumerate();
+        nodes.map(|(index, node)| self.code(&path.index(index), node, vocabulary)).collect()
+    }
+
+    fn code(&self, path: &Path<'_>, node: &Node, vocabulary: &Vocabulary) -> Read<Expression> {
+        let codes = vocabulary.len() - 1;
+        let number = self.integer(path, node, 0.0, (codes + 2) as f64)? as usize;
+        let name = if number < codes {
+            vocabulary.name(Code(number as u32))
+        } else if number == codes + 1 {
+            END_NAME
+        } else {
+            let message = format!("{number} marks the start or padding, which no rule can name");
+            return Err(self.fault(path, node.span, message));
+        };
+        Ok(Expression::literal(name).at(node.span))
+    }
+}
+
+fn negated(expression: Expression) -> Expression {
+    let span = expression.span;
+    expression.not().at(span)
+}

@@ -1,0 +1,144 @@
+//! Trees of every form survive printing, JSON and resolving.
+
+use consequence_rules::language::{
+    Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, Span, StaticItem,
+};
+use consequence_rules::{Formula, LanguageLimits, RuleFile, RuleSet, Window, parse};
+use proptest::prelude::*;
+
+/// Names that read back only if they are quoted where they must be.
+fn name() -> impl Strategy<Value = String> {
+    let odd = prop::sample::select(vec![
+        "rule", "let", "static", "and", "or", "not", "in", "any", "all", "none", "at", "exactly",
+        "with", "true", "false", "past", "previous", "visit", "of", "END", "ICD9CM//250",
+        "A1C//>7", "LOINC:1234", "a:", ":", "::", "x y", "\"", "\\", "a\\\"b", "#", "a#b", "(", ")",
+        "{-1}", "*", "a*?", "糖尿病", "é\u{301}", "\t", "a\nb", "\r", "\u{feff}", "\u{a0}", "-1",
+        "1%", "0.5", "=>", "<=>", "=", "`", "'", "\0",
+    ]);
+    prop_oneof![odd.prop_map(str::to_owned), "[A-Za-z0-9/:._*?-]{1,8}", "\\PC{1,6}"]
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    let visit = || prop_oneof![0..4_u16, 0..=Window::MAX];
+    let distance = || prop_oneof![1..4_u16, 1..=Window::MAX];
+    prop_oneof![
+        Just(Window::past()),
+        Just(Window::static_visit()),
+        Just(Window::previous()),
+        visit().prop_map(|visit| Window::at([visit])),
+        distance().prop_map(|distance| Window::ago([distance])),
+        (1..50_u16).prop_map(Window::last),
+        (prop::collection::vec(visit(), 1..4), prop::collection::vec(distance(), 0..4))
+            .prop_map(|(visits, distances)| Window::set(visits, distances)),
+    ]
+}
+
+fn expression() -> impl Strategy<Value = Expression> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(|value| ExpressionKind::Constant(value).into()),
+        name().prop_map(|name| Expression::word(&name)),
+        name().prop_map(|name| Expression::literal(&name)),
+        name().prop_map(|name| ExpressionKind::Code(name).into()),
+    ];
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        let several = || prop::collection::vec(inner.clone(), 2..5);
+        let quantifier = prop::sample::select(Quantifier::ALL.to_vec());
+        prop_oneof![
+            (inner.clone(), window()).prop_map(|(inner, window)| inner.within(window)),
+            inner.clone().prop_map(Expression::not),
+            several().prop_map(|parts| ExpressionKind::And(parts).into()),
+            several().prop_map(|parts| ExpressionKind::Or(parts).into()),
+            (inner.clone(), inner.clone()).prop_map(|(left, right)| left.implies(right)),
+            (inner.clone(), inner.clone())
+                .prop_map(|(left, right)| ExpressionKind::Iff(left.into(), right.into()).into()),
+            (quantifier, prop::collection::vec(inner, 1..5))
+                .prop_map(|(quantifier, items)| ExpressionKind::Group(quantifier, items).into()),
+        ]
+    })
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let probability = prop::option::of(prop_oneof![
+        Just(0.0),
+        Just(1.0),
+        Just(0.01),
+        Just(1e-300),
+        0.0..=1.0_f64
+    ]);
+    let rule = (name(), expression(), probability).prop_map(|(name, formula, probability)| {
+        Item::Rule(RuleItem { probability, ..RuleItem::new(name, formula) })
+    });
+    let values = prop::collection::vec(expression(), 1..4);
+    let definition = ("x[a-z]{0,5}", values).prop_map(|(name, values)| {
+        Item::Let(LetItem { name: Name::new(name), values, span: Span::default() })
+    });
+    let codes = prop::collection::vec(name(), 1..4).prop_map(|names| {
+        let codes = names.iter().map(|name| Expression::word(name)).collect();
+        Item::Static(StaticItem { codes, span: Span::default() })
+    });
+    prop_oneof![rule, definition, codes]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn printing_and_json_lose_nothing(items in prop::collection::vec(item(), 0..6)) {
+        let limits = LanguageLimits::default();
+        let file = RuleFile::new("made", items.clone(), &limits);
+        let file = file.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
+        prop_assert_eq!(file.items(), items.as_slice());
+        prop_assert!(file.warnings().is_empty(), "what we print needs no warning");
+
+        let text = file.to_string();
+        let again = parse("again", &text, &limits).unwrap();
+        prop_assert_eq!(&again, &file);
+        prop_assert_eq!(again.to_string(), text);
+
+        let json = file.to_json();
+        let read = RuleFile::from_json("made.json", &json, &limits);
+        let read = read.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
+        prop_assert_eq!(&read, &file);
+        prop_assert_eq!(read.to_json(), json);
+    }
+}
+
+/// Formulas as the resolver makes them: `and` and `or` of two parts or more.
+fn formula(codes: u32) -> impl Strategy<Value = Formula> {
+    let code = move || (0..codes).prop_map(consequence_record::Code);
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Formula::Constant),
+        code().prop_map(Formula::Now),
+        (code(), window()).prop_map(|(code, window)| Formula::In(code, window)),
+    ];
+    leaf.prop_recursive(4, 40, 5, |inner| {
+        let several = || prop::collection::vec(inner.clone(), 2..6);
+        prop_oneof![
+            inner.clone().prop_map(Formula::not),
+            several().prop_map(Formula::And),
+            several().prop_map(Formula::Or),
+            (inner.clone(), inner.clone()).prop_map(|(left, right)| left.implies(right)),
+            (inner.clone(), inner.clone())
+                .prop_map(|(left, right)| Formula::Iff(left.into(), right.into())),
+            prop::collection::vec(inner.clone(), 1..5).prop_map(Formula::AtMostOne),
+            prop::collection::vec(inner, 1..5).prop_map(Formula::ExactlyOne),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn formulas_read_back_from_their_text(formula in formula(7)) {
+        use consequence_record::{Kind, Vocabulary};
+        let names = ["A", "B", "and", "x > 7", "C*", "a:"];
+        let kinds = [Kind::Static, Kind::Encounter];
+        let codes = names.into_iter().zip(kinds.into_iter().cycle());
+        let vocabulary = std::sync::Arc::new(Vocabulary::new(codes).unwrap());
+        let text = format!("rule r: {}", formula.text(&vocabulary));
+        let rules = RuleSet::parse(&text, Some(vocabulary));
+        let rules = rules.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
+        prop_assert_eq!(&rules.rules[0].formula, &formula);
+    }
+}
