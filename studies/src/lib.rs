@@ -3,5 +3,7 @@
 //! Each study is a function with a size: the program of its name runs it long, a test runs it short.
 #![forbid(unsafe_code)]
 
+pub mod neuron;
+pub mod published;
 pub mod small_worlds;
 pub mod worlds;

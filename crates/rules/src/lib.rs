@@ -1,11 +1,15 @@
 //! The rule language, its compiler and its proofs.
 #![forbid(unsafe_code)]
 
+mod analyse;
 mod compile;
 mod formula;
 pub mod language;
 mod prove;
 
+pub use analyse::{
+    AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
+};
 pub use compile::{
     Atom, Atoms, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation, Disjunction,
     Encoded, Implication, Literal, Order, Plan, SoftImplication, Span, TooLarge, WrittenClause,
@@ -16,4 +20,4 @@ pub use language::{
     Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, Severity,
     TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
 };
-pub use prove::Proof;
+pub use prove::{Pass, PassCounterexample, PassVerdict, Proof};

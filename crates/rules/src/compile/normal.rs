@@ -18,7 +18,8 @@ pub struct Literal {
 }
 
 impl Literal {
-    fn formula(&self) -> Formula {
+    /// The literal as a formula.
+    pub fn formula(&self) -> Formula {
         let atom = match &self.window {
             None => Formula::Now(self.code),
             Some(window) => Formula::In(self.code, window.clone()),

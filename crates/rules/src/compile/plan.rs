@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use consequence_record::Code;
 
-use super::clause::{Atoms, Encoded, Span};
+use super::clause::{Atoms, Encoded, Encoder, Span};
 use super::normal::Literal;
 use super::order::Order;
 use super::soft::SoftImplication;
@@ -82,6 +82,16 @@ impl Plan {
     /// The plan with its proof.
     pub(crate) fn proved(self, proof: Proof) -> Self {
         Self { proof, ..self }
+    }
+
+    /// Literals of this plan's numbering, for the prover.
+    pub(crate) fn encoder(&self) -> Encoder<'_> {
+        Encoder {
+            vocabulary: &self.parts.rules.vocabulary,
+            order: &self.parts.order,
+            max_visits: self.parts.max_visits,
+            atoms: self.parts.atoms.clone(),
+        }
     }
 
     /// What was proved to let the plan out.

@@ -67,6 +67,7 @@ pub struct WrittenRules {
     order: Order,
     atoms: Atoms,
     written: Written,
+    max_visits: u16,
 }
 
 impl WrittenRules {
@@ -90,7 +91,17 @@ impl WrittenRules {
                 .map_err(|TooLarge| CompileError::too_large(rule, limits.rule_literals))?;
         }
         let atoms = encoder.atoms;
-        Ok(Self { rules, order, atoms, written })
+        Ok(Self { rules, order, atoms, written, max_visits })
+    }
+
+    /// Literals of this numbering, for the prover.
+    pub(crate) fn encoder(&self) -> Encoder<'_> {
+        Encoder {
+            vocabulary: &self.rules.vocabulary,
+            order: &self.order,
+            max_visits: self.max_visits,
+            atoms: self.atoms.clone(),
+        }
     }
 
     /// The rules.

@@ -147,8 +147,14 @@ impl Diagnostics {
 
     /// Adds one; past the limit it is only counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.push_with(|| diagnostic);
+    }
+
+    /// Adds the diagnostic that `make` makes; past the limit it is only counted, and not made.
+    /// Finding a place takes a walk over its line, so a text full of errors needs this.
+    pub(super) fn push_with(&mut self, make: impl FnOnce() -> Diagnostic) {
         if self.reported.len() < self.limit {
-            self.reported.push(diagnostic);
+            self.reported.push(make());
         } else {
             self.more += 1;
         }

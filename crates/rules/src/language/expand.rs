@@ -101,7 +101,8 @@ impl<'a> Expander<'a> {
     }
 
     pub(super) fn error(&mut self, diagnostic: Diagnostic, span: Span) -> Failed {
-        self.errors.push(diagnostic.at(self.source.place(span)));
+        let source = self.source;
+        self.errors.push_with(|| diagnostic.at(source.place(span)));
         Failed
     }
 
@@ -110,9 +111,12 @@ impl<'a> Expander<'a> {
         let (name, span) = (item.name.text.as_str(), item.name.span);
         let Some(first) = self.lets.get(name) else { return };
         if !std::ptr::eq(first.item, item) {
-            let place = self.source.place(first.item.name.span);
-            let message = format!("{} is defined twice", show(name));
-            self.error(Diagnostic::error(message).note("first defined here", place), span);
+            let (source, first) = (self.source, first.item.name.span);
+            self.errors.push_with(|| {
+                Diagnostic::error(format!("{} is defined twice", show(name)))
+                    .at(source.place(span))
+                    .note("first defined here", source.place(first))
+            });
             return;
         }
         if self.vocabulary.code(name).is_some() {
@@ -253,11 +257,14 @@ impl<'a> Expander<'a> {
             Some(Ok(definition)) => definition.nodes,
             Some(Err(Failed)) => return Err(Failed),
             None => {
-                let place = self.source.place(entry.item.name.span);
-                let message = format!("{} is used before it is defined", show(name));
-                let help = "move the `let` up; a code of that name is written in quotes";
-                let diagnostic = Diagnostic::error(message).help(help);
-                return Err(self.error(diagnostic.note("defined here", place), span));
+                let (source, definition) = (self.source, entry.item.name.span);
+                self.errors.push_with(|| {
+                    Diagnostic::error(format!("{} is used before it is defined", show(name)))
+                        .at(source.place(span))
+                        .help("move the `let` up; a code of that name is written in quotes")
+                        .note("defined here", source.place(definition))
+                });
+                return Err(Failed);
             }
         };
         self.count(nodes, span)?;

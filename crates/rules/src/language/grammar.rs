@@ -1,5 +1,6 @@
 //! Tokens to formulas.
 
+use super::diagnostic::Diagnostic;
 use super::lexer::TokenKind;
 use super::names;
 use super::parser::{Failed, Parsed, Parser};
@@ -196,10 +197,12 @@ impl Parser<'_> {
                 let inner = self.formula()?;
                 if !self.take(TokenKind::Close) {
                     let message = format!("expected an operator or `)`, found {}", self.found());
-                    let place = self.source.place(self.token.span);
-                    let open = self.source.place(open);
-                    let diagnostic = super::diagnostic::Diagnostic::error(message).at(place);
-                    return Err(self.fail(diagnostic.note("the parenthesis opened here", open)));
+                    let span = self.token.span;
+                    return Err(self.fail(|source| {
+                        Diagnostic::error(message)
+                            .at(source.place(span))
+                            .note("the parenthesis opened here", source.place(open))
+                    }));
                 }
                 Ok(inner.at(open.to(self.last.span)))
             }

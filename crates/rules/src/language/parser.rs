@@ -124,15 +124,16 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(super) fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
-        self.errors.push(diagnostic);
+    /// Reports the error that `make` makes.
+    pub(super) fn fail(&mut self, make: impl FnOnce(&Source) -> Diagnostic) -> Failed {
+        let source = self.source;
+        self.errors.push_with(|| make(source));
         Failed
     }
 
     /// An error at a span.
     pub(super) fn fail_at(&mut self, span: Span, message: impl Into<String>) -> Failed {
-        let place = self.source.place(span);
-        self.fail(Diagnostic::error(message).at(place))
+        self.fail(|source| Diagnostic::error(message).at(source.place(span)))
     }
 
     /// An error at a span, with advice.
@@ -142,8 +143,7 @@ impl<'a> Parser<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Failed {
-        let place = self.source.place(span);
-        self.fail(Diagnostic::error(message).at(place).help(help))
+        self.fail(|source| Diagnostic::error(message).at(source.place(span)).help(help))
     }
 
     fn statements(&mut self) -> Vec<Item> {
@@ -216,14 +216,12 @@ impl<'a> Parser<'a> {
         self.advance();
         let name = self.name("the rule's name")?;
         if !self.take(TokenKind::Colon) {
-            let place = self.source.place(self.token.span);
-            let found = self.found();
-            let message = format!("expected `:` after the rule's name, found {found}");
-            let mut diagnostic = Diagnostic::error(message).at(place);
-            if name.text.contains(':') {
-                diagnostic = diagnostic.help("leave a space after the `:` that ends a name");
-            }
-            return Err(self.fail(diagnostic));
+            let message = format!("expected `:` after the rule's name, found {}", self.found());
+            let span = self.token.span;
+            return Err(match name.text.contains(':') {
+                true => self.fail_with(span, message, "leave a space after the `:` of the name"),
+                false => self.fail_at(span, message),
+            });
         }
         let formula = self.formula()?;
         let probability = match self.take_word("with") {
@@ -335,13 +333,13 @@ impl<'a> Parser<'a> {
 
     /// An error about the next token, with advice where we can guess what was meant.
     pub(super) fn unexpected(&mut self, expected: &str) -> Failed {
-        let place = self.source.place(self.token.span);
-        let text = self.source.slice(self.token.span);
+        let span = self.token.span;
+        let text = self.source.slice(span);
         let message = format!("expected {expected}, found {}", self.found());
         let help = match self.token.kind {
             TokenKind::Unclosed => {
-                let diagnostic = Diagnostic::error("a quote is not closed on its line");
-                return self.fail(diagnostic.at(place).help("end the name with `\"`"));
+                let message = "a quote is not closed on its line";
+                return self.fail_with(span, message, "end the name with `\"`");
             }
             TokenKind::Stray => {
                 Some("a name with `<` or `>` needs quotes; implication is written `=>`".to_owned())
@@ -365,9 +363,10 @@ impl<'a> Parser<'a> {
             },
             _ => None,
         };
-        let mut diagnostic = Diagnostic::error(message).at(place);
-        diagnostic.help = help;
-        self.fail(diagnostic)
+        match help {
+            Some(help) => self.fail_with(span, message, help),
+            None => self.fail_at(span, message),
+        }
     }
 
     /// Warns that a window at the end of a list is the last item's alone.

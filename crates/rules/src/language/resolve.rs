@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::lint::lint;
 use super::names::show;
 use super::parser::{Failed, parse};
-use super::source::{Form, Place, Source};
+use super::source::{Form, Source};
 use super::tree::{ExpressionKind, Item, RuleFile, RuleItem, StaticItem};
 use crate::formula::{Formula, Origin, Rule, RuleSet, Strength};
 
@@ -159,10 +159,11 @@ impl<'a> Resolver<'a> {
     fn rule(&mut self, source: &'a Source, item: &'a RuleItem) {
         let name = item.name.text.as_str();
         if let Some((first_source, first)) = self.first_uses.get(name) {
-            let place = first_source.place(first.name.span);
-            let message = format!("two rules are called {}", show(name));
-            let diagnostic = Diagnostic::error(message).note("the first is here", place);
-            self.expander.error(diagnostic, item.name.span);
+            self.expander.errors.push_with(|| {
+                Diagnostic::error(format!("two rules are called {}", show(name)))
+                    .at(source.place(item.name.span))
+                    .note("the first is here", first_source.place(first.name.span))
+            });
             return;
         }
         self.first_uses.insert(name, (source, item));
@@ -202,11 +203,11 @@ impl<'a> Resolver<'a> {
         };
         let Some((code, present)) = literal(&consequent) else {
             if self.unknown_codes == UnknownCodes::Absent && is_constant(&consequent) {
-                let place = self.place(item);
+                let source = self.expander.source;
                 self.expander.warnings.push(Topic::DroppedRule, || {
                     let name = show(&item.name.text);
                     let message = format!("rule {name} is left out: its output is never present");
-                    Diagnostic::warning(message).at(place)
+                    Diagnostic::warning(message).at(source.place(item.name.span))
                 });
                 return Ok(None);
             }
@@ -220,14 +221,14 @@ impl<'a> Resolver<'a> {
         };
         let certain = probability == 0.0 || probability == 1.0;
         if certain {
-            let place = self.place(item);
+            let source = self.expander.source;
             self.expander.warnings.push(Topic::Certainty, || {
                 let which = if probability == 0.0 { "never" } else { "always" };
                 let message = format!(
                     "probability {probability} makes rule {} hard: its conclusion {which} holds",
                     show(&item.name.text)
                 );
-                Diagnostic::warning(message).at(place)
+                Diagnostic::warning(message).at(source.place(item.name.span))
             });
         }
         let present = present == (probability != 0.0);
@@ -238,10 +239,6 @@ impl<'a> Resolver<'a> {
         };
         let strength = if certain { Strength::Hard } else { Strength::Soft(probability) };
         Ok(Some((formula, strength)))
-    }
-
-    fn place(&self, item: &RuleItem) -> Place {
-        self.expander.source.place(item.name.span)
     }
 }
 

@@ -196,11 +196,11 @@ impl Reader<'_> {
                 parts.extend(past_present.into_iter().map(within));
                 parts.extend(past_absent.into_iter().map(within).map(negated));
                 if no_past {
-                    let place = self.source.place(tuple.span);
+                    let source = self.source;
                     self.warnings.push(Topic::UnusedWindow, || {
                         let message =
                             format!("rule `{name}` has a window and no past code: it is unused");
-                        Diagnostic::warning(message).at(place)
+                        Diagnostic::warning(message).at(source.place(tuple.span))
                     });
                 }
             }

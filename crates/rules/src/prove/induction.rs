@@ -6,12 +6,12 @@
 //! demands it, else off if a clause bars it, else as proposed. The rules are taken from their trees,
 //! not from their clauses, so an error in the compiler cannot vouch for itself.
 
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::Kind;
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use crate::Window;
-use crate::compile::{Atoms, Encoded, Encoder, Order, Plan, Span};
+use super::visit::Known;
+use crate::compile::{Encoded, Plan, Span};
 
 /// What a proof consisted of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,56 +70,10 @@ struct Stage<'a> {
     known: Known<'a>,
 }
 
-/// The literals of a stage: codes of the current visit, and what is known of the past.
-struct Known<'a> {
-    encoder: Encoder<'a>,
-    kind: Kind,
-    now: Vec<Option<Lit>>,
-    past: Vec<Option<Lit>>,
-}
-
-impl Known<'_> {
-    fn encoded(&mut self, solver: &mut Solver, literal: Encoded) -> Lit {
-        let place = match (literal.position(), literal.atom()) {
-            (Some(position), _) => &mut self.now[position as usize],
-            (None, atom) => {
-                let atom = atom.map_or(0, |atom| atom as usize);
-                if self.past.len() <= atom {
-                    self.past.resize(atom + 1, None);
-                }
-                &mut self.past[atom]
-            }
-        };
-        let lit = *place.get_or_insert_with(|| solver.fresh());
-        if literal.present() { lit } else { !lit }
-    }
-}
-
-impl Meaning for Known<'_> {
-    fn literal(&mut self, solver: &mut Solver, code: Code, window: Option<&Window>) -> Lit {
-        let found = match window {
-            None => self.encoder.now(code, true, self.kind),
-            Some(window) => self.encoder.past(code, window, true, self.kind),
-        };
-        match found {
-            Ok(literal) => self.encoded(solver, literal),
-            Err(value) => solver.constant(value),
-        }
-    }
-}
-
 impl<'a> Stage<'a> {
     fn new(plan: &'a Plan, span: Span) -> Self {
-        let vocabulary: &Vocabulary = &plan.rules().vocabulary;
-        let order: &Order = plan.order();
-        let atoms: Atoms = plan.atoms().clone();
-        let max_visits = plan.max_visits() as u16;
-        let known = Known {
-            encoder: Encoder { vocabulary, order, max_visits, atoms },
-            kind: Kind::of_visit(span.first.into()),
-            now: vec![None; vocabulary.len()],
-            past: Vec::new(),
-        };
+        let kind = Kind::of_visit(span.first.into());
+        let known = Known::new(plan.encoder(), kind);
         Self { solver: Solver::new(), span, known }
     }
 

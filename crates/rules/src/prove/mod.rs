@@ -2,7 +2,14 @@
 
 mod formula;
 mod induction;
+mod pass;
 mod solver;
+mod unrolled;
+mod visit;
 
 pub use induction::Proof;
 pub(crate) use induction::{Unproved, prove};
+pub use pass::{Pass, PassCounterexample, PassVerdict};
+pub(crate) use solver::Lit;
+pub(crate) use unrolled::Unrolled;
+pub(crate) use visit::RulesAtVisit;

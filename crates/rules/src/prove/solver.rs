@@ -20,9 +20,9 @@ impl Solver {
         solver
     }
 
-    /// A literal that nothing has been said about yet.
+    /// A literal that nothing has been said about yet; false where that is as good as true.
     pub fn fresh(&mut self) -> Lit {
-        Lit::new(self.inner.new_var_default(), true)
+        Lit::new(self.inner.new_var(lbool::FALSE, true), true)
     }
 
     /// The literal that is always true, or its negation.
@@ -68,6 +68,11 @@ impl Solver {
     /// Whether everything required can hold together with the assumptions.
     pub fn satisfiable(&mut self, assumptions: &[Lit]) -> bool {
         self.inner.solve_limited(assumptions) == lbool::TRUE
+    }
+
+    /// Whether the last assumptions could not hold because of this one, among others.
+    pub fn in_core(&self, literal: Lit) -> bool {
+        self.inner.unsat_core_contains_lit(literal)
     }
 
     /// The value of a literal in the last solution found.

@@ -1,0 +1,175 @@
+//! Rules that say nothing new, and rules that never come into play.
+
+use consequence_record::Kind;
+use rustc_hash::FxHashMap;
+
+use super::AnalysisLimits;
+use crate::compile::{Encoded, Plan, Span, WrittenRules};
+use crate::prove::{Lit, RulesAtVisit};
+use crate::{Formula, Rule};
+
+/// Why a rule could be left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It holds of every visit, whatever the visit is.
+    AlwaysTrue,
+    /// Its antecedent holds in no visit that obeys the other rules.
+    NeverFires,
+    /// The rules named already say as much.
+    Implied(Vec<usize>),
+}
+
+/// A rule that could be left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superfluous {
+    /// The rule, by index.
+    pub rule: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// Finds hard rules that could be left out. Of several that say the same, the first stays.
+///
+/// The second part is false if the set was too large to compare each rule with all others.
+pub fn superfluous(
+    written: &WrittenRules,
+    plan: Option<&Plan>,
+    limits: &AnalysisLimits,
+) -> (Vec<Superfluous>, bool) {
+    let rules = &written.rules().rules;
+    if rules.len() > limits.compared_rules {
+        return (repeated(written), false);
+    }
+    let mut found: FxHashMap<usize, Option<Why>> = FxHashMap::default();
+    for kind in [Kind::Static, Kind::Encounter] {
+        for (rule, why) in at_visits(written, plan, kind) {
+            let merged = match (found.remove(&rule), why) {
+                (None, why) => why,
+                // A rule of both kinds of visits must be superfluous in both, for what reason ever.
+                (Some(Some(one)), Some(other)) => Some(merge(one, other)),
+                (Some(_), _) => None,
+            };
+            found.insert(rule, merged);
+        }
+    }
+    let mut list: Vec<Superfluous> =
+        found.into_iter().filter_map(|(rule, why)| Some(Superfluous { rule, why: why? })).collect();
+    list.sort_by_key(|superfluous| superfluous.rule);
+    (list, true)
+}
+
+fn merge(one: Why, other: Why) -> Why {
+    match (one, other) {
+        (Why::Implied(mut by), Why::Implied(more)) => {
+            by.extend(more);
+            by.sort_unstable();
+            by.dedup();
+            Why::Implied(by)
+        }
+        (Why::AlwaysTrue, other) | (other, Why::AlwaysTrue) => other,
+        (one, _) => one,
+    }
+}
+
+/// For every hard rule required of visits of a kind, why it could be left out there, or `None`.
+fn at_visits(written: &WrittenRules, plan: Option<&Plan>, kind: Kind) -> Vec<(usize, Option<Why>)> {
+    let set = written.rules();
+    let required = |rule: &Rule| {
+        let scope = rule.scope(&set.vocabulary);
+        rule.is_hard() && if kind == Kind::Static { scope.static_visit } else { scope.encounters }
+    };
+    let indices: Vec<usize> =
+        (0..set.rules.len()).filter(|&index| required(&set.rules[index])).collect();
+    let mut visit = RulesAtVisit::new(written.encoder(), kind);
+    let holds: Vec<Lit> =
+        indices.iter().map(|&index| visit.formula(&set.rules[index].formula)).collect();
+    // A rule counts only while its switch is assumed.
+    let switches: Vec<Lit> = holds.iter().map(|&holds| visit.switch(holds)).collect();
+    let always: Vec<bool> = holds.iter().map(|&holds| !visit.possible(&[!holds])).collect();
+    if let Some(plan) = plan {
+        visit.assume_preconditions(plan);
+    }
+    let mut kept: Vec<bool> = vec![true; indices.len()];
+    let mut outcome = vec![None; indices.len()];
+    for place in (0..indices.len()).rev() {
+        let mut assumed: Vec<Lit> = (0..indices.len())
+            .filter(|&other| other != place && kept[other])
+            .map(|other| switches[other])
+            .collect();
+        if always[place] {
+            outcome[place] = Some(Why::AlwaysTrue);
+            kept[place] = false;
+            continue;
+        }
+        assumed.push(!holds[place]);
+        if !visit.possible(&assumed) {
+            let by = (0..indices.len()).filter(|&other| visit.in_core(switches[other]));
+            outcome[place] = Some(Why::Implied(by.map(|other| indices[other]).collect()));
+            kept[place] = false;
+        }
+        if let Formula::Implies(antecedent, _) = &set.rules[indices[place]].formula {
+            assumed.pop();
+            let antecedent = visit.formula(antecedent);
+            assumed.push(antecedent);
+            if !visit.possible(&assumed) {
+                outcome[place] = Some(Why::NeverFires);
+            }
+        }
+    }
+    indices.into_iter().zip(outcome).collect()
+}
+
+/// Rules each of whose clauses another rule has too, or has a part of.
+fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
+    const LONGEST: usize = 6;
+    let mut first: FxHashMap<(&[Encoded], Span), u32> = FxHashMap::default();
+    let clauses: Vec<_> = written.clauses().collect();
+    for clause in &clauses {
+        first.entry((clause.literals, clause.span)).or_insert(clause.rule);
+    }
+    let mut by: FxHashMap<u32, Option<Vec<usize>>> = FxHashMap::default();
+    let mut says_something = vec![false; written.rules().rules.len()];
+    for clause in &clauses {
+        says_something[clause.rule as usize] = true;
+        let mut covered = None;
+        if clause.literals.len() <= LONGEST {
+            for set in 1u32..1 << clause.literals.len() {
+                let part: Vec<Encoded> = clause
+                    .literals
+                    .iter()
+                    .enumerate()
+                    .filter(|(bit, _)| set >> bit & 1 == 1)
+                    .map(|(_, &literal)| literal)
+                    .collect();
+                let narrower = part.len() < clause.literals.len();
+                if let Some(&rule) = first.get(&(part.as_slice(), clause.span))
+                    && (rule < clause.rule || (narrower && rule != clause.rule))
+                {
+                    covered = Some(rule as usize);
+                    break;
+                }
+            }
+        }
+        let entry = by.entry(clause.rule).or_insert_with(|| Some(Vec::new()));
+        match (entry.as_mut(), covered) {
+            (Some(list), Some(rule)) => list.push(rule),
+            _ => *entry = None,
+        }
+    }
+    let mut found: Vec<Superfluous> = by
+        .into_iter()
+        .filter_map(|(rule, by)| {
+            let mut by = by?;
+            by.sort_unstable();
+            by.dedup();
+            Some(Superfluous { rule: rule as usize, why: Why::Implied(by) })
+        })
+        .collect();
+    for (rule, says) in says_something.into_iter().enumerate() {
+        if !says && written.rules().rules[rule].is_hard() {
+            found.push(Superfluous { rule, why: Why::AlwaysTrue });
+        }
+    }
+    found.sort_by_key(|superfluous| superfluous.rule);
+    found
+}

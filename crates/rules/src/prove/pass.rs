@@ -1,0 +1,267 @@
+//! The paper's way: one ordered pass of implications over a sampled visit. Is it safe?
+
+use consequence_record::{Code, Kind, Record, Vocabulary};
+use rustc_hash::FxHashMap;
+
+use super::formula::{Meaning, encode};
+use super::solver::{Lit, Solver};
+use super::unrolled::{Unrolled, holds};
+use crate::compile::{Implication, Literal, TooLarge, clausal_form, implicative_form};
+use crate::{RuleSet, Window};
+
+/// Rules as one pass: implications applied one after the other, each setting its output where its
+/// antecedent holds.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    implications: Vec<(usize, Implication, bool, bool)>,
+}
+
+/// What one ordered pass leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PassVerdict {
+    /// No input ends in a violation.
+    Safe,
+    /// This input does.
+    Unsafe(PassCounterexample),
+    /// None was found in records of up to so many encounters, and longer ones were not searched.
+    Unknown(usize),
+}
+
+/// A record whose visits, each put through the pass, end in a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassCounterexample {
+    /// The visits as proposed to the pass, `END` among their codes.
+    pub proposed: Vec<Vec<Code>>,
+    /// The rule that is broken at the last visit once the pass is done.
+    pub rule: usize,
+}
+
+impl Pass {
+    /// The hard rules of a set in the order they are written.
+    ///
+    /// An implication's consequent is the last literal about the current visit in the rule's own
+    /// consequent; clauses that only look back cannot be enforced by a pass and are left out.
+    pub fn in_list_order(rules: &RuleSet, max_literals: usize) -> Result<Self, TooLarge> {
+        let mut implications = Vec::new();
+        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+            let outputs = rule.outputs();
+            let scope = rule.scope(&rules.vocabulary);
+            let clauses = clausal_form(&rule.formula, max_literals)?;
+            for mut implication in implicative_form(&clauses) {
+                prefer_output(&mut implication, &outputs);
+                if implication.consequent.as_ref().is_some_and(|one| one.window.is_none()) {
+                    implications.push((index, implication, scope.static_visit, scope.encounters));
+                }
+            }
+        }
+        Ok(Self { implications })
+    }
+
+    /// Puts the next visit of a record through the pass. `END` among the codes ends the record.
+    pub fn apply(&self, vocabulary: &Vocabulary, record: &mut Record, proposed: &[Code]) {
+        let visit = record.visits.len();
+        let end = vocabulary.end();
+        let mut codes: Vec<Code> = proposed.iter().copied().filter(|&code| code != end).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        record.visits.push(codes);
+        record.ended = visit > 0 && proposed.contains(&end);
+        for (_, implication, on_static, on_encounters) in &self.implications {
+            let applies = if visit == 0 { *on_static } else { *on_encounters };
+            let fires = implication
+                .antecedent
+                .iter()
+                .all(|literal| holds(&literal.formula(), record, visit, vocabulary));
+            let Some(Literal { code, present, .. }) = implication.consequent else { continue };
+            if !applies || !fires || vocabulary.kind(code) != Kind::of_visit(visit) {
+                continue;
+            }
+            if code == end {
+                record.ended = present;
+                continue;
+            }
+            let codes = &mut record.visits[visit];
+            match (codes.binary_search(&code), present) {
+                (Err(place), true) => codes.insert(place, code),
+                (Ok(place), false) => {
+                    codes.remove(place);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Decides whether the pass is safe for records of at most `max_visits` encounters: first for
+    /// any history whatever, then by searching records of up to `depth` encounters.
+    pub fn verdict(&self, rules: &RuleSet, max_visits: usize, depth: usize) -> PassVerdict {
+        let safe = |kind| self.safe_for_any_history(rules, kind);
+        if safe(Kind::Static) && safe(Kind::Encounter) {
+            return PassVerdict::Safe;
+        }
+        for last in 0..=depth.min(max_visits) {
+            if let Some(found) = self.counterexample(rules, last) {
+                return PassVerdict::Unsafe(found);
+            }
+        }
+        if depth >= max_visits { PassVerdict::Safe } else { PassVerdict::Unknown(depth) }
+    }
+
+    fn counterexample(&self, rules: &RuleSet, last: usize) -> Option<PassCounterexample> {
+        let vocabulary = &rules.vocabulary;
+        let mut record = Unrolled::proposals(vocabulary, last);
+        let mut proposed: Vec<FxHashMap<Code, Lit>> = Vec::new();
+        for visit in 0..=last {
+            let mut inputs = FxHashMap::default();
+            for (_, implication, on_static, on_encounters) in &self.implications {
+                let applies = if visit == 0 { *on_static } else { *on_encounters };
+                let Some(Literal { code, present, .. }) = implication.consequent else { continue };
+                if !applies || vocabulary.kind(code) != Kind::of_visit(visit) {
+                    continue;
+                }
+                let antecedent: Vec<Lit> = implication
+                    .antecedent
+                    .iter()
+                    .map(|literal| record.formula(&literal.formula(), visit))
+                    .collect();
+                let fires = record.solver.all(&antecedent);
+                let before = record.code(code, visit);
+                inputs.entry(code).or_insert(before);
+                let after = if present {
+                    record.solver.any(&[before, fires])
+                } else {
+                    record.solver.all(&[before, !fires])
+                };
+                record.set_code(code, visit, after);
+            }
+            proposed.push(inputs);
+            if visit < last {
+                let ends = record.code(vocabulary.end(), visit);
+                record.solver.add([!ends]);
+            }
+        }
+        let mut broken = Vec::new();
+        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+            let scope = rule.scope(vocabulary);
+            if if last == 0 { scope.static_visit } else { scope.encounters } {
+                broken.push((index, !record.formula(&rule.formula, last)));
+            }
+        }
+        let lits: Vec<Lit> = broken.iter().map(|&(_, lit)| lit).collect();
+        let any = record.solver.any(&lits);
+        if !record.solver.satisfiable(&[any]) {
+            return None;
+        }
+        let &(rule, _) = broken.iter().find(|&&(_, lit)| record.solver.value(lit))?;
+        // What was proposed is the first value of each code, not the one the pass left.
+        for (visit, inputs) in proposed.into_iter().enumerate() {
+            for (code, input) in inputs {
+                record.set_code(code, visit, input);
+            }
+        }
+        Some(PassCounterexample { proposed: record.visits(), rule })
+    }
+
+    /// Whether one visit of the pass keeps every rule, whatever came before it.
+    fn safe_for_any_history(&self, rules: &RuleSet, kind: Kind) -> bool {
+        let mut solver = Solver::new();
+        let mut visit = FreeVisit {
+            vocabulary: &rules.vocabulary,
+            kind,
+            now: FxHashMap::default(),
+            past: FxHashMap::default(),
+        };
+        for (_, implication, on_static, on_encounters) in &self.implications {
+            let applies = if kind == Kind::Static { *on_static } else { *on_encounters };
+            let Some(Literal { code, present, .. }) = implication.consequent else { continue };
+            if !applies || rules.vocabulary.kind(code) != kind {
+                continue;
+            }
+            let antecedent: Vec<Lit> = implication
+                .antecedent
+                .iter()
+                .map(|literal| encode(&mut solver, &mut visit, &literal.formula()))
+                .collect();
+            let fires = solver.all(&antecedent);
+            let before = visit.literal(&mut solver, code, None);
+            let after =
+                if present { solver.any(&[before, fires]) } else { solver.all(&[before, !fires]) };
+            visit.now.insert(code, after);
+        }
+        rules.rules.iter().filter(|rule| rule.is_hard()).all(|rule| {
+            let scope = rule.scope(&rules.vocabulary);
+            let required = if kind == Kind::Static { scope.static_visit } else { scope.encounters };
+            !required || {
+                let kept = encode(&mut solver, &mut visit, &rule.formula);
+                !solver.satisfiable(&[!kept])
+            }
+        })
+    }
+}
+
+/// A visit with nothing known of what came before it.
+struct FreeVisit<'a> {
+    vocabulary: &'a Vocabulary,
+    kind: Kind,
+    now: FxHashMap<Code, Lit>,
+    past: FxHashMap<(Code, Window), Lit>,
+}
+
+impl Meaning for FreeVisit<'_> {
+    fn literal(&mut self, solver: &mut Solver, code: Code, window: Option<&Window>) -> Lit {
+        match window {
+            None if self.vocabulary.kind(code) != self.kind => solver.constant(false),
+            None => *self.now.entry(code).or_insert_with(|| solver.fresh()),
+            Some(_) if self.kind == Kind::Static => solver.constant(false),
+            Some(window) => {
+                *self.past.entry((code, window.clone())).or_insert_with(|| solver.fresh())
+            }
+        }
+    }
+}
+
+/// Turns an implication so that it concludes in one of the rule's outputs, where it has one.
+fn prefer_output(implication: &mut Implication, outputs: &[Code]) {
+    let is_output = |literal: &Literal| literal.window.is_none() && outputs.contains(&literal.code);
+    let Some(consequent) = implication.consequent.as_mut() else { return };
+    if is_output(consequent) {
+        return;
+    }
+    if let Some(better) = implication.antecedent.iter_mut().find(|literal| is_output(literal)) {
+        std::mem::swap(better, consequent);
+        better.present = !better.present;
+        consequent.present = !consequent.present;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Formula, Origin, Rule, Strength};
+
+    fn rules(formulas: &[Formula]) -> RuleSet {
+        let names = ["a", "b", "c"].map(|name| (name, Kind::Encounter));
+        let rules = formulas.iter().enumerate().map(|(index, formula)| Rule {
+            name: format!("r{index}").into(),
+            formula: formula.clone(),
+            strength: Strength::Hard,
+            origin: Origin::default(),
+        });
+        RuleSet { vocabulary: Arc::new(Vocabulary::new(names).unwrap()), rules: rules.collect() }
+    }
+
+    #[test]
+    fn order_decides() {
+        let [a, b, c] = [0, 1, 2].map(|code| Formula::Now(Code(code)));
+        let (first, second) = (a.implies(b.clone()), b.implies(c));
+        let good = rules(&[first.clone(), second.clone()]);
+        let bad = rules(&[second, first]);
+        let verdict =
+            |rules: &RuleSet| Pass::in_list_order(rules, 1_000).unwrap().verdict(rules, 50, 2);
+        assert_eq!(verdict(&good), PassVerdict::Safe);
+        let PassVerdict::Unsafe(found) = verdict(&bad) else { panic!("the wrong order is unsafe") };
+        assert_eq!(found.rule, 0);
+        assert!(found.proposed[1].contains(&Code(0)));
+    }
+}

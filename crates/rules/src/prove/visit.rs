@@ -1,0 +1,102 @@
+//! Rules about one visit, with what came before it left open.
+
+use consequence_record::{Code, Kind};
+
+use super::formula::{Meaning, encode};
+use super::solver::{Lit, Solver};
+use crate::compile::{Encoded, Encoder, Plan};
+use crate::{Formula, Window};
+
+/// The literals of a visit: its codes, and what is known of the past.
+pub(crate) struct Known<'a> {
+    pub encoder: Encoder<'a>,
+    pub kind: Kind,
+    now: Vec<Option<Lit>>,
+    past: Vec<Option<Lit>>,
+}
+
+impl<'a> Known<'a> {
+    pub fn new(encoder: Encoder<'a>, kind: Kind) -> Self {
+        let now = vec![None; encoder.vocabulary.len()];
+        Self { encoder, kind, now, past: Vec::new() }
+    }
+
+    pub fn encoded(&mut self, solver: &mut Solver, literal: Encoded) -> Lit {
+        let place = match (literal.position(), literal.atom()) {
+            (Some(position), _) => &mut self.now[position as usize],
+            (None, atom) => {
+                let atom = atom.map_or(0, |atom| atom as usize);
+                if self.past.len() <= atom {
+                    self.past.resize(atom + 1, None);
+                }
+                &mut self.past[atom]
+            }
+        };
+        let lit = *place.get_or_insert_with(|| solver.fresh());
+        if literal.present() { lit } else { !lit }
+    }
+}
+
+impl Meaning for Known<'_> {
+    fn literal(&mut self, solver: &mut Solver, code: Code, window: Option<&Window>) -> Lit {
+        let found = match window {
+            None => self.encoder.now(code, true, self.kind),
+            Some(window) => self.encoder.past(code, window, true, self.kind),
+        };
+        match found {
+            Ok(literal) => self.encoded(solver, literal),
+            Err(value) => solver.constant(value),
+        }
+    }
+}
+
+/// Questions about which rules can hold together at one visit.
+pub(crate) struct RulesAtVisit<'a> {
+    solver: Solver,
+    known: Known<'a>,
+}
+
+impl<'a> RulesAtVisit<'a> {
+    pub fn new(encoder: Encoder<'a>, kind: Kind) -> Self {
+        Self { solver: Solver::new(), known: Known::new(encoder, kind) }
+    }
+
+    pub fn formula(&mut self, formula: &Formula) -> Lit {
+        encode(&mut self.solver, &mut self.known, formula)
+    }
+
+    /// A literal whose truth forces `consequence`.
+    pub fn switch(&mut self, consequence: Lit) -> Lit {
+        let switch = self.solver.fresh();
+        self.solver.add([!switch, consequence]);
+        switch
+    }
+
+    /// Requires what the plan guarantees of every history.
+    pub fn assume_preconditions(&mut self, plan: &Plan) {
+        if self.known.kind == Kind::Static {
+            return;
+        }
+        for clause in plan.clauses().filter(|clause| {
+            clause.position().is_none()
+                && clause.span.first == 1
+                && usize::from(clause.span.last) == plan.max_visits()
+        }) {
+            let literals: Vec<Lit> = clause
+                .literals
+                .iter()
+                .map(|&literal| self.formula(&plan.decode(literal).formula()))
+                .collect();
+            self.solver.add(literals);
+        }
+    }
+
+    pub fn possible(&mut self, assumptions: &[Lit]) -> bool {
+        self.solver.satisfiable(assumptions)
+    }
+
+    /// Whether the last impossible assumptions were so because of this one.
+    pub fn in_core(&self, literal: Lit) -> bool {
+        self.solver.in_core(literal)
+    }
+}

@@ -1,0 +1,90 @@
+//! The 95 rules released with the paper, read from the reference material where it is there.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use consequence_record::{Code, Kind, Vocabulary};
+use consequence_rules::{RuleSet, Window};
+use serde_json::Value;
+
+use crate::neuron::Neuron;
+
+/// The published rules and the vocabulary they speak of.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// 1,610 encounter codes, then the labels, which are static. The reference's special codes,
+    /// which no rule names, are left out.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The rules in the order they were published.
+    pub neurons: Vec<Neuron>,
+}
+
+/// Where the reference material is expected: next to the workspace.
+pub fn reference(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference").join(file)
+}
+
+impl Published {
+    /// Reads the rules; `None`, with a line on stderr that says so, if they are not there.
+    ///
+    /// # Panics
+    /// If the file is there and does not hold rules.
+    pub fn load() -> Option<Self> {
+        let path = reference("published_rules.json");
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            eprintln!("SKIPPED: the published rules are not there ({})", path.display());
+            return None;
+        };
+        let file: Value = serde_json::from_str(&text).expect("the published rules are JSON");
+        let count = |field: &str| file[field].as_u64().expect("a count") as usize;
+        let (codes, labels) = (count("codes"), count("labels"));
+        let names = (0..codes + labels).map(|code| match code.checked_sub(codes) {
+            None => (format!("CODE//{code}"), Kind::Encounter),
+            Some(label) if label < 4 => (format!("AGE//{label}"), Kind::Static),
+            Some(label) => (format!("SEX//{}", label - 4), Kind::Static),
+        });
+        let vocabulary = Arc::new(Vocabulary::new(names).expect("the names differ"));
+        let neurons = file["rules"].as_array().expect("a list of rules").iter().map(neuron);
+        Some(Self { neurons: neurons.collect(), vocabulary })
+    }
+
+    /// The rules as a set, in the given order of their published numbers.
+    pub fn rule_set(&self, order: impl IntoIterator<Item = usize>) -> RuleSet {
+        let rule = |index: usize| {
+            self.neurons[index].rule(&format!("r{index}"), "published", index as u32 + 1)
+        };
+        RuleSet {
+            vocabulary: Arc::clone(&self.vocabulary),
+            rules: order.into_iter().map(rule).collect(),
+        }
+    }
+}
+
+fn neuron(tuple: &Value) -> Neuron {
+    let codes = |field: usize| -> Vec<Code> {
+        let list = tuple[field].as_array().expect("a list of codes");
+        list.iter().map(code).collect()
+    };
+    Neuron {
+        window: window(&tuple[0]),
+        past_present: codes(1),
+        past_absent: codes(2),
+        present: codes(3),
+        absent: codes(4),
+        output: code(&tuple[5]),
+        value: tuple[6].as_u64() == Some(1),
+    }
+}
+
+fn code(value: &Value) -> Code {
+    Code(value.as_u64().expect("a code number") as u32)
+}
+
+/// Tuples number the label visit 1, so their visit `k` is visit `k - 1` here.
+fn window(value: &Value) -> Option<Window> {
+    let Some(list) = value.as_array() else { return Some(Window::past()) };
+    let members: Vec<i64> = list.iter().map(|member| member.as_i64().expect("a visit")).collect();
+    let at = members.iter().filter(|&&member| member > 0).map(|&member| member as u16 - 1);
+    let ago = members.iter().filter(|&&member| member < 0).map(|&member| -member as u16);
+    (!members.is_empty()).then(|| Window::set(at, ago))
+}
