@@ -5,5 +5,6 @@
 
 pub mod neuron;
 pub mod published;
+pub mod pass_verdicts;
 pub mod small_worlds;
 pub mod worlds;

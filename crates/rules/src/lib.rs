@@ -12,8 +12,8 @@ pub use analyse::{
 };
 pub use compile::{
     Atom, Atoms, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation, Disjunction,
-    Encoded, Implication, Literal, Order, Plan, SoftImplication, Span, TooLarge, WrittenClause,
-    WrittenRules, clausal_form, compile, implicative_form,
+    Encoded, Group, GroupedImplication, Implication, Literal, Order, Plan, SoftImplication, Span,
+    TooLarge, WrittenClause, WrittenRules, clausal_form, compile, implicative_form,
 };
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
 pub use language::{

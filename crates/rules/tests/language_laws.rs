@@ -131,7 +131,7 @@ fn item() -> impl Strategy<Value = Item> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn printing_and_json_lose_nothing(items in prop::collection::vec(item(), 0..6)) {
@@ -178,7 +178,7 @@ fn formula(codes: u32) -> impl Strategy<Value = Formula> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn formulas_read_back_from_their_text(formula in formula(7)) {

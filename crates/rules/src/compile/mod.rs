@@ -2,6 +2,7 @@
 
 mod clause;
 mod closure;
+mod groups;
 mod normal;
 mod order;
 mod plan;
@@ -15,6 +16,7 @@ use thiserror::Error;
 
 pub(crate) use clause::Encoder;
 pub use clause::{Atom, Atoms, Encoded, Span};
+pub use groups::{Group, GroupedImplication};
 pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
 pub use plan::{ClauseView, Derivation, Plan};

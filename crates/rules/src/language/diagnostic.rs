@@ -123,7 +123,7 @@ fn show_place(out: &mut fmt::Formatter<'_>, place: &Place) -> Result<usize, fmt:
     let excerpt = &place.excerpt;
     writeln!(out, "{:gutter$}--> {}:{}:{}", "", place.file, place.line, place.column)?;
     writeln!(out, "{:gutter$} |", "")?;
-    writeln!(out, "{line} | {}", excerpt.text)?;
+    writeln!(out, "{}", format!("{line} | {}", excerpt.text).trim_end())?;
     let carets = "^".repeat(excerpt.carets);
     writeln!(out, "{:gutter$} | {:indent$}{carets}", "", "", indent = excerpt.indent)?;
     Ok(gutter)

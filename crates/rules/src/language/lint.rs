@@ -31,16 +31,20 @@ pub(super) fn lint(
     }
     let mut warned = FxHashSet::default();
     rule.formula.for_each_code(&mut |code, window| {
-        let Some((topic, what, help)) = complaint(code, window, scope, vocabulary) else { return };
+        let Some((topic, what, in_static)) = complaint(code, window, scope, vocabulary) else {
+            return;
+        };
         if warned.insert((code, topic)) {
-            let name = show(vocabulary.name(code));
             warnings.push(topic, || {
-                let span = find(&item.formula, vocabulary.name(code)).unwrap_or(item.name.span);
-                let warning = Diagnostic::warning(format!("{name} {what}")).at(source.place(span));
-                if help {
-                    warning.help(format!("write `{} in static`", &name[1..name.len() - 1]))
-                } else {
-                    warning
+                let name = vocabulary.name(code);
+                let span = find(&item.formula, name).unwrap_or(item.name.span);
+                let message = format!("{} {what}", show(name));
+                let warning = Diagnostic::warning(message).at(source.place(span));
+                match in_static && name.len() < 100 {
+                    true => {
+                        warning.help(format!("write `{} in static`", Expression::literal(name)))
+                    }
+                    false => warning,
                 }
             });
         }

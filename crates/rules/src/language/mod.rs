@@ -4,6 +4,7 @@
 //! [`RuleSet`](crate::RuleSet) of many files. Everything that can go wrong is a [`Diagnostic`] that
 //! points at the text. `docs/rules.md` explains the language to those who write rules.
 
+mod compose;
 mod diagnostic;
 mod excerpt;
 mod expand;
@@ -19,6 +20,7 @@ mod lint;
 mod names;
 mod parser;
 mod printer;
+mod probability;
 mod resolve;
 mod source;
 mod suggest;

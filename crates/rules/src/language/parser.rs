@@ -6,6 +6,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::lexer::{Lexer, Token, TokenKind};
 use super::limits::Limits;
 use super::names::{self, show};
+use super::probability::read_probability;
 use super::source::{Form, Place, Source, Span};
 use super::tree::{
     Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
@@ -98,6 +99,10 @@ impl<'a> Parser<'a> {
 
     pub(super) fn advance(&mut self) -> Token {
         self.last = std::mem::replace(&mut self.token, self.lexer.next());
+        if self.token.kind == TokenKind::End {
+            // What is missing at the end is missing after the last token, not after the blanks.
+            self.token.span = Span { start: self.last.span.end, end: self.last.span.end };
+        }
         self.last
     }
 
@@ -378,41 +383,5 @@ impl<'a> Parser<'a> {
                 .at(source.place(span))
                 .help("write `(any of A, B) in past` for all, `any of A, (B in past)` for the last")
         });
-    }
-}
-
-/// Reads `0.01`, `1%` or `1e-3`.
-fn read_probability(word: &str) -> Option<f64> {
-    let (digits, percent) = match word.strip_suffix('%') {
-        Some(digits) => (digits, true),
-        None => (word, false),
-    };
-    let plain =
-        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
-    if !digits.bytes().all(plain) {
-        return None;
-    }
-    if !percent {
-        return digits.parse().ok();
-    }
-    // Scaling the decimal text rounds once, where a division would round twice.
-    let scaled = format!("{digits}e-2").parse().ok();
-    scaled.or_else(|| digits.parse::<f64>().ok().map(|value| value / 100.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::read_probability;
-
-    #[test]
-    fn probabilities_in_three_ways() {
-        assert_eq!(read_probability("0.01"), Some(0.01));
-        assert_eq!(read_probability("1%"), Some(0.01));
-        assert_eq!(read_probability("0.1%"), Some(0.001));
-        assert_eq!(read_probability("1e-3"), Some(0.001));
-        assert_eq!(read_probability("1e1%"), Some(0.1));
-        for word in ["nan", "inf", "infinity", "", "%", "a", "1_0"] {
-            assert_eq!(read_probability(word), None, "{word}");
-        }
     }
 }

@@ -1,0 +1,58 @@
+//! Formulas put together from formulas.
+
+use crate::formula::{Formula, Window};
+
+/// Why a window cannot be spread over a formula.
+pub(super) enum Misplaced {
+    Window,
+    Negation,
+    Other,
+}
+
+/// The formula with the window on every code.
+pub(super) fn place(formula: Formula, window: &Window) -> Result<Formula, Misplaced> {
+    let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, Misplaced> {
+        parts.into_iter().map(|part| place(part, window)).collect()
+    };
+    Ok(match formula {
+        Formula::Constant(value) => Formula::Constant(value),
+        Formula::Now(code) => Formula::In(code, window.clone()),
+        Formula::And(parts) => Formula::And(spread(parts)?),
+        Formula::Or(parts) => Formula::Or(spread(parts)?),
+        Formula::In(..) => return Err(Misplaced::Window),
+        Formula::Not(_) => return Err(Misplaced::Negation),
+        _ => return Err(Misplaced::Other),
+    })
+}
+
+/// Any of the items.
+pub(super) fn any(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(false),
+        1 => items.remove(0),
+        _ => Formula::Or(items),
+    }
+}
+
+/// All of the items.
+pub(super) fn all(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(true),
+        1 => items.remove(0),
+        _ => Formula::And(items),
+    }
+}
+
+/// The levels of a formula.
+pub(super) fn depth(formula: &Formula) -> usize {
+    let deepest = |parts: &[Formula]| parts.iter().map(depth).max().unwrap_or(0);
+    1 + match formula {
+        Formula::Constant(_) | Formula::Now(_) | Formula::In(..) => 0,
+        Formula::Not(inner) => depth(inner),
+        Formula::And(parts)
+        | Formula::Or(parts)
+        | Formula::AtMostOne(parts)
+        | Formula::ExactlyOne(parts) => deepest(parts),
+        Formula::Implies(left, right) | Formula::Iff(left, right) => depth(left).max(depth(right)),
+    }
+}

@@ -1,0 +1,154 @@
+//! What texts mean: precedence, windows, lets, globs and the codes they name.
+
+use std::sync::Arc;
+
+use consequence_record::{Kind, Vocabulary};
+use consequence_rules::{Formula, LanguageLimits, RuleSet, Strength, parse};
+
+fn rules(text: &str) -> RuleSet {
+    RuleSet::parse(text, None).unwrap_or_else(|refused| panic!("{refused}"))
+}
+
+/// Whether the two formulas mean the same tree, over codes A to F.
+fn same(left: &str, right: &str) {
+    let vocabulary = ["A", "B", "C", "D", "E", "F"].map(|name| (name, Kind::Encounter));
+    let vocabulary = Some(Arc::new(Vocabulary::new(vocabulary).unwrap()));
+    let formula = |text: &str| {
+        let rules = RuleSet::parse(&format!("rule r: {text}"), vocabulary.clone());
+        rules.unwrap_or_else(|refused| panic!("{refused}")).rules.remove(0).formula
+    };
+    assert_eq!(formula(left), formula(right), "{left} / {right}");
+}
+
+#[test]
+fn precedence() {
+    same("A or B and not C", "A or (B and (not C))");
+    same("A or B => C and D", "(A or B) => (C and D)");
+    same("A => B <=> C => D", "(A => B) <=> (C => D)");
+    same("not A in past", "not (A in past)");
+    same("not not A", "not (not A)");
+    same("any of A, B or C", "(any of A, B) or C");
+    same("any of A, not B, (C and D)", "A or not B or (C and D)");
+    same("at least one of A, B", "any of A, B");
+    same("A and B # or C\nand D", "A and B and D");
+}
+
+#[test]
+fn windows() {
+    same("(any of A, B) in past", "A in past or B in past");
+    same("((A and B) or C) in previous", "((A in previous and B in previous) or C in previous)");
+    same("any of A, B in past", "A or B in past");
+    same("A in last visit", "A in previous");
+    same("A in 1 visit ago", "A in {-1}");
+    same("A in last 3 visits", "A in {-3, -2, -1, -2}");
+    same("A in visit 0", "A in static");
+    same("A in { 4 , -1 }", "A in {-1, 4}");
+    same("[A-C] in past".replace("[A-C]", "?").as_str(), "(any of A, B, C, D, E, F) in past");
+}
+
+#[test]
+fn lists() {
+    same("none of A, B", "not (A or B)");
+    same("all of A, B", "A and B");
+    same("any of A", "A");
+    same("at most one of ?", "at most one of A, B, C, D, E, F");
+    same(
+        "at most one of ? in past",
+        "at most one of (A in past), (B in past), (C in past), (D in past), (E in past), (F in past)",
+    );
+    same("?", "any of A, B, C, D, E, F");
+    same("\"A\"", "A");
+}
+
+#[test]
+fn lets() {
+    let set = "let s = A, B  let t = s, C  ";
+    let formula = |text: &str| rules(text).rules.remove(0).formula;
+    assert_eq!(
+        formula(&format!("{set} rule r: at most one of t, D")),
+        formula("rule r: at most one of A, B, C, D")
+    );
+    assert_eq!(
+        formula(&format!("{set} rule r: t in past")),
+        formula("rule r: (any of A, B, C) in past")
+    );
+    assert_eq!(
+        formula("let f = A or B rule r: at most one of f, C"),
+        formula("rule r: at most one of (A or B), C")
+    );
+    assert_eq!(
+        formula("let f = (A and B), C rule r: all of f, D"),
+        formula("rule r: all of (A and B), C, D")
+    );
+    let spliced = formula("let a = AGE//* rule r: at most one of a rule s: AGE//1 or AGE//2");
+    assert_eq!(spliced, formula("rule r: at most one of AGE//1, AGE//2"));
+    // A name in quotes is the code, whatever the lets.
+    let both = rules("let x = A rule r: x or \"x\"");
+    assert_eq!(both.rules[0].formula.text(&both.vocabulary), "A or x");
+}
+
+#[test]
+fn the_vocabulary_of_files_without_a_cohort() {
+    let rules = rules(
+        "static AGE//*
+         let men = SEX//M, \"SEX//X\"
+         rule a: men in static => not PREGNANT
+         rule b: at most one of AGE//1, AGE//2
+         rule c: BIRTH in visit 0 or \"A b\" in {0} or Z in {0, 1}
+         rule d: DEAD => END",
+    );
+    let vocabulary = &rules.vocabulary;
+    let shown: Vec<String> = vocabulary
+        .codes()
+        .map(|code| format!("{} {}", vocabulary.name(code), vocabulary.kind(code)))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "A b static",
+            "AGE//1 static",
+            "AGE//2 static",
+            "BIRTH static",
+            "SEX//M static",
+            "SEX//X static",
+            "DEAD encounter",
+            "PREGNANT encounter",
+            "Z encounter",
+            "END encounter"
+        ]
+    );
+}
+
+#[test]
+fn strength_and_origin() {
+    let rules = rules(
+        "\n# first\nrule soft:  A  in past # why\n  => not B\twith probability 2.5%\n\
+         rule never: C => D with probability 0\nrule always: C => not D with probability 100%",
+    );
+    let [soft, never, always] = rules.rules.as_slice() else { panic!() };
+    assert_eq!(soft.strength, Strength::Soft(0.025));
+    assert_eq!(&*soft.origin.text, "rule soft: A in past => not B with probability 2.5%");
+    assert_eq!((soft.origin.line, &*soft.origin.file), (3, "rules"));
+    let Formula::Implies(_, consequent) = &never.formula else { panic!() };
+    assert!(never.is_hard() && matches!(**consequent, Formula::Not(_)));
+    assert!(always.is_hard());
+    assert_eq!(always.formula, never.formula);
+}
+
+#[test]
+fn statements_may_span_lines_and_share_them() {
+    let file = parse(
+        "a",
+        "rule a\n:\nA\nin\nstatic\nstatic B rule b: C let x = D,\nE",
+        &LanguageLimits::default(),
+    )
+    .unwrap();
+    assert_eq!(file.to_string(), "rule a: A in static\nstatic B\nrule b: C\nlet x = D, E\n");
+}
+
+#[test]
+fn long_rules_have_short_origins() {
+    let text = format!("rule long: {}A", "A or ".repeat(1000));
+    let shown = rules(&text).rules[0].origin.text.chars().count();
+    assert_eq!(shown, 303);
+}
