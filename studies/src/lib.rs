@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod neuron;
-pub mod published;
 pub mod pass_verdicts;
+pub mod published;
 pub mod small_worlds;
 pub mod worlds;

@@ -20,6 +20,8 @@ pub struct Seen {
     pub cyclic: u64,
     /// Rule sets with clauses that look ahead to later visits.
     pub foreseeing: u64,
+    /// Rule sets enforced by a decision diagram.
+    pub diagrams: u64,
     /// Visits written.
     pub visits: u64,
     /// Valid records that were proposed and came out unchanged.
@@ -32,6 +34,7 @@ impl std::ops::AddAssign for Seen {
         self.unsatisfiable += other.unsatisfiable;
         self.cyclic += other.cyclic;
         self.foreseeing += other.foreseeing;
+        self.diagrams += other.diagrams;
         self.visits += other.visits;
         self.unchanged += other.unchanged;
     }
@@ -41,9 +44,12 @@ impl std::ops::AddAssign for Seen {
 pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
     let world = World::random(size, &mut Choices::new(seed, case));
     let mut seen = Seen { sets: 1, ..Seen::default() };
-    for end_first in [false, true] {
+    let by_clauses = CompileLimits::default();
+    // Without room for derived clauses, whatever needs them gets a decision diagram.
+    let by_diagram = CompileLimits { derived: 0, growth: 0, ..by_clauses };
+    for (end_first, limits) in [(false, by_clauses), (true, by_clauses), (false, by_diagram)] {
         let options =
-            CompileOptions { max_visits: world.max_visits, end_first, ..CompileOptions::default() };
+            CompileOptions { max_visits: world.max_visits, end_first, limits, order: None };
         let plan = match compile(world.rules.clone(), &options) {
             Ok(plan) => plan,
             Err(CompileError::Unsatisfiable { rules, .. }) => {
@@ -52,12 +58,15 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
                 seen.unsatisfiable = 1;
                 continue;
             }
+            // Diagrams are for encounters; static codes too dense for clauses are refused.
+            Err(CompileError::TooDense { .. }) if limits.derived == 0 => continue,
             Err(other) => panic!("case {case}: {other}"),
         };
-        seen.cyclic = u64::from(!plan.cycles().is_empty());
+        seen.diagrams += u64::from(plan.diagram().is_some());
+        seen.cyclic = seen.cyclic.max(u64::from(!plan.cycles().is_empty()));
         let foresees = |derivation| derivation == consequence_rules::Derivation::Foreseen;
         let foreseen = plan.clauses().filter(|clause| foresees(clause.derivation)).count();
-        seen.foreseeing = u64::from(foreseen > 1);
+        seen.foreseeing = seen.foreseeing.max(u64::from(foreseen > 1));
         let enforcer = Enforcer::new(&plan);
         let referee = Referee::new(&world.rules);
         let mut walk = Walk { world: &world, referee, case, seen: &mut seen };

@@ -112,14 +112,10 @@ impl Auditor {
         let vocabulary = &rules.vocabulary;
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
-        let literals = written.clauses().flat_map(|clause| clause.literals.iter().copied());
-        let layout = Layout::new(
-            written.order(),
-            statics as u32,
-            vocabulary.end(),
-            written.atoms(),
-            literals,
-        );
+        let literals = written.clauses().flat_map(|clause| clause.literals);
+        let used = literals.filter_map(|literal| literal.atom());
+        let layout =
+            Layout::new(written.order(), statics as u32, vocabulary.end(), written.atoms(), used);
         let mut builder = IndexBuilder::new(&layout);
         let mut rule_of = Vec::new();
         for clause in written.clauses() {

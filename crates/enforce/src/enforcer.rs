@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Kind, Record};
-use consequence_rules::{ClauseView, Derivation, Encoded, Plan};
+use consequence_rules::{Branch, ClauseView, Derivation, Encoded, Plan};
 use thiserror::Error;
 
 use crate::history::{History, Layout};
@@ -31,6 +31,9 @@ struct Demand {
 
 const HARD: u32 = u32::MAX;
 
+/// Stands for the decision diagram among the candidates for a position.
+const DIAGRAM: u32 = u32::MAX;
+
 /// A plan made ready to run: shared by all threads, one [`Writer`] each.
 #[derive(Debug)]
 pub struct Enforcer {
@@ -54,12 +57,13 @@ impl Enforcer {
         let clauses = || plan.clauses().filter(|clause| clause.position().is_some());
         let hard = clauses().flat_map(|clause| clause.literals);
         let soft = plan.soft().iter().flat_map(|implication| &implication.conditions);
+        let asked = plan.diagram().into_iter().flat_map(|diagram| &diagram.atoms).copied();
         let layout = Layout::new(
             plan.order(),
             statics as u32,
             vocabulary.end(),
             plan.atoms(),
-            hard.chain(soft).copied(),
+            hard.chain(soft).filter_map(|literal| literal.atom()).chain(asked),
         );
         let mut demands = IndexBuilder::new(&layout);
         let mut bars = IndexBuilder::new(&layout);
@@ -114,6 +118,7 @@ impl Enforcer {
             enforcer: self,
             history: History::new(&self.layout),
             candidates: BinaryHeap::new(),
+            branch: None,
             given: Vec::new(),
             record: Record { visits: Vec::new(), ended: false },
         }
@@ -144,6 +149,8 @@ pub struct Writer<'a> {
     history: History,
     /// Demands that may hold, by the position they speak of: the next one first.
     candidates: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The place in the plan's decision diagram, while it has a say in the visit.
+    branch: Option<Branch>,
     given: Vec<u32>,
     record: Record,
 }
@@ -261,6 +268,14 @@ impl<'a> Writer<'a> {
         enforcer.demands.for_each_open(&self.history, |id| {
             open.push(Reverse((enforcer.demanded[id as usize].output, id)));
         });
+        self.branch = None;
+        if let Some(diagram) = enforcer.plan.diagram()
+            && self.history.visit > 0
+        {
+            let holds = |atom| enforcer.layout.past(enforcer.plan.atoms(), atom, &self.history);
+            self.branch = Some(diagram.start(self.history.visit, holds));
+            open.extend(diagram.positions.iter().map(|&position| Reverse((position, DIAGRAM))));
+        }
         self.candidates = BinaryHeap::from(open);
     }
 
@@ -280,14 +295,14 @@ impl<'a> Writer<'a> {
                 break;
             }
             self.candidates.pop();
-            if enforcer.demands.holds(id, &self.history) {
+            if id != DIAGRAM && enforcer.demands.holds(id, &self.history) {
                 match enforcer.demanded[id as usize].soft {
                     HARD => forced = true,
                     number => soft = soft.max(Some(number)),
                 }
             }
         }
-        let present = forced || {
+        let mut present = forced || {
             let wanted = soft.map_or(proposed, |number| {
                 let implication = &enforcer.plan.soft()[number as usize];
                 rules.below(implication.rule, implication.probability)
@@ -299,6 +314,13 @@ impl<'a> Writer<'a> {
                     .iter()
                     .any(|&id| enforcer.bars.holds(id, &self.history))
         };
+        if let (Some(at), Some(diagram)) = (self.branch, enforcer.plan.diagram()) {
+            let branches = diagram.branches(at, position);
+            if branches[usize::from(present)] == Branch::IMPOSSIBLE {
+                present = !present;
+            }
+            self.branch = Some(branches[usize::from(present)]);
+        }
         if present {
             self.history.set_present(position);
             for &id in enforcer.demands.filed(position) {

@@ -24,13 +24,13 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A layout for the windows that the literals use.
+    /// A layout for the windows that the atoms look at.
     pub fn new(
         order: &Order,
         statics: u32,
         end: Code,
         atoms: &Atoms,
-        literals: impl Iterator<Item = Encoded>,
+        used: impl Iterator<Item = u32>,
     ) -> Self {
         let mut layout = Self {
             order: order.clone(),
@@ -40,7 +40,7 @@ impl Layout {
             row_of_window: vec![0; atoms.windows().len()],
             width: order.codes().len().next_multiple_of(64) as u32,
         };
-        for atom in literals.filter_map(|literal| literal.atom()) {
+        for atom in used {
             let window = atoms.atoms()[atom as usize].window as usize;
             if layout.row_of_window[window] == 0 {
                 layout.rows.push(atoms.windows()[window].clone());
@@ -65,6 +65,16 @@ impl Layout {
             (None, None) => unreachable!("a literal is about the current visit or about the past"),
         };
         Condition::new(bit, literal.present())
+    }
+
+    /// Whether an atom about the past holds.
+    pub fn past(&self, atoms: &Atoms, atom: u32, history: &History) -> bool {
+        history.bits.get(self.past_bit(atoms, atom))
+    }
+
+    fn past_bit(&self, atoms: &Atoms, atom: u32) -> u32 {
+        let atom = &atoms.atoms()[atom as usize];
+        self.bit(self.row_of_window[atom.window as usize], self.order.position(atom.code))
     }
 
     /// Whether a bit is about the visit being decided.

@@ -11,9 +11,10 @@ pub use analyse::{
     AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
 };
 pub use compile::{
-    Atom, Atoms, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation, Disjunction,
-    Encoded, Group, GroupedImplication, Implication, Literal, Order, Plan, SoftImplication, Span,
-    TooLarge, WrittenClause, WrittenRules, clausal_form, compile, implicative_form,
+    Atom, Atoms, Branch, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation,
+    Diagram, Disjunction, Encoded, Group, GroupedImplication, Implication, Literal, Order, Plan,
+    SoftImplication, Span, TooLarge, WrittenClause, WrittenRules, clausal_form, compile,
+    implicative_form,
 };
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
 pub use language::{

@@ -104,7 +104,11 @@ fn cases() -> usize {
 fn check<'a>(text: &[u8], diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     for diagnostic in diagnostics {
         assert!(!diagnostic.message.is_empty());
-        let places = diagnostic.place.iter().chain(diagnostic.notes.iter().map(|note| &note.place));
+        let places = diagnostic
+            .place
+            .as_deref()
+            .into_iter()
+            .chain(diagnostic.notes.iter().map(|note| &note.place));
         for place in places {
             let span = place.span;
             assert!(span.start <= span.end, "{diagnostic}");
@@ -251,6 +255,18 @@ fn hostile_texts_end_quickly() {
         format!("rule a: {}", "x".repeat(million)),
         format!("rule a: \"{}\"", "\u{301}".repeat(million)),
         "\n".repeat(million),
+        format!("rule a: X{}", " or X in last 10000 visits".repeat(million / 3)),
+        "let x = X in last 10000 visits ".repeat(million / 3),
+        format!("let a = X{} rule r: a in last 10000 visits", ", X".repeat(99_000)),
+        format!(
+            "{{\"statements\":[{{\"rule\":\"a\",\"formula\":{{\"or\":[{}true]}}}}]}}",
+            "{\"in\":[\"X\",\"last 10000 visits\"]},".repeat(million / 3)
+        ),
+        format!(
+            "{{\"codes\":1,\"labels\":0,\"rules\":[[[{}1],[{}0],[],[],[],0,0]]}}",
+            (1..=10_000).map(|visit| format!("{visit},")).collect::<String>(),
+            "0,".repeat(million / 3)
+        ),
         "{\"not\":".repeat(million),
         "[".repeat(million),
         format!("{{\"statements\":[{}1]}}", "1,".repeat(million)),

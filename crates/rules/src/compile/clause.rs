@@ -21,7 +21,7 @@ impl Encoded {
         Self(NOW | position << 1 | u32::from(present))
     }
 
-    fn past(atom: u32, present: bool) -> Self {
+    pub(crate) fn past(atom: u32, present: bool) -> Self {
         Self(atom << 1 | u32::from(present))
     }
 

@@ -24,6 +24,14 @@ pub(crate) enum Source {
     Resolved(u32, u32),
     /// A precondition moved to the visit before.
     Regressed(u32),
+    /// What the diagram of dense components asks of the static visit.
+    Diagram,
+}
+
+impl Source {
+    fn is_derived(self) -> bool {
+        matches!(self, Self::Resolved(..) | Self::Regressed(_))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +94,13 @@ impl Closure {
         &self.literals[clause.start as usize..(clause.start + clause.length) as usize]
     }
 
+    /// The literals of every clause that was not put in from outside.
+    pub fn derived_clauses(&self) -> impl Iterator<Item = &[Encoded]> {
+        (0..self.clauses.len() as u32)
+            .filter(|&id| self.clauses[id as usize].source.is_derived())
+            .map(|id| self.literals(id))
+    }
+
     /// The clauses that no other clause makes superfluous.
     pub fn kept(&mut self) -> Vec<u32> {
         for id in 0..self.clauses.len() as u32 {
@@ -113,9 +128,7 @@ impl Closure {
             processed: false,
             dropped: false,
         });
-        if matches!(source, Source::Resolved(..) | Source::Regressed(_)) {
-            self.derived += 1;
-        }
+        self.derived += usize::from(source.is_derived());
         self.bucket_mut(literals.last().copied()).push(id);
         let position = literals.last().and_then(|last| last.position());
         let place = position.map_or(0, |position| position + 1);

@@ -1,7 +1,10 @@
 //! From rules to a guarantee: normal form, order, closure, look across visits, proof.
 
+mod bdd;
 mod clause;
 mod closure;
+mod components;
+mod diagram;
 mod groups;
 mod normal;
 mod order;
@@ -16,6 +19,8 @@ use thiserror::Error;
 
 pub(crate) use clause::Encoder;
 pub use clause::{Atom, Atoms, Encoded, Span};
+pub(crate) use diagram::Question;
+pub use diagram::{Branch, Diagram};
 pub use groups::{Group, GroupedImplication};
 pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
@@ -24,6 +29,7 @@ pub use soft::SoftImplication;
 pub use written::{WrittenClause, WrittenRules};
 
 use closure::{Closed, Closure, Source};
+use components::Components;
 use plan::{Parts, PlanClause};
 use soft::soft_implications;
 use written::Written;
@@ -55,13 +61,19 @@ impl Default for CompileOptions {
 pub struct CompileLimits {
     /// Literals one rule may need in clausal form. Default 1,000,000; 4 bytes each.
     pub rule_literals: usize,
-    /// Derived clauses for each clause written, beyond the first 200,000. Default 20.
+    /// Derived clauses before codes that depend on each other too densely get a decision diagram
+    /// instead. Default 20,000, and more for large sets.
+    pub derived: usize,
+    /// Derived clauses added to that limit for each clause written. Default 20; each costs about 40
+    /// bytes while compiling.
     pub growth: usize,
+    /// Nodes of the decision diagrams. Default 2,000,000; each costs about 100 bytes while compiling.
+    pub nodes: usize,
 }
 
 impl Default for CompileLimits {
     fn default() -> Self {
-        Self { rule_literals: 1_000_000, growth: 20 }
+        Self { rule_literals: 1_000_000, derived: 20_000, growth: 20, nodes: 2_000_000 }
     }
 }
 
@@ -88,11 +100,13 @@ pub enum CompileError {
     },
     /// The consequences of the rules are too many.
     #[error(
-        "the rules imply more than {limit} further clauses; simplify the rules or raise the growth limit"
+        "the rules depend on each other too densely: more than {derived} derived clauses and more than {nodes} nodes of a decision diagram; simplify the rules or raise the limits"
     )]
-    TooIntertwined {
-        /// The limit.
-        limit: usize,
+    TooDense {
+        /// The limit of derived clauses.
+        derived: usize,
+        /// The limit of nodes.
+        nodes: usize,
     },
     /// Soft rules in a circle: the draw of one would depend on itself.
     #[error("soft rules in a circle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
@@ -148,7 +162,7 @@ fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileE
     };
     let mut saturated = saturate(&rules.rules, &mut encoder, &options.limits)?;
     if let Some(id) = saturated.empty {
-        let involved = leaves(&saturated.closure, id);
+        let involved = leaves(&saturated, id);
         return Err(unsatisfiable(&rules.rules, &mut encoder, &options.limits, involved));
     }
     let atoms = encoder.atoms;
@@ -160,12 +174,13 @@ fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileE
         clauses: Vec::new(),
         literals: Vec::new(),
         clause_rules: Vec::new(),
-        soft: saturated.soft,
+        soft: std::mem::take(&mut saturated.soft),
+        diagram: saturated.diagram.clone(),
         cycles: ordered.cycles,
     };
     for id in saturated.closure.kept() {
         parts.literals.extend_from_slice(saturated.closure.literals(id));
-        parts.clause_rules.extend(leaves(&saturated.closure, id));
+        parts.clause_rules.extend(leaves(&saturated, id));
         parts.clauses.push(PlanClause {
             end: parts.literals.len() as u32,
             rules_end: parts.clause_rules.len() as u32,
@@ -179,6 +194,7 @@ fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileE
 struct Saturated {
     soft: Vec<SoftImplication>,
     closure: Closure,
+    diagram: Option<Diagram>,
     /// The clause that shows that no record exists, if none does.
     empty: Option<u32>,
 }
@@ -200,24 +216,51 @@ fn saturate(
         };
         encoded.map_err(|TooLarge| CompileError::too_large(rule, limit))?;
     }
-    let limit = 200_000 + limits.growth * written.iter().len();
-    let mut closure = Closure::new(encoder.vocabulary.len(), limit);
-    for clause in written.iter() {
-        closure.add(clause.literals, clause.span, Source::Rule(clause.rule));
+    let derived = limits.derived + limits.growth * written.iter().len();
+    let too_dense = || CompileError::TooDense { derived, nodes: limits.nodes };
+    let components = Components::new(&written, encoder);
+    let mut dense: Vec<u32> = Vec::new();
+    loop {
+        let mut closure = Closure::new(encoder.vocabulary.len(), derived);
+        let (by_diagram, by_clauses): (Vec<_>, Vec<_>) =
+            written.iter().partition(|clause| components.is_of(encoder, clause, &dense));
+        for clause in &by_clauses {
+            closure.add(clause.literals, clause.span, Source::Rule(clause.rule));
+        }
+        let end = encoder.order.position(encoder.vocabulary.end());
+        if !dense.contains(&components.root(end)) {
+            let last = Span { first: encoder.max_visits, last: encoder.max_visits };
+            closure.add(&[Encoded::now(end, true)], last, Source::LastVisit);
+        }
+        let mut outcome = closure.run(encoder);
+        let mut diagram = None;
+        if outcome == Closed::Complete && !by_diagram.is_empty() {
+            let built = diagram::build(encoder, &by_diagram, limits.nodes)
+                .map_err(|bdd::TooManyNodes| too_dense())?;
+            for clause in built.static_clauses {
+                if let Some(clause) = clause::sort_clause(clause) {
+                    closure.add(&clause, Span { first: 0, last: 0 }, Source::Diagram);
+                }
+            }
+            diagram = Some(built.diagram);
+            outcome = closure.run(encoder);
+        }
+        let empty = match outcome {
+            Closed::Complete => None,
+            Closed::Unsatisfiable(id) => Some(id),
+            Closed::TooLarge => {
+                let heaviest = components.heaviest(encoder, &closure);
+                dense.push(heaviest.filter(|root| !dense.contains(root)).ok_or_else(too_dense)?);
+                continue;
+            }
+        };
+        return Ok(Saturated { soft, closure, diagram, empty });
     }
-    let last = Span { first: encoder.max_visits, last: encoder.max_visits };
-    let end = Encoded::now(encoder.order.position(encoder.vocabulary.end()), true);
-    closure.add(&[end], last, Source::LastVisit);
-    let empty = match closure.run(encoder) {
-        Closed::Complete => None,
-        Closed::Unsatisfiable(id) => Some(id),
-        Closed::TooLarge => return Err(CompileError::TooIntertwined { limit }),
-    };
-    Ok(Saturated { soft, closure, empty })
 }
 
 /// The rules a clause comes from, sorted.
-fn leaves(closure: &Closure, id: u32) -> Vec<u32> {
+fn leaves(saturated: &Saturated, id: u32) -> Vec<u32> {
+    let closure = &saturated.closure;
     let mut rules = Vec::new();
     let mut open = vec![id];
     let mut seen = rustc_hash::FxHashSet::default();
@@ -225,6 +268,9 @@ fn leaves(closure: &Closure, id: u32) -> Vec<u32> {
         match closure.clause(id).source {
             Source::Rule(rule) => rules.push(rule),
             Source::LastVisit => {}
+            Source::Diagram => {
+                rules.extend(saturated.diagram.iter().flat_map(|diagram| &diagram.rules));
+            }
             Source::Resolved(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
             }
@@ -245,7 +291,9 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
     while let Some(id) = open.pop() {
         match closure.clause(id).source {
             Source::Rule(_) => {}
-            Source::LastVisit | Source::Regressed(_) => return Derivation::Foreseen,
+            Source::LastVisit | Source::Regressed(_) | Source::Diagram => {
+                return Derivation::Foreseen;
+            }
             Source::Resolved(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
             }

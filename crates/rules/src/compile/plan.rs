@@ -5,6 +5,7 @@ use std::sync::Arc;
 use consequence_record::Code;
 
 use super::clause::{Atoms, Encoded, Encoder, Span};
+use super::diagram::Diagram;
 use super::normal::Literal;
 use super::order::Order;
 use super::soft::SoftImplication;
@@ -60,6 +61,7 @@ pub(crate) struct Parts {
     pub literals: Vec<Encoded>,
     pub clause_rules: Vec<u32>,
     pub soft: Vec<SoftImplication>,
+    pub diagram: Option<Diagram>,
     pub cycles: Vec<Vec<Code>>,
 }
 
@@ -134,6 +136,11 @@ impl Plan {
     /// The soft rules, ready to be drawn.
     pub fn soft(&self) -> &[SoftImplication] {
         &self.parts.soft
+    }
+
+    /// The decision diagram of codes that depend on each other too densely for clauses, if any do.
+    pub fn diagram(&self) -> Option<&Diagram> {
+        self.parts.diagram.as_ref()
     }
 
     /// Codes that depend on each other in a circle.

@@ -50,7 +50,7 @@ pub struct Diagnostic {
     /// What is wrong, lowercase and without a final period.
     pub message: String,
     /// Where; none for faults of a whole file.
-    pub place: Option<Place>,
+    pub place: Option<Box<Place>>,
     /// Other places that matter.
     pub notes: Vec<Note>,
     /// What to do about it.
@@ -74,7 +74,7 @@ impl Diagnostic {
 
     /// The same, pointing at a place.
     pub fn at(self, place: Place) -> Self {
-        Self { place: Some(place), ..self }
+        Self { place: Some(Box::new(place)), ..self }
     }
 
     /// The same, with advice.

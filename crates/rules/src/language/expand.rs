@@ -15,6 +15,7 @@ use super::resolve::UnknownCodes;
 use super::source::{Source, Span};
 use super::suggest::closest;
 use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
+use super::window::weight;
 use crate::formula::{Formula, Window};
 
 /// What a `let` stands for: its items, and how many parts they have.
@@ -347,6 +348,10 @@ impl<'a> Expander<'a> {
 
     /// The formula with the window on every code.
     fn placed(&mut self, formula: Formula, window: &Window, span: Span) -> Result<Formula, Failed> {
+        let weight = weight(window);
+        if weight > 0 {
+            self.count(weight.saturating_mul(formula.codes_now().len()), span)?;
+        }
         let (message, help) = match place(formula, window) {
             Ok(formula) => return Ok(formula),
             Err(Misplaced::Window) => (

@@ -6,6 +6,7 @@ use super::names;
 use super::parser::{Failed, Parsed, Parser};
 use super::source::Span;
 use super::tree::{Expression, ExpressionKind, Quantifier};
+use super::window::weight;
 
 impl Parser<'_> {
     /// A whole formula.
@@ -127,6 +128,7 @@ impl Parser<'_> {
             return Err(self.fail_at(self.token.span, "a second window for the same term"));
         }
         let span = term.span.to(self.last.span);
+        self.count(weight(&window), span)?;
         self.node(ExpressionKind::In(term.into(), window), span)
     }
 
@@ -230,11 +232,7 @@ impl Parser<'_> {
     }
 
     fn node(&mut self, kind: ExpressionKind, span: Span) -> Parsed<Expression> {
-        self.nodes += 1;
-        if self.nodes > self.limits.formula_nodes {
-            let message = format!("a statement of more than {} parts", self.limits.formula_nodes);
-            return Err(self.fail_at(span, message));
-        }
+        self.count(1, span)?;
         Ok(Expression { kind, span })
     }
 }

@@ -19,6 +19,7 @@
 //! `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`,
 //! `exactly one of`. Windows are strings as the language writes them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -28,13 +29,13 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::json_reader::{Member, Node, Path, Value, fault, read};
 use super::limits::Limits;
 use super::names::show;
-use super::parser::{parse, read_source};
+use super::parser::parse;
 use super::printer::print_items;
-use super::source::{Form, Source, Span};
+use super::source::{Form, Source, Span, read_source};
 use super::tree::{
     Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,
 };
-use super::window::read_window;
+use super::window::{read_window, weight};
 
 impl RuleFile {
     /// The file as JSON, one statement a line.
@@ -72,7 +73,8 @@ impl RuleFile {
     ) -> Result<Self, Diagnostics> {
         let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
         let top = read(&source, limits)?;
-        let items = Reader { source: &source }.file(&top)?;
+        let items =
+            Reader { source: &source, weight_left: Cell::new(limits.total_nodes) }.file(&top)?;
         // The parser knows every bound and every shape: whatever it refuses is refused here too.
         let warnings = parse(&format!("{name} (as rules)"), print_items(&items), limits)?.warnings;
         Ok(Self { source, items, warnings })
@@ -138,6 +140,8 @@ fn write(expression: &Expression) -> Json {
 
 struct Reader<'a> {
     source: &'a Source,
+    /// What windows may still weigh; the parser counts the rest.
+    weight_left: Cell<usize>,
 }
 
 type Read<T> = Result<T, Diagnostic>;
@@ -285,6 +289,14 @@ impl Reader<'_> {
                     let fault = self.fault(&second, window.span, wrong.message);
                     Diagnostic { help: wrong.help, ..fault }
                 })?;
+                let Some(left) = self.weight_left.get().checked_sub(weight(&window)) else {
+                    return Err(self.fault(
+                        path,
+                        node.span,
+                        "more visits in windows than are read",
+                    ));
+                };
+                self.weight_left.set(left);
                 let term = self.expression(&path.index(0), term)?;
                 ExpressionKind::In(term.into(), window)
             }

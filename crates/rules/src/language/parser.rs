@@ -7,7 +7,7 @@ use super::lexer::{Lexer, Token, TokenKind};
 use super::limits::Limits;
 use super::names::{self, show};
 use super::probability::read_probability;
-use super::source::{Form, Place, Source, Span};
+use super::source::{Form, Source, Span, read_source};
 use super::tree::{
     Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
 };
@@ -39,33 +39,6 @@ pub fn parse(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> Result<Rule
     }
 }
 
-/// Checks size and encoding.
-pub(super) fn read_source(
-    name: &str,
-    text: &[u8],
-    form: Form,
-    limits: &Limits,
-) -> Result<Source, Diagnostic> {
-    if text.len() > limits.bytes() {
-        let (size, most) = (text.len(), limits.bytes());
-        return Err(Diagnostic::error(format!(
-            "{} has {size} bytes, more than the {most} that are read",
-            show(name)
-        ))
-        .help("split the rules into several files"));
-    }
-    match std::str::from_utf8(text) {
-        Ok(text) => Ok(Source::new(name, text, form)),
-        Err(fault) => {
-            let (valid, rest) = text.split_at(fault.valid_up_to());
-            let valid = std::str::from_utf8(valid).unwrap_or_default();
-            Err(Diagnostic::error("the file is not UTF-8 text")
-                .at(Place::of_bad_byte(name, valid, rest))
-                .help("save the file with UTF-8 encoding"))
-        }
-    }
-}
-
 /// An error was reported and the statement is given up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed;
@@ -83,8 +56,9 @@ pub(super) struct Parser<'a> {
     pub(super) warnings: Warnings,
     /// How deep in parentheses, lists and `not`.
     pub(super) depth: usize,
-    /// Parts of the statement so far.
+    /// Parts of the statement so far, and of the statements before it.
     pub(super) nodes: usize,
+    nodes_before: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -94,7 +68,18 @@ impl<'a> Parser<'a> {
         let last = Token { kind: TokenKind::End, span: Span::default() };
         let errors = Diagnostics::new(limits.diagnostics);
         let warnings = Warnings::new(limits.diagnostics);
-        Self { lexer, source, limits, token, last, errors, warnings, depth: 0, nodes: 0 }
+        Self {
+            lexer,
+            source,
+            limits,
+            token,
+            last,
+            errors,
+            warnings,
+            depth: 0,
+            nodes: 0,
+            nodes_before: 0,
+        }
     }
 
     pub(super) fn advance(&mut self) -> Token {
@@ -156,7 +141,7 @@ impl<'a> Parser<'a> {
         let mut rules = 0;
         while self.token.kind != TokenKind::End {
             self.depth = 0;
-            self.nodes = 0;
+            self.nodes_before = self.nodes_before.saturating_add(std::mem::take(&mut self.nodes));
             match self.statement() {
                 Ok(item) => {
                     rules += usize::from(matches!(item, Item::Rule(_)));
@@ -317,6 +302,19 @@ impl<'a> Parser<'a> {
             Some(text) if text.is_empty() => Err(self.fail_at(span, "empty name")),
             Some(text) => self.checked_name(text, span),
         }
+    }
+
+    /// Counts parts of a statement against the limits.
+    pub(super) fn count(&mut self, nodes: usize, span: Span) -> Parsed<()> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        let (most, total) = (self.limits.formula_nodes, self.limits.total_nodes);
+        if self.nodes > most {
+            return Err(self.fail_at(span, format!("a statement of more than {most} parts")));
+        }
+        if self.nodes_before.saturating_add(self.nodes) > total {
+            return Err(self.fail_at(span, format!("statements of more than {total} parts")));
+        }
+        Ok(())
     }
 
     pub(super) fn checked_name(&mut self, text: String, span: Span) -> Parsed<Name> {

@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::diagnostic::Diagnostic;
 use super::excerpt::Excerpt;
+use super::limits::Limits;
+use super::names::show;
 
 /// A run of bytes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -107,6 +110,33 @@ impl Source {
             line,
             column: before.chars().count() as u32 + 1,
             excerpt: Excerpt::new(before, &self.text[start..marked_end], after),
+        }
+    }
+}
+
+/// Checks size and encoding.
+pub(super) fn read_source(
+    name: &str,
+    text: &[u8],
+    form: Form,
+    limits: &Limits,
+) -> Result<Source, Diagnostic> {
+    if text.len() > limits.bytes() {
+        let (size, most) = (text.len(), limits.bytes());
+        return Err(Diagnostic::error(format!(
+            "{} has {size} bytes, more than the {most} that are read",
+            show(name)
+        ))
+        .help("split the rules into several files"));
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => Ok(Source::new(name, text, form)),
+        Err(fault) => {
+            let (valid, rest) = text.split_at(fault.valid_up_to());
+            let valid = std::str::from_utf8(valid).unwrap_or_default();
+            Err(Diagnostic::error("the file is not UTF-8 text")
+                .at(Place::of_bad_byte(name, valid, rest))
+                .help("save the file with UTF-8 encoding"))
         }
     }
 }

@@ -18,9 +18,9 @@ use consequence_record::{Code, END_NAME, Kind, Vocabulary};
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::json_reader::{Member, Node, Path, Value, fault, read};
 use super::limits::Limits;
-use super::parser::read_source;
-use super::source::{Form, Source, Span};
+use super::source::{Form, Source, Span, read_source};
 use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
+use super::window::weight;
 use crate::formula::Window;
 
 /// A file of tuples, as rules of the language.
@@ -59,7 +59,7 @@ impl TupleFile {
         let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
         let top = read(&source, limits)?;
         let warnings = Warnings::new(limits.diagnostics);
-        let mut reader = Reader { source: &source, warnings };
+        let mut reader = Reader { source: &source, warnings, weight_left: limits.total_nodes };
         let (tuples, members, path) = match &top.value {
             Value::Array(tuples) => (tuples, &[][..], Path::Top),
             Value::Object(members) => match members.iter().find(|member| member.key == "rules") {
@@ -103,6 +103,8 @@ fn static_item(vocabulary: &Vocabulary) -> Option<Item> {
 struct Reader<'a> {
     source: &'a Source,
     warnings: Warnings,
+    /// What the windows of past codes may still weigh.
+    weight_left: usize,
 }
 
 type Read<T> = Result<T, Diagnostic>;
@@ -189,6 +191,13 @@ impl Reader<'_> {
         let mut parts = Vec::new();
         match window {
             Some(window) => {
+                let codes = past_present.len() + past_absent.len();
+                let weight = codes.saturating_mul(weight(&window));
+                let Some(left) = self.weight_left.checked_sub(weight) else {
+                    let message = "more visits in windows than are read";
+                    return Err(self.fault(path, tuple.span, message));
+                };
+                self.weight_left = left;
                 let within = |code: Expression| {
                     let span = code.span;
                     code.within(window.clone()).at(span)

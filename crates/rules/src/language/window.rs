@@ -28,6 +28,12 @@ pub(super) fn read_window(text: &str) -> Result<Window, Diagnostic> {
     }
 }
 
+/// How many parts of a formula a window is worth in memory: `last 10000 visits` is short to write
+/// and long to keep.
+pub(super) fn weight(window: &Window) -> usize {
+    (window.visits().len() + window.distances().len()) / 32
+}
+
 impl Parser<'_> {
     /// What stands after `in`.
     pub(super) fn window(&mut self) -> Parsed<Window> {

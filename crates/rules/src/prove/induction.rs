@@ -6,12 +6,16 @@
 //! demands it, else off if a clause bars it, else as proposed. The rules are taken from their trees,
 //! not from their clauses, so an error in the compiler cannot vouch for itself.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use consequence_record::Kind;
+use rustc_hash::FxHashMap;
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
 use super::visit::Known;
-use crate::compile::{Encoded, Plan, Span};
+use crate::compile::{Branch, Diagram, Encoded, Plan, Question, Span};
 
 /// What a proof consisted of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +62,13 @@ fn stages(plan: &Plan) -> Vec<Span> {
             cuts.extend([u32::from(visit), u32::from(visit) + 1]);
         }
     }
+    if let Some(diagram) = plan.diagram() {
+        let changes = |visit: &u32| {
+            let visit = *visit as usize;
+            diagram.root(visit) != diagram.root(visit + 1)
+        };
+        cuts.extend((1..last).filter(changes).flat_map(|visit| [visit, visit + 1]));
+    }
     cuts.retain(|&cut| cut <= last + 1);
     cuts.sort_unstable();
     cuts.dedup();
@@ -78,6 +89,7 @@ impl<'a> Stage<'a> {
     }
 
     fn prove(mut self, plan: &Plan, goals: &mut usize) -> Result<(), Unproved> {
+        self.follow_diagram(plan);
         self.enforce(plan, goals)?;
         self.rules_hold(plan, goals)?;
         if usize::from(self.span.last) < plan.max_visits() {
@@ -137,6 +149,23 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// Models the decision diagram: where one branch is impossible the other is taken, and the past
+    /// is such that one is always possible.
+    fn follow_diagram(&mut self, plan: &Plan) {
+        if let Some(diagram) = plan.diagram()
+            && self.known.kind == Kind::Encounter
+        {
+            let root = diagram.root(self.span.first.into());
+            let Self { solver, known, .. } = self;
+            let mut answer = |solver: &mut Solver, question| match question {
+                Question::Atom(atom) => known.encoded(solver, Encoded::past(atom, true)),
+                Question::Position(position) => known.encoded(solver, Encoded::now(position, true)),
+            };
+            let impossible = walk(solver, diagram, root, &mut answer, true);
+            self.solver.add([!impossible]);
+        }
+    }
+
     fn rules_hold(&mut self, plan: &Plan, goals: &mut usize) -> Result<(), Unproved> {
         for (index, rule) in plan.rules().rules.iter().enumerate() {
             let scope = rule.scope(&plan.rules().vocabulary);
@@ -170,6 +199,21 @@ impl<'a> Stage<'a> {
             *goals += 1;
             self.refuted(&broken, None)?;
         }
+        if let Some(diagram) = plan.diagram() {
+            let ends = self.known.literal(&mut self.solver, end, None);
+            let mut values: FxHashMap<u32, Lit> = FxHashMap::default();
+            for &atom in &diagram.atoms {
+                values.insert(atom, self.next(plan, atom));
+            }
+            let mut answer = |solver: &mut Solver, question| match question {
+                Question::Atom(atom) => values[&atom],
+                Question::Position(_) => solver.fresh(),
+            };
+            let root = diagram.root(after);
+            let impossible = walk(&mut self.solver, diagram, root, &mut answer, false);
+            *goals += 1;
+            self.refuted(&[!ends, impossible], None)?;
+        }
         Ok(())
     }
 
@@ -189,4 +233,41 @@ impl<'a> Stage<'a> {
     fn lits(&mut self, literals: &[Encoded]) -> Vec<Lit> {
         literals.iter().map(|&literal| self.known.encoded(&mut self.solver, literal)).collect()
     }
+}
+
+/// Follows a diagram from a branch. Gives the literal that the past leads to the impossible branch.
+/// With `enforced`, a code whose one branch is impossible takes the other.
+fn walk(
+    solver: &mut Solver,
+    diagram: &Diagram,
+    root: Branch,
+    answer: &mut dyn FnMut(&mut Solver, Question) -> Lit,
+    enforced: bool,
+) -> Lit {
+    let mut reached: BTreeMap<Reverse<Branch>, Vec<Lit>> = BTreeMap::new();
+    let mut impossible = Vec::new();
+    reached.insert(Reverse(root), vec![solver.constant(true)]);
+    // A branch's number is above those of the branches it leads to, so each is complete when taken.
+    while let Some((Reverse(branch), ways)) = reached.pop_first() {
+        if branch == Branch::IMPOSSIBLE {
+            impossible = ways;
+            break;
+        }
+        let Some((question, next)) = diagram.question(branch) else { continue };
+        let here = solver.any(&ways);
+        let code = matches!(question, Question::Position(_));
+        if code && !enforced {
+            continue;
+        }
+        let yes = answer(solver, question);
+        for (branch, taken) in next.into_iter().zip([!yes, yes]) {
+            if code && branch == Branch::IMPOSSIBLE {
+                solver.add([!here, !taken]);
+            } else {
+                let way = solver.all(&[here, taken]);
+                reached.entry(Reverse(branch)).or_default().push(way);
+            }
+        }
+    }
+    solver.any(&impossible)
 }

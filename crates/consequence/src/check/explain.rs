@@ -1,0 +1,112 @@
+//! One rule, and what the compiler made of it.
+
+use std::fmt;
+
+use consequence_rules::{Formula, Plan, Rule, Strength, WrittenRules};
+use serde::Serialize;
+
+use super::clause::{derived, implication};
+use super::report::DerivedRule;
+use crate::{Error, RuleReference};
+
+/// Implications listed in the text; the rest are counted.
+const SHOWN: usize = 20;
+
+/// Names offered when no rule has the name asked for.
+const OFFERED: usize = 5;
+
+/// What the compiler made of one rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The rule.
+    pub rule: RuleReference,
+    /// The probability of a soft rule.
+    pub probability: Option<f64>,
+    /// What it comes down to: implications that conclude one code each.
+    pub implications: Vec<String>,
+    /// Derived rules that it takes part in.
+    pub derived: Vec<DerivedRule>,
+    /// False if the rules have no plan, so that nothing could be derived.
+    pub has_plan: bool,
+}
+
+pub(super) fn explain(
+    name: &str,
+    written: &WrittenRules,
+    plan: Option<&Plan>,
+) -> Result<Explanation, Error> {
+    let rules = &written.rules().rules;
+    let Some(index) = rules.iter().position(|rule| &*rule.name == name) else {
+        return Err(Error::NoSuchRule { name: name.into(), similar_names: similar(name, rules) });
+    };
+    let rule = &rules[index];
+    let probability = match rule.strength {
+        Strength::Soft(probability) => Some(probability),
+        Strength::Hard => None,
+    };
+    let vocabulary = &written.rules().vocabulary;
+    let mut implications: Vec<String> = written
+        .clauses()
+        .filter(|clause| clause.rule as usize == index)
+        .map(|clause| {
+            implication(clause.literals, |literal| written.decode(literal)).text(vocabulary)
+        })
+        .collect();
+    if let (Some(probability), Formula::Implies(..) | Formula::Not(_) | Formula::Now(_)) =
+        (probability, &rule.formula)
+    {
+        implications
+            .push(format!("{} with probability {probability}", rule.formula.text(vocabulary)));
+    }
+    let takes_part = |from: &[u32]| from.contains(&(index as u32));
+    Ok(Explanation {
+        rule: RuleReference::new(rule),
+        probability,
+        implications,
+        derived: plan.map_or_else(Vec::new, |plan| derived(plan, takes_part)),
+        has_plan: plan.is_some(),
+    })
+}
+
+/// Names that begin as the wrong one does, the most alike first; else the first names there are.
+fn similar(name: &str, rules: &[Rule]) -> Vec<String> {
+    let shared = |other: &str| {
+        let pairs = name.chars().zip(other.chars());
+        pairs.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()
+    };
+    let mut names: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
+    names.sort_by_key(|other| std::cmp::Reverse(shared(other)));
+    names.into_iter().take(OFFERED).map(|name| format!("`{name}`")).collect()
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}:{}: {}", self.rule.file, self.rule.line, self.rule.text)?;
+        writeln!(out, "\ncomes down to:")?;
+        shown(out, &self.implications, |out, implication| writeln!(out, "  {implication}"))?;
+        if !self.has_plan {
+            return writeln!(out, "\nnothing is derived from it: the rules contradict each other");
+        }
+        if self.derived.is_empty() {
+            return writeln!(out, "\nno derived rule comes from it");
+        }
+        writeln!(out, "\ntakes part in:")?;
+        shown(out, &self.derived, |out, derived| writeln!(out, "  {derived}"))
+    }
+}
+
+/// The first items, and how many more there are.
+fn shown<T>(
+    out: &mut fmt::Formatter<'_>,
+    items: &[T],
+    mut show: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for item in items.iter().take(SHOWN) {
+        show(out, item)?;
+    }
+    match items.len().saturating_sub(SHOWN) {
+        0 if items.is_empty() => writeln!(out, "  nothing: it holds of every visit"),
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more (all with --json)"),
+    }
+}

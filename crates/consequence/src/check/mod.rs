@@ -1,0 +1,199 @@
+//! What a rule set says, and the proof that it can always be kept.
+
+mod clause;
+mod explain;
+mod pass;
+mod report;
+mod text;
+
+use std::sync::Arc;
+
+use consequence_rules::{
+    AnalysisLimits, CompileError, CompileLimits, CompileOptions, Derivation, Form, Plan, RuleSet,
+    Strength, Why, WrittenRules, compile, conflicts, form, superfluous,
+};
+
+pub use explain::Explanation;
+pub use report::{
+    CheckReport, ConflictReport, DerivedKind, DerivedRule, FormCount, NamedVisits, OnePass,
+    RuleCounts, SharedOutput, SoftRule, SuperfluousRule, Verdict, WhySuperfluous,
+};
+
+use crate::source::Opened;
+use crate::watch::{Watch, watched};
+use crate::{Error, Inputs, RuleReference};
+
+/// How to check.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
+    /// The most encounters a record may have. Without it 100, or the length of the cohort's
+    /// longest record if that is more.
+    pub max_visits: Option<u16>,
+    /// A rule to explain, by name.
+    pub explain: Option<String>,
+    /// How far the analysis looks.
+    pub analysis: AnalysisLimits,
+}
+
+/// Analyses the rules and proves that whoever follows them never ends in a violation.
+///
+/// ```
+/// use consequence::{Inputs, Unwatched};
+/// use consequence::check::{CheckOptions, Verdict, check};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("clinic.rules");
+/// std::fs::write(&path, "rule a: INSULIN => DIABETES\nrule b: DIABETES in previous => DIABETES")?;
+/// let inputs = Inputs { rules: vec![path], ..Inputs::default() };
+/// let report = check(&inputs, &CheckOptions::default(), &Unwatched)?;
+/// assert!(matches!(report.verdict, Verdict::Proved { .. }));
+/// assert!(report.to_string().contains("proved: no input can end in a violation"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(
+    inputs: &Inputs,
+    options: &CheckOptions,
+    watch: &dyn Watch,
+) -> Result<CheckReport, Error> {
+    let Opened { rules: loaded, cohort, codes } = inputs.open(watch)?;
+    let set = &loaded.rules;
+    let longest = cohort.as_ref().map_or(0, |loaded| loaded.cohort.longest());
+    let max_visits =
+        options.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
+    let limits = CompileLimits::default();
+    let failed = |error| Error::compile(set, error);
+    let written = WrittenRules::new(Arc::clone(set), max_visits, &limits).map_err(failed)?;
+    let compile_options = CompileOptions { max_visits, limits, ..CompileOptions::default() };
+    let compiled = watched(watch, "compiling and proving", None, || {
+        compile(Arc::clone(set), &compile_options)
+    });
+    let (plan, verdict) = match compiled {
+        Ok(plan) => {
+            let verdict = proved(&plan);
+            (Some(plan), verdict)
+        }
+        Err(CompileError::Unsatisfiable { rules, .. }) => {
+            let core = rules.iter().map(|&rule| RuleReference::new(&set.rules[rule])).collect();
+            (None, Verdict::Impossible { core })
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let plan = plan.as_ref();
+    let explanation = match &options.explain {
+        Some(name) => Some(explain::explain(name, &written, plan)?),
+        None => None,
+    };
+    let analysis = &options.analysis;
+    let found = watched(watch, "looking for conflicts", None, || {
+        conflicts(&written, max_visits.into(), analysis)
+    });
+    let (unneeded, compared_all) =
+        watched(watch, "looking for superfluous rules", None, || superfluous(&written, plan, analysis));
+    let one_pass = watched(watch, "trying one ordered pass", None, || {
+        pass::one_pass(set, max_visits.into(), limits.rule_literals)
+    });
+    let reference = |rule: usize| RuleReference::new(&set.rules[rule]);
+    let name = |code| set.vocabulary.name(code).to_owned();
+    Ok(CheckReport {
+        files: loaded.files.clone(),
+        rules: counts(set),
+        forms: forms(&written),
+        codes,
+        max_visits,
+        verdict,
+        conflicts: found
+            .found
+            .iter()
+            .map(|conflict| ConflictReport {
+                demands: reference(conflict.demands),
+                forbids: reference(conflict.forbids),
+                code: name(conflict.code),
+                witness: NamedVisits::of_record(&set.vocabulary, &conflict.witness),
+            })
+            .collect(),
+        pairs_not_examined: found.unexamined,
+        cycles: plan.map_or(&[][..], Plan::cycles).iter().map(|cycle| cycle.iter().copied().map(name).collect()).collect(),
+        superfluous: unneeded
+            .into_iter()
+            .map(|one| SuperfluousRule {
+                rule: reference(one.rule),
+                why: match one.why {
+                    Why::AlwaysTrue => WhySuperfluous::AlwaysTrue,
+                    Why::NeverFires => WhySuperfluous::NeverFires,
+                    Why::Implied(by) => WhySuperfluous::ImpliedBy(by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect()),
+                },
+            })
+            .collect(),
+        all_rules_compared: compared_all,
+        derived: plan.map_or_else(Vec::new, |plan| clause::derived(plan, |_| true)),
+        one_pass,
+        soft: soft(set),
+        shared_outputs: shared_outputs(set),
+        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+        explanation,
+    })
+}
+
+fn proved(plan: &Plan) -> Verdict {
+    let proof = plan.proof();
+    let derived = plan.clauses().filter(|clause| clause.derivation != Derivation::Written).count();
+    Verdict::Proved {
+        stages: proof.stages,
+        statements: proof.goals,
+        clauses: plan.clauses().len(),
+        derived_clauses: derived,
+    }
+}
+
+fn counts(set: &RuleSet) -> RuleCounts {
+    let count = |wanted: &dyn Fn(&consequence_rules::Rule) -> bool| {
+        set.rules.iter().filter(|rule| wanted(rule)).count()
+    };
+    let temporal = count(&|rule| rule.is_temporal());
+    let hard = count(&|rule| rule.is_hard());
+    let total = set.rules.len();
+    RuleCounts { total, hard, soft: total - hard, within_a_visit: total - temporal, temporal }
+}
+
+fn forms(written: &WrittenRules) -> Vec<FormCount> {
+    let found = form(written);
+    Form::ALL
+        .into_iter()
+        .map(|form| FormCount {
+            form: form.name(),
+            rules: found.iter().filter(|&&other| other == form).count(),
+        })
+        .filter(|count| count.rules > 0)
+        .collect()
+}
+
+fn soft(set: &RuleSet) -> Vec<SoftRule> {
+    set.rules
+        .iter()
+        .filter_map(|rule| match rule.strength {
+            Strength::Soft(probability) => {
+                Some(SoftRule { rule: RuleReference::new(rule), probability })
+            }
+            Strength::Hard => None,
+        })
+        .collect()
+}
+
+/// Codes that several soft rules draw: the later rule wins where both fire.
+fn shared_outputs(set: &RuleSet) -> Vec<SharedOutput> {
+    let mut found: Vec<SharedOutput> = Vec::new();
+    for rule in set.rules.iter().filter(|rule| !rule.is_hard()) {
+        for code in rule.outputs() {
+            let code = set.vocabulary.name(code);
+            match found.iter_mut().find(|output| output.code == code) {
+                Some(output) => output.rules.push(rule.name.to_string()),
+                None => found.push(SharedOutput {
+                    code: code.to_owned(),
+                    rules: vec![rule.name.to_string()],
+                }),
+            }
+        }
+    }
+    found.retain(|output| output.rules.len() > 1);
+    found
+}

@@ -1,0 +1,159 @@
+//! Why a pipeline stopped: what, where, and what to do.
+
+use std::path::PathBuf;
+
+use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
+use consequence_store::StoreError;
+use consequence_tables::TableError;
+use consequence_tables::jsonl::WriteError;
+use thiserror::Error;
+
+use crate::RuleReference;
+
+/// Why a pipeline stopped. Shown, it says what, where, and what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text of a rule file cannot be used.
+    #[error("{0}")]
+    Rules(#[from] Diagnostics),
+    /// A rule file cannot be read.
+    #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
+    RuleFile {
+        /// The file, as the user named it.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// A cohort or a vocabulary cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A cohort cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The rules have no plan.
+    #[error("{what}{}\n  = help: {help}", places(rules))]
+    Compile {
+        /// What is wrong.
+        what: String,
+        /// The rules concerned.
+        rules: Vec<RuleReference>,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// No rule has this name.
+    #[error("no rule is called `{name}`{}", similar(similar_names))]
+    NoSuchRule {
+        /// The name asked for.
+        name: String,
+        /// Names of rules that begin as it does, or the first of all.
+        similar_names: Vec<String>,
+    },
+    /// A rule cannot be written as a tuple.
+    #[error("{0}\n  = help: write the rules as text or json, which hold every rule")]
+    Tuple(#[from] TupleError),
+    /// The file to be written is already there.
+    #[error(
+        "the file is already there\n  --> {}\n  = help: choose another name, or give --force to replace it",
+        .0.display()
+    )]
+    Exists(PathBuf),
+    /// Nothing is left to write.
+    #[error(
+        "no record can be kept: a rule forbids every one of the {records} records to end where it does\n  \
+         = help: look at the rules that conclude `not END`"
+    )]
+    NothingLeft {
+        /// The records that were read.
+        records: u64,
+    },
+    /// The auditor and the referee judge a record differently: a defect of this program.
+    #[error(
+        "the auditor and the referee disagree about rule `{rule}` in record {record}, visit {visit}; nothing was reported\n  \
+         = help: this is a defect of the program; please report it with the rules"
+    )]
+    Disagreement {
+        /// The record, counted from 1.
+        record: usize,
+        /// The visit; 0 is the static visit.
+        visit: usize,
+        /// The rule's name.
+        rule: String,
+    },
+    /// A repaired record does not obey the rules: a defect of this program.
+    #[error(
+        "the referee rejects repaired record {record}; nothing was written\n  \
+         = help: this is a defect of the program; please report it with the rules"
+    )]
+    Rejected {
+        /// The record, counted from 1.
+        record: usize,
+    },
+    /// The threads could not be started.
+    #[error("cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads")]
+    Threads {
+        /// The number asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// The message as a person reads it, with `error: ` before it and a newline at the end.
+    pub fn render(&self) -> String {
+        match self {
+            // Diagnostics say themselves what is an error and what a note.
+            Self::Rules(diagnostics) => diagnostics.to_string(),
+            other => format!("error: {other}\n"),
+        }
+    }
+
+    /// The error of a rule set that could not be compiled, with the places of the rules concerned.
+    pub(crate) fn compile(set: &RuleSet, error: CompileError) -> Self {
+        let named = |names: &[String]| -> Vec<RuleReference> {
+            let rules = set.rules.iter().filter(|rule| names.iter().any(|name| **name == *rule.name));
+            rules.map(RuleReference::new).collect()
+        };
+        let (rules, help) = match &error {
+            CompileError::Unsatisfiable { core, .. } => {
+                return Self::Compile {
+                    what: "no record can obey these rules together".into(),
+                    rules: named(core),
+                    help: "drop or change one of them; each is needed for the contradiction",
+                };
+            }
+            CompileError::RuleTooLarge { rule, .. } => {
+                (named(std::slice::from_ref(rule)), "split the rule into smaller ones")
+            }
+            CompileError::SoftCycle(names) => (named(names), "take one of them out of the circle"),
+            CompileError::TooIntertwined { .. } => {
+                (Vec::new(), "check the rules file by file to find the part that grows")
+            }
+            CompileError::Unproved { rule, .. } => {
+                (named(rule.as_slice()), "this is a defect of the program, not of the rules")
+            }
+            _ => (Vec::new(), "give --max-visits at least 1"),
+        };
+        Self::Compile { what: error.to_string(), rules, help }
+    }
+}
+
+fn places(rules: &[RuleReference]) -> String {
+    rules
+        .iter()
+        .map(|rule| format!("\n  --> {}:{}: {}", rule.file, rule.line, rule.text))
+        .collect()
+}
+
+fn similar(names: &[String]) -> String {
+    match names {
+        [] => "\n  = help: the rule files name no rule".into(),
+        names => format!("\n  = help: there is {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,199 @@
+//! Rules, cohorts and vocabularies from files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use consequence_record::Vocabulary;
+use consequence_rules::{
+    Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
+    resolve,
+};
+use consequence_tables::jsonl::{self, Loaded, ReadOptions};
+use consequence_tables::{Limits, vocabulary};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::Error;
+use crate::watch::{Watch, watched};
+
+/// How to load rules.
+#[derive(Clone, Debug, Default)]
+pub struct RuleOptions {
+    /// The codes there are; without it, those that the rules name.
+    pub vocabulary: Option<Arc<Vocabulary>>,
+    /// Whether the order of the vocabulary was given on purpose, so that code numbers in tuples
+    /// may count it.
+    pub numbered: bool,
+    /// What a code means that the vocabulary does not have.
+    pub unknown_codes: UnknownCodes,
+    /// How much of a rule file to take in before refusing.
+    pub limits: LanguageLimits,
+}
+
+/// Rules that were loaded.
+#[derive(Clone, Debug)]
+pub struct LoadedRules {
+    /// The rules of all files, in order.
+    pub rules: Arc<RuleSet>,
+    /// What looked odd.
+    pub warnings: Vec<Diagnostic>,
+    /// The files, as the user named them.
+    pub files: Vec<String>,
+}
+
+/// Loads the rules of several files into one set.
+///
+/// A file whose name ends in `.json` holds rules as JSON or the reference's tuples, told apart by
+/// content; any other file holds the rule language.
+///
+/// ```
+/// use consequence::load::{RuleOptions, rules};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("lifelong.rules");
+/// std::fs::write(&path, "rule lifelong: ICD9CM//741 in previous => ICD9CM//741")?;
+/// let loaded = rules(&[path], &RuleOptions::default())?;
+/// assert_eq!(loaded.rules.rules.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Error> {
+    let mut files = Vec::new();
+    let mut own_vocabularies = Vec::new();
+    for path in paths {
+        let (file, own) = rule_file(path, options)?;
+        files.push(file);
+        own_vocabularies.extend(own);
+    }
+    let vocabulary = match (&options.vocabulary, own_vocabularies.as_slice()) {
+        (Some(given), _) => Some(Arc::clone(given)),
+        // Numbers without names mean something in the order of their own file alone.
+        (None, [own]) if files.len() == 1 => Some(Arc::clone(own)),
+        _ => None,
+    };
+    let resolve_options = ResolveOptions {
+        unknown_codes: options.unknown_codes,
+        limits: options.limits.clone(),
+    };
+    let resolved = resolve(&files, vocabulary, &resolve_options)?;
+    Ok(LoadedRules {
+        rules: Arc::new(resolved.rules),
+        warnings: resolved.warnings,
+        files: paths.iter().map(|path| path.display().to_string()).collect(),
+    })
+}
+
+/// Reads one file of rules; for tuples, also the vocabulary that the file brings.
+pub(crate) fn rule_file(
+    path: &Path,
+    options: &RuleOptions,
+) -> Result<(RuleFile, Option<Arc<Vocabulary>>), Error> {
+    let name = path.display().to_string();
+    let limits = &options.limits;
+    let bytes = read_bounded(path, limits.file_bytes)?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if !is_json {
+        return Ok((parse(&name, &bytes, limits)?, None));
+    }
+    match shape(&bytes) {
+        Shape::Statements => Ok((RuleFile::from_json(&name, &bytes, limits)?, None)),
+        Shape::NamedTuples => {
+            let file = TupleFile::read(&name, &bytes, None, limits)?;
+            Ok((file.rules, Some(file.vocabulary)))
+        }
+        Shape::NumberedTuples => {
+            if options.vocabulary.is_some() && !options.numbered {
+                return Err(Error::RuleFile {
+                    path: path.to_path_buf(),
+                    what: "the tuples number their codes and do not name them".into(),
+                    help: "give --vocabulary a file that lists the codes in the order of the \
+                           numbers, or add their `names` to the tuples",
+                });
+            }
+            let file = TupleFile::read(&name, &bytes, options.vocabulary.clone(), limits)?;
+            Ok((file.rules, Some(file.vocabulary)))
+        }
+    }
+}
+
+/// What a JSON file of rules holds.
+enum Shape {
+    Statements,
+    NamedTuples,
+    NumberedTuples,
+}
+
+/// Looks at the outermost level only; what is no rule file at all is left to the reader of
+/// statements, whose errors point at the text.
+fn shape(bytes: &[u8]) -> Shape {
+    #[derive(Deserialize)]
+    struct Keys {
+        rules: Option<IgnoredAny>,
+        names: Option<IgnoredAny>,
+    }
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Shape::NumberedTuples;
+    }
+    match serde_json::from_slice::<Keys>(bytes) {
+        Ok(Keys { rules: Some(_), names: Some(_) }) => Shape::NamedTuples,
+        Ok(Keys { rules: Some(_), names: None }) => Shape::NumberedTuples,
+        _ => Shape::Statements,
+    }
+}
+
+/// Reads a file, unless it is longer than the limit.
+fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Error> {
+    let fail = |what: String, help| Error::RuleFile { path: path.to_path_buf(), what, help };
+    let unreadable = |error: io::Error| {
+        let help = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "check the name; the path is relative to the current directory"
+            }
+            _ => "check that this is a file you may read",
+        };
+        fail(format!("cannot read the rule file: {error}"), help)
+    };
+    let too_long = |size: u64| {
+        let what = format!("the rule file has {size} bytes or more; {limit} is the most");
+        fail(what, "split the rules into several files")
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size > limit as u64 {
+        return Err(too_long(size));
+    }
+    let mut bytes = Vec::new();
+    // The size of a pipe is not known before it is read.
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > limit {
+        return Err(too_long(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// Loads a cohort of JSON lines, over the given vocabulary or over its own codes.
+///
+/// ```
+/// use consequence::{Unwatched, load};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("cohort.jsonl");
+/// std::fs::write(&path, r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"]]}"#)?;
+/// assert_eq!(load::cohort(&path, None, &Unwatched)?.cohort.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cohort(
+    path: &Path,
+    vocabulary: Option<Arc<Vocabulary>>,
+    watch: &dyn Watch,
+) -> Result<Loaded, Error> {
+    let options = ReadOptions { vocabulary, limits: Limits::default() };
+    Ok(watched(watch, "reading the cohort", None, || jsonl::read(path, &options))?)
+}
+
+/// Loads a vocabulary file: `{"static": [...], "encounter": [...]}`.
+pub fn vocabulary_file(path: &Path) -> Result<Arc<Vocabulary>, Error> {
+    Ok(Arc::new(vocabulary::read(path, &Limits::default())?))
+}

@@ -1,0 +1,95 @@
+//! What the pipelines are given: rule files, and the codes they speak of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use consequence_record::{Kind, Vocabulary};
+use consequence_rules::UnknownCodes;
+use consequence_tables::jsonl::Loaded;
+use serde::Serialize;
+
+use crate::load::{self, LoadedRules, RuleOptions};
+use crate::{Error, Watch};
+
+/// Rule files, and where their codes come from.
+///
+/// ```
+/// use consequence::Inputs;
+///
+/// let inputs = Inputs { rules: vec!["clinic.rules".into()], ..Inputs::default() };
+/// assert!(inputs.cohort.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The rule files.
+    pub rules: Vec<PathBuf>,
+    /// A cohort of JSON lines.
+    pub cohort: Option<PathBuf>,
+    /// A vocabulary file.
+    pub vocabulary: Option<PathBuf>,
+    /// What a code means that a rule names and neither of the two has.
+    pub unknown_codes: UnknownCodes,
+}
+
+/// The inputs, loaded.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub rules: LoadedRules,
+    pub cohort: Option<Loaded>,
+    pub codes: CodeSummary,
+}
+
+impl Inputs {
+    pub(crate) fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
+        let given = self.vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
+        let cohort = match &self.cohort {
+            Some(path) => Some(load::cohort(path, given.clone(), watch)?),
+            None => None,
+        };
+        let options = RuleOptions {
+            vocabulary: cohort.as_ref().map(|loaded| Arc::clone(&loaded.vocabulary)).or(given),
+            numbered: self.vocabulary.is_some(),
+            unknown_codes: self.unknown_codes,
+            ..RuleOptions::default()
+        };
+        let rules = load::rules(&self.rules, &options)?;
+        let source = match (&self.vocabulary, &self.cohort) {
+            (Some(path), _) => CodeSource::Vocabulary(path.display().to_string()),
+            (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
+            (None, None) => CodeSource::Rules,
+        };
+        let codes = CodeSummary::new(&rules.rules.vocabulary, source);
+        Ok(Opened { rules, cohort, codes })
+    }
+}
+
+/// The codes that rules were read over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CodeSummary {
+    /// Static codes.
+    pub statics: usize,
+    /// Codes of encounters, `END` not counted.
+    pub encounters: usize,
+    /// Where they come from.
+    pub source: CodeSource,
+}
+
+/// Where codes come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "from", content = "file")]
+pub enum CodeSource {
+    /// From the rules themselves.
+    Rules,
+    /// From a cohort.
+    Cohort(String),
+    /// From a vocabulary file.
+    Vocabulary(String),
+}
+
+impl CodeSummary {
+    fn new(vocabulary: &Vocabulary, source: CodeSource) -> Self {
+        let statics =
+            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
+        Self { statics, encounters: vocabulary.len() - statics - 1, source }
+    }
+}

@@ -1,0 +1,16 @@
+//! How many threads do the work.
+
+use crate::Error;
+
+/// Sets how many threads every later call uses; 0 is one for each core. Call it once, first.
+///
+/// ```
+/// consequence::use_threads(2)?;
+/// # Ok::<(), consequence::Error>(())
+/// ```
+pub fn use_threads(threads: usize) -> Result<(), Error> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Error::Threads { threads, reason: error.to_string() })
+}

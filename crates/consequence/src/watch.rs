@@ -1,0 +1,52 @@
+//! Who is told how far a long task has come.
+
+/// Someone who watches a pipeline at work. Told from several threads at once.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use consequence::Watch;
+///
+/// #[derive(Default)]
+/// struct Counter(AtomicU64);
+///
+/// impl Watch for Counter {
+///     fn begin(&self, _task: &str, _total: Option<u64>) {}
+///     fn advance(&self, steps: u64) {
+///         self.0.fetch_add(steps, Ordering::Relaxed);
+///     }
+///     fn finish(&self) {}
+/// }
+/// ```
+pub trait Watch: Sync {
+    /// A task begins, of so many steps where they can be counted.
+    fn begin(&self, task: &str, total: Option<u64>);
+
+    /// So many more steps are done.
+    fn advance(&self, steps: u64);
+
+    /// The task is over.
+    fn finish(&self);
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn begin(&self, _task: &str, _total: Option<u64>) {}
+    fn advance(&self, _steps: u64) {}
+    fn finish(&self) {}
+}
+
+/// Runs a task between its beginning and its end.
+pub(crate) fn watched<T>(
+    watch: &dyn Watch,
+    task: &str,
+    total: Option<u64>,
+    work: impl FnOnce() -> T,
+) -> T {
+    watch.begin(task, total);
+    let outcome = work();
+    watch.finish();
+    outcome
+}

@@ -1,0 +1,290 @@
+//! Where closing clauses by resolution grows too large: a decision diagram for the codes involved.
+//!
+//! The diagram asks about the past first and about codes in the order they are decided, so a value
+//! is allowed exactly if its branch is not false: deciding codes along it never meets a dead end.
+//! The visits after are looked at from the last one back: `D_t` is what the clauses ask of visit
+//! `t` together with "this is the end, or the visit after is possible".
+
+use std::sync::Arc;
+
+use consequence_record::Kind;
+use rustc_hash::FxHashMap;
+
+use super::bdd::{FALSE, Function, Functions, Node, TRUE, TooManyNodes};
+use super::clause::{Encoded, Encoder};
+use super::written::WrittenClause;
+
+/// The most variables a diagram may have; its functions recurse to that depth.
+const MAX_VARIABLES: usize = 5_000;
+
+/// A decision diagram over codes that depend on each other too densely for clauses.
+#[derive(Clone, Debug)]
+pub struct Diagram {
+    /// The atoms about the past it asks for, in order.
+    pub atoms: Vec<u32>,
+    /// The positions of the codes it decides, ascending.
+    pub positions: Vec<u32>,
+    /// The rules it stands for, by index.
+    pub rules: Vec<u32>,
+    nodes: Arc<[Node]>,
+    /// Where to begin, for each encounter from the first.
+    roots: Vec<Function>,
+}
+
+/// A place in a [`Diagram`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Branch(u32);
+
+impl Branch {
+    /// The branch no values lead to.
+    pub const IMPOSSIBLE: Self = Self(FALSE);
+}
+
+impl Diagram {
+    /// The branch before any code of an encounter is decided, given what holds of the past.
+    pub fn start(&self, visit: usize, mut holds: impl FnMut(u32) -> bool) -> Branch {
+        let mut at = self.root(visit).0;
+        loop {
+            let node = self.nodes[at as usize];
+            let Some(&atom) = self.atoms.get(node.variable as usize) else { return Branch(at) };
+            at = if holds(atom) { node.high } else { node.low };
+        }
+    }
+
+    /// Where an encounter begins, before the past is asked for.
+    pub(crate) fn root(&self, visit: usize) -> Branch {
+        Branch(self.roots[visit - 1])
+    }
+
+    /// The branches for the code at a position being absent and being present.
+    pub fn branches(&self, at: Branch, position: u32) -> [Branch; 2] {
+        let node = self.nodes[at.0 as usize];
+        let index = (node.variable as usize).checked_sub(self.atoms.len());
+        if index.and_then(|index| self.positions.get(index)) == Some(&position) {
+            [Branch(node.low), Branch(node.high)]
+        } else {
+            [at, at]
+        }
+    }
+
+    /// The atom or position a branch asks for next, and where its answers lead.
+    pub(crate) fn question(&self, at: Branch) -> Option<(Question, [Branch; 2])> {
+        let node = self.nodes[at.0 as usize];
+        let variable = node.variable as usize;
+        let question = match self.atoms.get(variable) {
+            Some(&atom) => Question::Atom(atom),
+            None => Question::Position(*self.positions.get(variable - self.atoms.len())?),
+        };
+        Some((question, [Branch(node.low), Branch(node.high)]))
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether the diagram leaves everything open.
+    pub fn is_empty(&self) -> bool {
+        self.roots.iter().all(|&root| root == TRUE)
+    }
+}
+
+/// What a branch asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    Atom(u32),
+    Position(u32),
+}
+
+/// A diagram, and what it asks of the static visit: clauses over static codes.
+pub(crate) struct Built {
+    pub diagram: Diagram,
+    pub static_clauses: Vec<Vec<Encoded>>,
+}
+
+/// Builds the diagram of clauses about encounters.
+pub(crate) fn build(
+    encoder: &mut Encoder<'_>,
+    clauses: &[WrittenClause<'_>],
+    max_nodes: usize,
+) -> Result<Built, TooManyNodes> {
+    Builder::new(encoder, clauses, max_nodes)?.build(clauses)
+}
+
+struct Builder<'e, 'a> {
+    encoder: &'e mut Encoder<'a>,
+    functions: Functions,
+    atoms: Vec<u32>,
+    positions: Vec<u32>,
+    variables: FxHashMap<Encoded, u32>,
+}
+
+impl<'e, 'a> Builder<'e, 'a> {
+    fn new(
+        encoder: &'e mut Encoder<'a>,
+        clauses: &[WrittenClause<'_>],
+        max_nodes: usize,
+    ) -> Result<Self, TooManyNodes> {
+        let literals = || clauses.iter().flat_map(|clause| clause.literals.iter().copied());
+        let end = encoder.order.position(encoder.vocabulary.end());
+        let mut positions: Vec<u32> =
+            literals().filter_map(Encoded::position).chain([end]).collect();
+        let mut atoms: Vec<u32> = literals().filter_map(Encoded::atom).collect();
+        let mut next = 0;
+        // An atom one visit earlier is an atom again, and may be asked of a code of its own.
+        while let Some(&atom) = atoms.get(next) {
+            next += 1;
+            let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
+            let earlier = encoder.past(code, &window.one_visit_earlier(), true, Kind::Encounter);
+            if let Ok(Some(earlier)) = earlier.map(Encoded::atom)
+                && !atoms.contains(&earlier)
+            {
+                atoms.push(earlier);
+            }
+            if let Ok(Some(position)) =
+                encoder.now(code, true, Kind::Encounter).map(Encoded::position)
+            {
+                positions.push(position);
+            }
+        }
+        atoms.sort_unstable();
+        atoms.dedup();
+        positions.sort_unstable();
+        positions.dedup();
+        if atoms.len() + positions.len() > MAX_VARIABLES {
+            return Err(TooManyNodes);
+        }
+        let asked = atoms.iter().map(|&atom| Encoded::past(atom, true));
+        let decided = positions.iter().map(|&position| Encoded::now(position, true));
+        let variables = asked.chain(decided).zip(0..).collect();
+        let functions = Functions::new(max_nodes);
+        Ok(Self { encoder, functions, atoms, positions, variables })
+    }
+
+    fn build(mut self, clauses: &[WrittenClause<'_>]) -> Result<Built, TooManyNodes> {
+        let mut all = TRUE;
+        for clause in clauses {
+            let mut any = FALSE;
+            for &literal in clause.literals {
+                let literal = self.literal(literal)?;
+                any = self.functions.or(any, literal)?;
+            }
+            all = self.functions.and(all, any)?;
+        }
+        let end = self.encoder.order.position(self.encoder.vocabulary.end());
+        let end = self.literal(Encoded::now(end, true))?;
+        let codes = self.atoms.len() as u32;
+        let last = usize::from(self.encoder.max_visits);
+        let mut roots = vec![self.functions.and(all, end)?; last];
+        for visit in (1..last).rev() {
+            let after = self.functions.possible(roots[visit], codes)?;
+            let step = self.step(visit)?;
+            let possible = self.functions.substitute(after, &step)?;
+            let goes_on = self.functions.or(end, possible)?;
+            roots[visit - 1] = self.functions.and(all, goes_on)?;
+            if roots[visit - 1] == roots[visit] && !self.names_encounters() {
+                // Nothing changes any more on the way back to the first encounter.
+                let root = roots[visit];
+                roots[..visit].fill(root);
+                break;
+            }
+        }
+        let first = self.functions.possible(roots[0], codes)?;
+        let step = self.step(0)?;
+        let first = self.functions.substitute(first, &step)?;
+        let static_clauses = self.paths_to_false(first);
+        let mut rules: Vec<u32> = clauses.iter().map(|clause| clause.rule).collect();
+        rules.dedup();
+        let (nodes, roots) = self.compact(&roots);
+        let Self { atoms, positions, .. } = self;
+        Ok(Built { diagram: Diagram { atoms, positions, rules, nodes, roots }, static_clauses })
+    }
+
+    /// Whether a window names an encounter by number, so that visits differ by their number.
+    fn names_encounters(&self) -> bool {
+        let mut windows = self.atoms.iter().map(|&atom| self.encoder.atoms.window(atom));
+        windows.any(|window| window.visits().iter().any(|&visit| visit > 0))
+    }
+
+    fn literal(&mut self, literal: Encoded) -> Result<Function, TooManyNodes> {
+        let present = if literal.present() { literal } else { literal.negated() };
+        self.functions.variable(self.variables[&present], literal.present())
+    }
+
+    /// For each variable, its value at the visit after `visit` in terms of `visit`. At the static
+    /// visit, static atoms stand for the static codes themselves.
+    fn step(&mut self, visit: usize) -> Result<Vec<Function>, TooManyNodes> {
+        let mut step = Vec::new();
+        for index in 0..self.atoms.len() {
+            let atom = self.atoms[index];
+            let code = self.encoder.atoms.code(atom);
+            let window = self.encoder.atoms.window(atom).clone();
+            let selected = window.selects(visit + 1, visit);
+            let mut value = FALSE;
+            if visit == 0 {
+                if selected && self.encoder.vocabulary.kind(code) == Kind::Static {
+                    value = self.functions.variable(index as u32, true)?;
+                }
+            } else {
+                if selected && let Ok(now) = self.encoder.now(code, true, Kind::Encounter) {
+                    value = self.literal(now)?;
+                }
+                let earlier = window.one_visit_earlier();
+                if let Ok(past) = self.encoder.past(code, &earlier, true, Kind::Encounter) {
+                    let past = self.literal(past)?;
+                    value = self.functions.or(value, past)?;
+                }
+            }
+            step.push(value);
+        }
+        for index in 0..self.positions.len() {
+            step.push(self.functions.variable((self.atoms.len() + index) as u32, true)?);
+        }
+        Ok(step)
+    }
+
+    /// What a function of static atoms excludes, as clauses over the static codes.
+    fn paths_to_false(&self, function: Function) -> Vec<Vec<Encoded>> {
+        let mut clauses = Vec::new();
+        let mut open = vec![(function, Vec::new())];
+        while let Some((at, path)) = open.pop() {
+            if at == FALSE {
+                clauses.push(path);
+            } else if at != TRUE {
+                let node = self.functions.node(at);
+                let code = self.encoder.atoms.code(self.atoms[node.variable as usize]);
+                let position = self.encoder.order.position(code);
+                for (next, present) in [(node.low, true), (node.high, false)] {
+                    let mut path = path.clone();
+                    path.push(Encoded::now(position, present));
+                    open.push((next, path));
+                }
+            }
+        }
+        clauses
+    }
+
+    /// The nodes that the roots reach, numbered anew.
+    fn compact(&self, roots: &[Function]) -> (Arc<[Node]>, Vec<Function>) {
+        let mut numbers: FxHashMap<Function, Function> =
+            [(FALSE, FALSE), (TRUE, TRUE)].into_iter().collect();
+        let mut nodes = vec![self.functions.node(FALSE), self.functions.node(TRUE)];
+        let mut open: Vec<Function> = roots.to_vec();
+        while let Some(&top) = open.last() {
+            if numbers.contains_key(&top) {
+                open.pop();
+                continue;
+            }
+            let node = self.functions.node(top);
+            match (numbers.get(&node.low).copied(), numbers.get(&node.high).copied()) {
+                (Some(low), Some(high)) => {
+                    numbers.insert(top, nodes.len() as Function);
+                    nodes.push(Node { variable: node.variable, low, high });
+                    open.pop();
+                }
+                (low, _) => open.push(if low.is_none() { node.low } else { node.high }),
+            }
+        }
+        (nodes.into(), roots.iter().map(|root| numbers[root]).collect())
+    }
+}
