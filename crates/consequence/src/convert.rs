@@ -4,8 +4,8 @@ use std::path::Path;
 
 use consequence_rules::write_tuples;
 
-use crate::load::{RuleOptions, rule_file, rules};
 use crate::Error;
+use crate::load::{RuleOptions, rule_file, rules};
 
 /// The forms that rules are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,7 +95,9 @@ pub enum Error {
         record: usize,
     },
     /// The threads could not be started.
-    #[error("cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads")]
+    #[error(
+        "cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads"
+    )]
     Threads {
         /// The number asked for.
         threads: usize,
@@ -117,7 +119,8 @@ impl Error {
     /// The error of a rule set that could not be compiled, with the places of the rules concerned.
     pub(crate) fn compile(set: &RuleSet, error: CompileError) -> Self {
         let named = |names: &[String]| -> Vec<RuleReference> {
-            let rules = set.rules.iter().filter(|rule| names.iter().any(|name| **name == *rule.name));
+            let rules =
+                set.rules.iter().filter(|rule| names.iter().any(|name| **name == *rule.name));
             rules.map(RuleReference::new).collect()
         };
         let (rules, help) = match &error {
@@ -145,10 +148,7 @@ impl Error {
 }
 
 fn places(rules: &[RuleReference]) -> String {
-    rules
-        .iter()
-        .map(|rule| format!("\n  --> {}:{}: {}", rule.file, rule.line, rule.text))
-        .collect()
+    rules.iter().map(|rule| format!("\n  --> {}:{}: {}", rule.file, rule.line, rule.text)).collect()
 }
 
 fn similar(names: &[String]) -> String {

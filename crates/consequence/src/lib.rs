@@ -1,1 +1,188 @@
+//! Patient records that obey medical rules, and the proof that they do.
+//!
+//! A rule is what a person writes: `SEX//M in static => not ICD9CM//650`. This crate reads rules,
+//! proves that they can always be kept, finds the records that break them, repairs those, and lets
+//! any sampler write records that cannot break them.
+//!
+//! # Words
+//! A *code* is a string such as `ICD9CM//250`. A *visit* is a set of codes. A *record* is visit 0,
+//! the static visit with sex and age, and then encounters in time order. `END` holds at the last
+//! encounter. Rules look at the current visit and, through *windows* (`in static`, `in previous`,
+//! `in past`, `in last 3 visits`), at earlier ones.
+//!
+//! # Rules from text
+//! ```
+//! use consequence::RuleSet;
+//!
+//! let rules = RuleSet::parse(
+//!     "rule no-delivery-in-men:    SEX//M in static => not ICD9CM//650
+//!      rule diabetes-is-lifelong:  ICD9CM//250 in previous => ICD9CM//250
+//!      rule insulin-for-diabetes:  RX//insulin => ICD9CM//250",
+//!     None,
+//! )?;
+//! assert_eq!(rules.rules.len(), 3);
+//! assert!(rules.vocabulary.code("RX//insulin").is_some());
+//!
+//! // What cannot be read is pointed at.
+//! let refused = RuleSet::parse("rule a: SEX//M in tomorrow => X", None).unwrap_err();
+//! assert!(refused.to_string().contains("rules:1:19"));
+//! # Ok::<(), consequence::Diagnostics>(())
+//! ```
+//! [`parse`] and [`resolve`] do the same for many files, over a given vocabulary, with warnings.
+//!
+//! # Check
+//! [`conflicts`] finds rules with opposite demands and a record for each in which they meet;
+//! [`superfluous`] finds rules that could be left out; [`Pass`] tells whether applying the rules
+//! once, in the order written, would do. [`check::check`] asks all of it of rule files at once.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, conflicts};
+//!
+//! let rules = RuleSet::parse(
+//!     "rule treat:  DIABETES => INSULIN
+//!      rule spare:  ALLERGY => not INSULIN",
+//!     None,
+//! )?;
+//! let written = WrittenRules::new(Arc::new(rules), 100, &CompileLimits::default())?;
+//! let found = conflicts(&written, 100, &AnalysisLimits::default()).found;
+//! assert_eq!((found[0].demands, found[0].forbids), (0, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Compile
+//! [`compile()`] closes the rules under their consequences, within a visit and across visits, and
+//! proves the result with a SAT solver. No [`Plan`] leaves it unproved; rules that no record can
+//! obey are refused with the smallest set of them that is to blame.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::{CompileError, CompileOptions, RuleSet, compile};
+//!
+//! let rules = RuleSet::parse("rule a: A => B  rule b: B => not A", None)?;
+//! let plan = compile(Arc::new(rules), &CompileOptions::default())?;
+//! assert!(plan.proof().goals > 0);
+//!
+//! let rules = RuleSet::parse("rule always: A  rule never: not A  rule other: B => C", None)?;
+//! let error = compile(Arc::new(rules), &CompileOptions::default()).unwrap_err();
+//! assert!(matches!(error, CompileError::Unsatisfiable { core, .. } if core == ["always", "never"]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Audit
+//! [`Auditor`] counts violations in any cohort, on all threads. [`Referee`] judges the same
+//! naively, and shares no code with it. [`audit::audit`] does it for files.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::{Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, WrittenRules};
+//!
+//! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
+//! let diabetes = rules.vocabulary.code("DIABETES").unwrap();
+//! let mut cohort = Cohort::default();
+//! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
+//! cohort.push("two", &Record::new(vec![vec![], vec![], vec![diabetes]]));
+//!
+//! let written = WrittenRules::new(Arc::clone(&rules), 2, &CompileLimits::default())?;
+//! let audit = Auditor::new(&written).audit(&cohort, 3, &|_| {});
+//! assert_eq!((audit.temporal_violations, audit.valid_records), (1, 1));
+//! assert!(!Referee::new(&rules).is_valid(&cohort.record(0)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Repair
+//! Repairing needs a plan that decides `END` first, with room for one visit more than the longest
+//! record. Codes keep their value unless a rule forces another. [`enforce::enforce`] does it for
+//! files.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::{Cohort, CompileOptions, Draws, Enforcer, Record, RuleSet, compile, repair};
+//!
+//! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
+//! let diabetes = rules.vocabulary.code("DIABETES").unwrap();
+//! let mut cohort = Cohort::default();
+//! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
+//!
+//! let max_visits = cohort.longest() as u16 + 1;
+//! let options = CompileOptions { max_visits, end_first: true, ..CompileOptions::default() };
+//! let enforcer = Enforcer::new(&compile(rules, &options)?);
+//! let (repaired, done) = repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+//! assert_eq!(repaired.record(0).visit(2), [diabetes]);
+//! assert_eq!((done.changed, done.added), (1, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Sample
+//! [`Writer::guided`] samples a visit code by code. The caller gives each code's probability,
+//! knowing what was decided before; the rules decide where they must. Records depend on the seed
+//! and their number alone.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::{CompileOptions, Draws, Enforcer, Referee, RuleSet, compile};
+//!
+//! let rules = Arc::new(RuleSet::parse(
+//!     "rule insulin:   RX//insulin => ICD9CM//250
+//!      rule lifelong:  ICD9CM//250 in previous => ICD9CM//250
+//!      rule death:     EXPIRED => END",
+//!     None,
+//! )?);
+//! let plan = compile(Arc::clone(&rules), &CompileOptions { max_visits: 8, ..Default::default() })?;
+//! let enforcer = Enforcer::new(&plan);
+//! let (mut writer, draws) = (enforcer.writer(), Draws::new(7));
+//! let referee = Referee::new(&rules);
+//! for record in 0..100 {
+//!     while !writer.record().ended {
+//!         writer.guided(&draws, record, |_code, _decided| 0.3)?;
+//!     }
+//!     assert!(referee.is_valid(&writer.take()));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod audit;
+pub mod check;
+pub mod convert;
+mod count;
+pub mod demo;
+pub mod enforce;
+mod error;
+pub mod load;
+mod reference;
+mod source;
+mod threads;
+mod watch;
+mod words;
+
+pub use consequence_record::{Code, Cohort, Kind, Record, RecordView, Vocabulary, VocabularyError};
+
+pub use consequence_rules::{
+    Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
+    RuleFile, RuleSet, Severity, Strength, TupleError, TupleFile, UnknownCodes, Window, parse,
+    resolve, write_tuples,
+};
+
+pub use consequence_rules::{
+    AnalysisLimits, Conflict, Conflicts, Form, Pass, PassCounterexample, PassVerdict, Superfluous,
+    Why, WrittenRules, conflicts, form, superfluous,
+};
+
+pub use consequence_rules::{
+    CompileError, CompileLimits, CompileOptions, Derivation, Order, Plan, Proof, compile,
+};
+
+pub use consequence_enforce::{
+    Audit, Auditor, BadProbability, Enforcer, Reader, Repair, Violation, Writer, repair,
+    repair_record,
+};
+pub use consequence_prng::{Draws, Purpose};
+pub use consequence_referee::{Defect, Referee};
+
+pub use consequence_tables::{TableError, jsonl, vocabulary};
+
+pub use count::{CountError, parse_count};
+pub use error::Error;
+pub use reference::RuleReference;
+pub use source::{CodeSource, CodeSummary, Inputs};
+pub use threads::use_threads;
+pub use watch::{Unwatched, Watch};
+
+/// Crash-safe files.
+pub use consequence_store as store;

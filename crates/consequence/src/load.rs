@@ -72,10 +72,8 @@ pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Er
         (None, [own]) if files.len() == 1 => Some(Arc::clone(own)),
         _ => None,
     };
-    let resolve_options = ResolveOptions {
-        unknown_codes: options.unknown_codes,
-        limits: options.limits.clone(),
-    };
+    let resolve_options =
+        ResolveOptions { unknown_codes: options.unknown_codes, limits: options.limits.clone() };
     let resolved = resolve(&files, vocabulary, &resolve_options)?;
     Ok(LoadedRules {
         rules: Arc::new(resolved.rules),

@@ -6,10 +6,7 @@ use consequence_rules::{ClauseView, Derivation, Encoded, Formula, Literal, Plan}
 use super::report::{DerivedKind, DerivedRule};
 
 /// The clause as an implication that concludes its last literal, the one decided last.
-pub(super) fn implication(
-    literals: &[Encoded],
-    decode: impl Fn(Encoded) -> Literal,
-) -> Formula {
+pub(super) fn implication(literals: &[Encoded], decode: impl Fn(Encoded) -> Literal) -> Formula {
     let Some((&last, others)) = literals.split_last() else { return Formula::Constant(false) };
     let mut antecedent: Vec<Formula> =
         others.iter().map(|literal| decode(literal.negated()).formula()).collect();

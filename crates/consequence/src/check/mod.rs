@@ -87,8 +87,9 @@ pub fn check(
     let found = watched(watch, "looking for conflicts", None, || {
         conflicts(&written, max_visits.into(), analysis)
     });
-    let (unneeded, compared_all) =
-        watched(watch, "looking for superfluous rules", None, || superfluous(&written, plan, analysis));
+    let (unneeded, compared_all) = watched(watch, "looking for superfluous rules", None, || {
+        superfluous(&written, plan, analysis)
+    });
     let one_pass = watched(watch, "trying one ordered pass", None, || {
         pass::one_pass(set, max_visits.into(), limits.rule_literals)
     });
@@ -112,7 +113,11 @@ pub fn check(
             })
             .collect(),
         pairs_not_examined: found.unexamined,
-        cycles: plan.map_or(&[][..], Plan::cycles).iter().map(|cycle| cycle.iter().copied().map(name).collect()).collect(),
+        cycles: plan
+            .map_or(&[][..], Plan::cycles)
+            .iter()
+            .map(|cycle| cycle.iter().copied().map(name).collect())
+            .collect(),
         superfluous: unneeded
             .into_iter()
             .map(|one| SuperfluousRule {
@@ -120,7 +125,9 @@ pub fn check(
                 why: match one.why {
                     Why::AlwaysTrue => WhySuperfluous::AlwaysTrue,
                     Why::NeverFires => WhySuperfluous::NeverFires,
-                    Why::Implied(by) => WhySuperfluous::ImpliedBy(by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect()),
+                    Why::Implied(by) => WhySuperfluous::ImpliedBy(
+                        by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect(),
+                    ),
                 },
             })
             .collect(),

@@ -80,7 +80,8 @@ impl CheckReport {
                 for rule in core {
                     writeln!(out, "  {}:{}: {}", rule.file, rule.line, rule.text)?;
                 }
-                let fewer = if core.len() == 1 { "change it" } else { "drop or change one of them" };
+                let fewer =
+                    if core.len() == 1 { "change it" } else { "drop or change one of them" };
                 writeln!(out, "  {fewer}: without any one of them the others can be kept")
             }
         }
@@ -88,11 +89,8 @@ impl CheckReport {
 
     fn conflicts(&self, out: &mut Formatter<'_>) -> fmt::Result {
         if !self.conflicts.is_empty() {
-            let resolved = if self.is_proved() {
-                ", which the derived rules keep from meeting"
-            } else {
-                ""
-            };
+            let resolved =
+                if self.is_proved() { ", which the derived rules keep from meeting" } else { "" };
             let found = count(self.conflicts.len() as u64, "pair");
             writeln!(out, "\nconflicts: {found} of rules with opposite demands{resolved}")?;
             shown(out, &self.conflicts, |out, conflict| conflict.fmt(out))?;
@@ -135,7 +133,10 @@ impl CheckReport {
             })?;
         }
         if !self.all_rules_compared {
-            writeln!(out, "\nonly repeated and narrower rules were looked for: there are too many rules to compare each with all others")?;
+            writeln!(
+                out,
+                "\nonly repeated and narrower rules were looked for: there are too many rules to compare each with all others"
+            )?;
         }
         Ok(())
     }
