@@ -41,8 +41,9 @@ pub struct Running {
     pub walk_own_order: Times,
     /// A loop over the codes that only draws.
     pub bare_loop: Times,
-    /// Encounters measured in one repeat.
-    pub encounters: usize,
+    /// Encounters in one repeat: proposed, written by override, written by guided. A record that a
+    /// rule ends is shorter than it was proposed.
+    pub encounters: [usize; 3],
     /// Codes of a repaired encounter, on average.
     pub codes_overridden: f64,
     /// Codes of a guided encounter, on average.
@@ -59,7 +60,6 @@ pub struct Running {
 pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
     let proposals = workload.proposals(effort.records, 3);
     let table = workload.probabilities();
-    let encounters = effort.records * ENCOUNTERS;
     let enforcer = Enforcer::new(plan);
     let repaired = written(effort.records, |number, cohort| {
         let mut writer = enforcer.writer();
@@ -68,9 +68,12 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
     });
     let sampled = written(effort.records, |number, cohort| {
         let mut writer = enforcer.writer();
-        sample(&mut writer, &table, number);
+        sample(&mut writer, &table, number, ENCOUNTERS);
         cohort.push(&number.to_string(), &writer.take());
     });
+
+    // A rule may end a record before its eighth encounter; each walk then does the same visits.
+    let lengths: Vec<usize> = sampled.records().map(|record| record.len() - 1).collect();
 
     let mut writer = enforcer.writer();
     let [overridden] = interleaved(
@@ -90,8 +93,8 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
     let mut walkers = [&enforcer, &same, &own].map(Enforcer::writer);
     let [with_rules, same_order, own_order] = &mut walkers;
     let walk = |writer: &mut Writer<'_>| {
-        for number in 0..effort.records {
-            sample(writer, &table, number);
+        for (number, &length) in lengths.iter().enumerate() {
+            sample(writer, &table, number, length);
             black_box(writer.take());
         }
     };
@@ -108,26 +111,30 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
     let (audit_proposed, audit_repaired, found) =
         audits(workload, plan, effort, &proposals, &repaired);
     let referee = Referee::new(&workload.rules);
-    let outcomes = [&repaired, &sampled].map(|cohort| {
-        cohort.records().take(effort.judged).map(|record| referee.violations(&record))
-    });
+    let (mut judged, mut violations) = (0, 0);
+    for record in
+        repaired.records().take(effort.judged).chain(sampled.records().take(effort.judged))
+    {
+        judged += record.len();
+        violations += referee.violations(&record).len();
+    }
+    let [proposed, mended, drawn] = [&proposals, &repaired, &sampled].map(encounters);
     Running {
-        overridden: overridden.per(encounters),
-        audit_proposed: audit_proposed.per(encounters),
-        audit_repaired: audit_repaired.per(encounters),
-        guided: guided.per(encounters),
-        walk_same_order: walk_same_order.per(encounters),
-        walk_own_order: walk_own_order.per(encounters),
-        bare_loop: bare_loop.per(encounters),
-        encounters,
+        overridden: overridden.per(mended),
+        audit_proposed: audit_proposed.per(proposed),
+        audit_repaired: audit_repaired.per(mended),
+        guided: guided.per(drawn),
+        walk_same_order: walk_same_order.per(drawn),
+        walk_own_order: walk_own_order.per(drawn),
+        bare_loop: bare_loop.per(drawn),
+        encounters: [proposed, mended, drawn],
         codes_overridden: codes_per_encounter(&repaired),
         codes_guided: codes_per_encounter(&sampled),
-        violations_before: found as f64 / encounters as f64,
-        judged: 2 * effort.judged.min(effort.records) * (ENCOUNTERS + 1),
-        violations: outcomes.into_iter().flatten().map(|violations| violations.len()).sum(),
+        violations_before: found as f64 / proposed as f64,
+        judged,
+        violations,
     }
 }
-
 /// Times the auditor on records as proposed and as repaired, and counts what it found before.
 fn audits(
     workload: &Workload,
@@ -172,12 +179,15 @@ fn repair(writer: &mut Writer<'_>, proposals: &Cohort, number: usize) {
     let draws = Draws::new(5);
     for visit in proposals.record(number).visits() {
         writer.overridden(visit, &draws, number as u64);
+        if writer.record().ended {
+            break;
+        }
     }
 }
 
-fn sample(writer: &mut Writer<'_>, table: &[f64], number: usize) {
+fn sample(writer: &mut Writer<'_>, table: &[f64], number: usize, encounters: usize) {
     let draws = Draws::new(5);
-    for _ in 0..=ENCOUNTERS {
+    while writer.visit() <= encounters && !writer.record().ended {
         writer
             .guided(&draws, number as u64, |code, _| table[code.index()])
             .expect("the table holds probabilities");
@@ -185,9 +195,14 @@ fn sample(writer: &mut Writer<'_>, table: &[f64], number: usize) {
 }
 
 /// A record by nothing but draws, codes in the order of the vocabulary.
-fn draw_only(vocabulary: &Vocabulary, table: &[f64], number: usize) -> Vec<Vec<Code>> {
+fn draw_only(
+    vocabulary: &Vocabulary,
+    table: &[f64],
+    number: usize,
+    encounters: usize,
+) -> Vec<Vec<Code>> {
     let draws = Draws::new(5);
-    (0..=ENCOUNTERS)
+    (0..=encounters)
         .map(|visit| {
             let mut codes = draws.visit(number as u64, 0, visit as u16, Purpose::Code);
             let kind = Kind::of_visit(visit);
@@ -203,9 +218,11 @@ fn written(records: usize, mut write: impl FnMut(usize, &mut Cohort)) -> Cohort 
     cohort
 }
 
+fn encounters(cohort: &Cohort) -> usize {
+    cohort.visit_count() - cohort.len()
+}
+
 fn codes_per_encounter(cohort: &Cohort) -> f64 {
-    let encounters = cohort.records().flat_map(|record| record.visits().skip(1));
-    let (count, codes) =
-        encounters.fold((0, 0), |(count, codes), visit| (count + 1, codes + visit.len()));
-    codes as f64 / f64::from(count.max(1))
+    let visits = cohort.records().flat_map(|record| record.visits().skip(1));
+    visits.map(<[Code]>::len).sum::<usize>() as f64 / encounters(cohort).max(1) as f64
 }

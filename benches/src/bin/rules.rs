@@ -146,9 +146,11 @@ fn print_running(running: &Running) {
     microseconds("  walk without rules, own order", running.walk_own_order, None);
     microseconds("  walk without rules, rules' order", running.walk_same_order, None);
     microseconds("  a loop that only draws", running.bare_loop, None);
+    let [proposed, mended, drawn] = running.encounters;
     println!(
-        "  {} encounters a repeat; codes each: 14 proposed, {:.1} overridden, {:.1} guided",
-        running.encounters, running.codes_overridden, running.codes_guided
+        "  encounters a repeat, codes in each: {proposed} of 14 proposed; {mended} of {:.1} overridden; \
+         {drawn} of {:.1} guided",
+        running.codes_overridden, running.codes_guided
     );
     println!(
         "  violations: {:.2} an encounter as proposed; {} in {} enforced visits, by the referee\n",

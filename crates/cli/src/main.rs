@@ -1,1 +1,40 @@
-fn main() {}
+//! The consequence command line.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bar;
+mod commands;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command, RulesCommand};
+use commands::Outcome;
+
+fn main() -> ExitCode {
+    let Arguments { command, shared } = Arguments::parse();
+    if let Some(threads) = shared.threads
+        && let Err(error) = consequence::use_threads(threads)
+    {
+        return failed(&error);
+    }
+    let outcome = match &command {
+        Command::Check(arguments) => commands::check::run(arguments),
+        Command::Audit(arguments) => commands::audit::run(arguments),
+        Command::Enforce(arguments) => commands::enforce::run(arguments, shared.seed),
+        Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),
+        Command::Rules(RulesCommand::Convert(arguments)) => commands::convert::run(arguments),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Violations) => ExitCode::from(1),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &consequence::Error) -> ExitCode {
+    output::message(&error.render());
+    ExitCode::from(2)
+}

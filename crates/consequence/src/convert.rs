@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use consequence_rules::write_tuples;
+use consequence_store::write_atomically;
 
 use crate::Error;
+use crate::enforce::refuse_existing;
 use crate::load::{RuleOptions, rule_file, rules};
 
 /// The forms that rules are written in.
@@ -40,4 +42,11 @@ pub fn convert(path: &Path, form: RuleForm) -> Result<String, Error> {
         RuleForm::Json => rule_file(path, &options)?.0.to_json(),
         RuleForm::Tuples => write_tuples(&rules(&[path.to_path_buf()], &options)?.rules)?,
     })
+}
+
+/// As [`convert`], into a file; an existing one is replaced only if `force` says so.
+pub fn convert_to_file(path: &Path, form: RuleForm, out: &Path, force: bool) -> Result<(), Error> {
+    refuse_existing(out, force)?;
+    let text = convert(path, form)?;
+    Ok(write_atomically(out, |file| file.write_all(text.as_bytes()))?)
 }

@@ -135,7 +135,7 @@ impl Error {
                 (named(std::slice::from_ref(rule)), "split the rule into smaller ones")
             }
             CompileError::SoftCycle(names) => (named(names), "take one of them out of the circle"),
-            CompileError::TooIntertwined { .. } => {
+            CompileError::TooDense { .. } => {
                 (Vec::new(), "check the rules file by file to find the part that grows")
             }
             CompileError::Unproved { rule, .. } => {

@@ -21,6 +21,8 @@ pub(crate) struct Layout {
     /// The row of each of the plan's windows; 0 for those not in use.
     row_of_window: Vec<u32>,
     width: u32,
+    /// The bits of the past that some condition asks for; no others are ever set.
+    asked: Bits,
 }
 
 impl Layout {
@@ -39,13 +41,19 @@ impl Layout {
             rows: Vec::new(),
             row_of_window: vec![0; atoms.windows().len()],
             width: order.codes().len().next_multiple_of(64) as u32,
+            asked: Bits::new(0),
         };
-        for atom in used {
+        let used: Vec<u32> = used.collect();
+        for &atom in &used {
             let window = atoms.atoms()[atom as usize].window as usize;
             if layout.row_of_window[window] == 0 {
                 layout.rows.push(atoms.windows()[window].clone());
                 layout.row_of_window[window] = layout.rows.len() as u32;
             }
+        }
+        layout.asked = Bits::new(layout.bits());
+        for atom in used {
+            layout.asked.set(layout.past_bit(atoms, atom));
         }
         layout
     }
@@ -172,7 +180,7 @@ impl History {
                 if window.is_past() || window.visits().iter().any(holds) {
                     for &position in visit(&self.codes, &self.starts, finished) {
                         let bit = layout.bit(row, position);
-                        if self.bits.set(bit) {
+                        if layout.asked.get(bit) && self.bits.set(bit) {
                             self.lasting.push(bit);
                         }
                     }
@@ -186,7 +194,7 @@ impl History {
             for selected in back.map(|distance| self.visit - distance).chain(at) {
                 for &position in visit(&self.codes, &self.starts, selected) {
                     let bit = layout.bit(row, position);
-                    if self.bits.set(bit) {
+                    if layout.asked.get(bit) && self.bits.set(bit) {
                         self.moving.push(bit);
                     }
                 }

@@ -149,6 +149,7 @@ fn proved(plan: &Plan) -> Verdict {
         statements: proof.goals,
         clauses: plan.clauses().len(),
         derived_clauses: derived,
+        diagram_nodes: plan.diagram().map_or(0, |diagram| diagram.len()),
     }
 }
 

@@ -90,6 +90,8 @@ pub enum Verdict {
         clauses: usize,
         /// Those of them that were derived.
         derived_clauses: usize,
+        /// Nodes of the decision diagram of codes too densely related for clauses; 0 without one.
+        diagram_nodes: usize,
     },
     /// No record obeys the rules; each of these is needed for that.
     Impossible {

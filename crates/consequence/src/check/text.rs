@@ -59,30 +59,39 @@ impl CheckReport {
 
     fn verdict(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match &self.verdict {
-            Verdict::Proved { stages, statements, clauses, derived_clauses } => {
+            Verdict::Proved { stages, statements, clauses, derived_clauses, diagram_nodes } => {
                 writeln!(out, "\nproved: no input can end in a violation")?;
                 writeln!(
                     out,
                     "  for every record of up to {}, whatever is proposed for its visits",
                     count(self.max_visits.into(), "encounter")
                 )?;
-                writeln!(
+                write!(
                     out,
-                    "  {} shown over {}; {}, {} of them derived",
+                    "  {} shown for {} of visits; {}, {} of them derived",
                     count(*statements as u64, "statement"),
-                    count(*stages as u64, "kind") + " of visits",
+                    count(*stages as u64, "kind"),
                     count(*clauses as u64, "clause"),
                     number(*derived_clauses as u64)
-                )
+                )?;
+                if *diagram_nodes > 0 {
+                    let nodes = count(*diagram_nodes as u64, "node");
+                    write!(out, "; a decision diagram of {nodes}")?;
+                }
+                writeln!(out)
             }
             Verdict::Impossible { core } => {
                 writeln!(out, "\nimpossible: no record can obey these rules together")?;
                 for rule in core {
                     writeln!(out, "  {}:{}: {}", rule.file, rule.line, rule.text)?;
                 }
-                let fewer =
-                    if core.len() == 1 { "change it" } else { "drop or change one of them" };
-                writeln!(out, "  {fewer}: without any one of them the others can be kept")
+                match core.as_slice() {
+                    [_] => writeln!(out, "  change it, or leave it out"),
+                    _ => writeln!(
+                        out,
+                        "  change one of them, or leave one out: each is needed for the contradiction"
+                    ),
+                }
             }
         }
     }

@@ -218,3 +218,35 @@ pub(crate) fn sort_clause(mut clause: Vec<Encoded>) -> Option<Vec<Encoded>> {
     let opposite = clause.windows(2).any(|pair| pair[0].negated() == pair[1]);
     (!opposite).then_some(clause)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a window is shortened to, it selects the same visits that can hold the code.
+    #[test]
+    fn canonical_windows_select_the_same_visits() {
+        let max_visits = 4;
+        let names = [("s", Kind::Static), ("e", Kind::Encounter)];
+        let vocabulary = Vocabulary::new(names).unwrap();
+        let order = Order::new(vocabulary.codes().collect(), &vocabulary).unwrap();
+        let encoder =
+            Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
+        let members = |set: u32, from: u16| (from..6).filter(move |bit| set >> bit & 1 == 1);
+        let sets = (0..64u32).flat_map(|at| (0..64u32).map(move |ago| (at, ago)));
+        let windows = sets.map(|(at, ago)| Window::set(members(at, 0), members(ago, 1)));
+        for window in windows.chain([Window::past()]) {
+            for code in vocabulary.codes() {
+                let short = encoder.canonical(code, &window);
+                for now in 1..=usize::from(max_visits) {
+                    for then in 0..now {
+                        let lives = code != vocabulary.end()
+                            && vocabulary.kind(code) == Kind::of_visit(then);
+                        let found = short.as_ref().is_some_and(|short| short.selects(now, then));
+                        assert_eq!(found && lives, window.selects(now, then) && lives, "{window}");
+                    }
+                }
+            }
+        }
+    }
+}

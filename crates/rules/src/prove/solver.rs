@@ -72,7 +72,7 @@ impl Solver {
 
     /// Whether the last assumptions could not hold because of this one, among others.
     pub fn in_core(&self, literal: Lit) -> bool {
-        self.inner.unsat_core_contains_lit(literal)
+        self.inner.unsat_core_contains_var(literal.var())
     }
 
     /// The value of a literal in the last solution found.

@@ -1,0 +1,198 @@
+//! What the commands are given.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Patient records that obey medical rules, and the proof that they do.
+#[derive(Debug, Parser)]
+#[command(
+    name = "consequence",
+    version,
+    after_help = "Exit status: 0 done; 1 checked, and something was found; 2 failed.\n\
+                  Start with:  consequence demo"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub shared: Shared,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub struct Shared {
+    /// What every random draw depends on
+    #[arg(long, global = true, default_value = "1", value_name = "NUMBER", value_parser = consequence::parse_count)]
+    pub seed: u64,
+    /// Threads to work with [default: one for each core]
+    #[arg(long, global = true, value_name = "NUMBER", value_parser = threads)]
+    pub threads: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Analyse rules, and prove that they can always be kept
+    #[command(after_help = "Example:\n  consequence check clinic.rules --cohort cohort.jsonl\n  \
+                            consequence check clinic.rules --explain one-sex\n\n\
+                            Exit status 1: no record can obey all the rules.")]
+    Check(CheckArguments),
+    /// Count the violations in a cohort, and show where they are
+    #[command(after_help = "Example:\n  consequence audit cohort.jsonl --rules clinic.rules\n\n\
+                            Exit status 1: there are violations.")]
+    Audit(AuditArguments),
+    /// Repair a cohort, so that every record obeys every hard rule
+    #[command(after_help = "Example:\n  consequence enforce cohort.jsonl --rules clinic.rules \
+                            --out repaired.jsonl")]
+    Enforce(EnforceArguments),
+    /// Make a small clinic, then check its rules, audit, repair and audit again
+    #[command(after_help = "Example:\n  consequence demo --out my-clinic --records 10k")]
+    Demo(DemoArguments),
+    /// Work on rule files
+    #[command(subcommand)]
+    Rules(RulesCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Write a rule file in another form
+    #[command(after_help = "Example:\n  consequence rules convert clinic.rules --to json --out \
+                            clinic.json")]
+    Convert(ConvertArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// Rule files: text, or JSON if the name ends in .json
+    #[arg(required = true)]
+    pub rules: Vec<PathBuf>,
+    /// Take the codes from this cohort (JSON lines)
+    #[arg(long)]
+    pub cohort: Option<PathBuf>,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Explain one rule: what it comes down to, and what is derived from it
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+    /// The most encounters a record may have [default: 100, or the cohort's longest]
+    #[arg(long, value_name = "NUMBER", value_parser = visits)]
+    pub max_visits: Option<u16>,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// The cohort (JSON lines), from any source
+    pub cohort: PathBuf,
+    /// Rule files
+    #[arg(long, required = true, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Rules to list, the most broken first
+    #[arg(long, default_value = "20", value_name = "NUMBER", value_parser = number)]
+    pub top: usize,
+    /// Name patients in the examples
+    #[arg(long)]
+    pub show_ids: bool,
+    /// Have the naive referee judge every record again, and fail if it disagrees
+    #[arg(long)]
+    pub referee: bool,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct EnforceArguments {
+    /// The cohort (JSON lines), from any source
+    pub cohort: PathBuf,
+    /// Rule files
+    #[arg(long, required = true, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Draw the outputs of soft rules anew; without this only hard rules change anything
+    #[arg(long)]
+    pub soft: bool,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// The folder for its files
+    #[arg(long, default_value = "consequence-demo")]
+    pub out: PathBuf,
+    /// Records to make
+    #[arg(long, default_value = "2000", value_name = "NUMBER", value_parser = consequence::parse_count)]
+    pub records: u64,
+    /// Replace the files of an earlier demo
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ConvertArguments {
+    /// The rule file to read
+    pub rules: PathBuf,
+    /// The form to write
+    #[arg(long)]
+    pub to: Form,
+    /// The file to write [default: stdout]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Where codes come from.
+#[derive(Debug, Args)]
+pub struct CodeArguments {
+    /// A file of codes: {"static": [...], "encounter": [...]}
+    #[arg(long)]
+    pub vocabulary: Option<PathBuf>,
+    /// Take codes that only the rules name as never present, rather than as mistakes
+    #[arg(long)]
+    pub allow_unknown: bool,
+}
+
+/// A form of rule files.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Form {
+    /// The rule language
+    Text,
+    /// Statements as JSON
+    Json,
+    /// The reference's seven-field tuples
+    Tuples,
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    let count = consequence::parse_count(text).map_err(|error| error.to_string())?;
+    usize::try_from(count).map_err(|_| format!("{count} is too many"))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match number(text)? {
+        count @ 0..=4096 => Ok(count),
+        count => Err(format!("{count} threads are too many; 4096 is the most")),
+    }
+}
+
+fn visits(text: &str) -> Result<u16, String> {
+    match u16::try_from(number(text)?) {
+        Ok(count @ 1..=10_000) => Ok(count),
+        _ => Err("a record has 1 to 10_000 encounters".into()),
+    }
+}

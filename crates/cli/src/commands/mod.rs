@@ -1,0 +1,40 @@
+//! One file a command: arguments in, a pipeline called, a report out.
+
+pub mod audit;
+pub mod check;
+pub mod convert;
+pub mod demo;
+pub mod enforce;
+
+use std::path::PathBuf;
+
+use consequence::{Inputs, UnknownCodes};
+
+use crate::args::CodeArguments;
+
+/// How a command that did not fail came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done, and nothing to complain of.
+    Done,
+    /// Checked, and something was found.
+    Violations,
+}
+
+impl Outcome {
+    fn found(something: bool) -> Self {
+        if something { Self::Violations } else { Self::Done }
+    }
+}
+
+fn inputs(rules: &[PathBuf], cohort: Option<&PathBuf>, codes: &CodeArguments) -> Inputs {
+    Inputs {
+        rules: rules.to_vec(),
+        cohort: cohort.cloned(),
+        vocabulary: codes.vocabulary.clone(),
+        unknown_codes: match codes.allow_unknown {
+            true => UnknownCodes::Absent,
+            false => UnknownCodes::Refuse,
+        },
+    }
+}
