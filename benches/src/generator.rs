@@ -95,23 +95,42 @@ fn holds(referee: &Referee, rule: usize, planted: &[Record]) -> bool {
     })
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flips {
+    None,
+    Output,
+    Both,
+}
+
+/// All codes but the most popular fifth.
+fn rarer(codes: &[Code]) -> Vec<Code> {
+    codes[codes.len() / 5..].to_vec()
+}
+
 struct Maker<'a> {
     classes: &'a Classes,
     choices: Choices,
     statics: Popularity,
+    rare_statics: Popularity,
     leaves: Popularity,
+    rare_leaves: Popularity,
     chapters: Popularity,
+    chapters_above: Popularity,
     persistent: FxHashSet<Code>,
 }
 
 impl<'a> Maker<'a> {
     fn new(classes: &'a Classes, seed: u64) -> Self {
+        let (above, below) = classes.chapters.split_at(classes.chapters.len() / 10);
         Self {
             classes,
             choices: Choices::new(seed, 0),
             statics: Popularity::rising(classes.statics.clone()),
+            rare_statics: Popularity::rising(rarer(&classes.statics)),
             leaves: Popularity::rising(classes.leaves.clone()),
-            chapters: Popularity::zipf(classes.chapters.clone()),
+            rare_leaves: Popularity::rising(rarer(&classes.leaves)),
+            chapters: Popularity::zipf(below.to_vec()),
+            chapters_above: Popularity::even(above.to_vec()),
             persistent: FxHashSet::default(),
         }
     }
@@ -125,63 +144,69 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn flip(&mut self) -> bool {
-        self.choices.chance(FLIPPED)
+    /// Which side of an implication is flipped. An absence hardly ever asks for a code in real
+    /// tables, so a flipped antecedent comes with an output that is to stay away.
+    fn flips(&mut self) -> Flips {
+        match self.choices.below(100) {
+            0..7 => Flips::Both,
+            7..13 => Flips::Output,
+            _ => Flips::None,
+        }
     }
 
     /// `D in static => not X`.
     fn exclusion(&mut self) -> Formula {
-        let group = self.statics.pick(&mut self.choices);
-        let (otherwise, demands) = (self.flip(), self.flip());
-        let code = match (otherwise, demands) {
-            (false, false) if self.choices.below(CHAPTER_EXCLUSIONS) == 0 => self.chapter(),
-            (false, false) => self.leaf(),
+        let group = |code| Formula::In(code, Window::static_visit());
+        match self.choices.below(10) {
             // Only for this group: such codes stay rare, and nothing asks for them.
-            (true, false) => self.choices.pick(&self.classes.restricted),
-            (false, true) => self.chapter(),
-            (true, true) => self.choices.pick(&self.classes.universal),
-        };
-        let group = Formula::In(group, Window::static_visit());
-        signed(group, otherwise).implies(signed(Formula::Now(code), !demands))
+            0 => {
+                let only = self.choices.pick(&self.classes.restricted);
+                group(self.statics.pick(&mut self.choices)).not().implies(Formula::Now(only).not())
+            }
+            1 => {
+                let rare = self.rare_statics.pick(&mut self.choices);
+                group(rare).implies(Formula::Now(self.chapter()))
+            }
+            _ => {
+                let about_chapter = self.choices.below(CHAPTER_EXCLUSIONS) == 0;
+                let code = if about_chapter { self.chapter() } else { self.leaf() };
+                group(self.statics.pick(&mut self.choices)).implies(Formula::Now(code).not())
+            }
+        }
     }
 
     /// `child => parent`.
     fn hierarchy(&mut self) -> Formula {
-        let (absent, bars) = (self.flip(), self.flip());
-        let child = self.leaf();
-        match (absent, bars) {
-            (false, false) => Formula::Now(child).implies(Formula::Now(self.chapter())),
-            (false, true) => {
-                let other = self.later_leaf(child);
-                Formula::Now(child).implies(Formula::Now(other).not())
+        match self.flips() {
+            Flips::None => Formula::Now(self.rare_leaf()).implies(Formula::Now(self.chapter())),
+            Flips::Output => {
+                let one = self.leaf();
+                let other = self.later_leaf(one);
+                Formula::Now(one).implies(Formula::Now(other).not())
             }
-            (true, false) => {
-                let always = self.choices.pick(&self.classes.universal);
-                Formula::Now(child).not().implies(Formula::Now(always))
+            // The hierarchy told from above: without the chapter, none of its codes. Chapters of
+            // their own, since telling one hierarchy both ways would make a circle of it.
+            Flips::Both => {
+                let child = self.rare_leaf();
+                let above = self.chapters_above.pick(&mut self.choices);
+                Formula::Now(above).not().implies(Formula::Now(child).not())
             }
-            // The hierarchy told from above: without the chapter, none of its codes.
-            (true, true) => Formula::Now(self.chapter()).not().implies(Formula::Now(child).not()),
         }
     }
 
     /// `X in previous => X`; once every chronic code has its rule, `X in previous => chapter`.
     fn persistence(&mut self) -> Formula {
-        let (absent, bars) = (self.flip(), self.flip());
         let before = |code| Formula::In(code, Window::previous());
-        match (absent, bars) {
-            (false, false) => {
+        match self.flips() {
+            Flips::None => {
                 let chronic = self.choices.pick(&self.classes.chronic);
                 if self.persistent.insert(chronic) {
                     return before(chronic).implies(Formula::Now(chronic));
                 }
-                before(self.leaf()).implies(Formula::Now(self.chapter()))
+                before(self.rare_leaf()).implies(Formula::Now(self.chapter()))
             }
-            (false, true) => before(self.leaf()).implies(Formula::Now(self.leaf()).not()),
-            (true, false) => {
-                let always = self.choices.pick(&self.classes.universal);
-                before(self.leaf()).not().implies(Formula::Now(always))
-            }
-            (true, true) => {
+            Flips::Output => before(self.leaf()).implies(Formula::Now(self.leaf()).not()),
+            Flips::Both => {
                 let rare = self.choices.pick(&self.classes.restricted);
                 before(self.leaf()).not().implies(Formula::Now(rare).not())
             }
@@ -190,17 +215,22 @@ impl<'a> Maker<'a> {
 
     /// `A in past and B => C`.
     fn combination(&mut self) -> Formula {
-        let (unseen, absent, bars) = (self.flip(), self.flip(), self.flip());
-        let (earlier, now) = (self.leaf(), self.leaf());
-        let output = match (absent, bars) {
-            (false, false) => self.chapter(),
-            (false, true) => self.later_leaf(now),
-            (true, false) => self.choices.pick(&self.classes.universal),
-            (true, true) => self.choices.pick(&self.classes.restricted),
+        let unseen = self.choices.chance(FLIPPED);
+        let (flips, earlier, now) = (self.flips(), self.leaf(), self.rare_leaf());
+        let output = match flips {
+            Flips::None => self.chapter(),
+            Flips::Output => self.later_leaf(now),
+            Flips::Both => self.choices.pick(&self.classes.restricted),
         };
         let earlier = signed(Formula::In(earlier, Window::past()), unseen);
-        let antecedent = Formula::And(vec![earlier, signed(Formula::Now(now), absent)]);
-        antecedent.implies(signed(Formula::Now(output), bars))
+        let now = signed(Formula::Now(now), flips == Flips::Both);
+        let output = signed(Formula::Now(output), flips != Flips::None);
+        Formula::And(vec![earlier, now]).implies(output)
+    }
+
+    /// A leaf that brings other codes with it: never one of the most popular.
+    fn rare_leaf(&mut self) -> Code {
+        self.rare_leaves.pick(&mut self.choices)
     }
 
     fn leaf(&mut self) -> Code {

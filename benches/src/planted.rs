@@ -32,7 +32,7 @@ pub struct Classes {
     pub leaves: Vec<Code>,
     /// Rare leaves that stay once they have come.
     pub chronic: Vec<Code>,
-    /// Rare leaves that only some patients may have.
+    /// Rare leaves that only some patients may have; none of them chronic.
     pub restricted: Vec<Code>,
 }
 
@@ -60,7 +60,7 @@ impl Classes {
             universal: range(statics, statics + UNIVERSAL),
             chapters: range(statics + UNIVERSAL, first_leaf),
             chronic: rare.iter().copied().step_by(5).collect(),
-            restricted: rare.iter().copied().skip(1).step_by(8).collect(),
+            restricted: rare.iter().copied().skip(1).step_by(10).collect(),
             leaves,
         }
     }

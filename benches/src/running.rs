@@ -35,6 +35,8 @@ pub struct Running {
     pub audit_repaired: Times,
     /// Sampling a visit with the rules.
     pub guided: Times,
+    /// What the rules add to a walk over the codes in the order of the vocabulary.
+    pub guided_adds: Times,
     /// The same walk without rules, in the order that the rules ask for.
     pub walk_same_order: Times,
     /// The same walk without rules, in the order of the vocabulary.
@@ -99,11 +101,11 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
         }
     };
     let vocabulary = &workload.rules.vocabulary;
-    let [guided, walk_same_order, walk_own_order, bare_loop] = interleaved(
+    let [guided, walk_own_order, walk_same_order, bare_loop] = interleaved(
         effort.repeats,
-        [&mut || walk(with_rules), &mut || walk(same_order), &mut || walk(own_order), &mut || {
-            for number in 0..effort.records {
-                black_box(draw_only(vocabulary, &table, number));
+        [&mut || walk(with_rules), &mut || walk(own_order), &mut || walk(same_order), &mut || {
+            for (number, &length) in lengths.iter().enumerate() {
+                black_box(draw_only(vocabulary, &table, number, length));
             }
         }],
     );
@@ -120,13 +122,14 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
     }
     let [proposed, mended, drawn] = [&proposals, &repaired, &sampled].map(encounters);
     Running {
-        overridden: overridden.per(mended),
+        overridden: overridden.times().per(mended),
         audit_proposed: audit_proposed.per(proposed),
         audit_repaired: audit_repaired.per(mended),
-        guided: guided.per(drawn),
-        walk_same_order: walk_same_order.per(drawn),
-        walk_own_order: walk_own_order.per(drawn),
-        bare_loop: bare_loop.per(drawn),
+        guided: guided.times().per(drawn),
+        guided_adds: guided.beyond(&walk_own_order).per(drawn),
+        walk_same_order: walk_same_order.times().per(drawn),
+        walk_own_order: walk_own_order.times().per(drawn),
+        bare_loop: bare_loop.times().per(drawn),
         encounters: [proposed, mended, drawn],
         codes_overridden: codes_per_encounter(&repaired),
         codes_guided: codes_per_encounter(&sampled),
@@ -162,7 +165,7 @@ fn audits(
             },
         ],
     );
-    (proposed, repaired, found)
+    (proposed.times(), repaired.times(), found)
 }
 
 fn count_violations(reader: &mut Reader<'_>, cohort: &Cohort) -> usize {

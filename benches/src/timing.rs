@@ -18,8 +18,33 @@ impl Times {
     }
 }
 
+/// The seconds of each repeat of one piece of work, in the order they were run.
+#[derive(Clone, Debug)]
+pub struct Repeats(Vec<f64>);
+
+impl Repeats {
+    /// The median and the minimum.
+    pub fn times(&self) -> Times {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Times { median: sorted[sorted.len() / 2], minimum: sorted[0] }
+    }
+
+    /// How much longer this took than another: the median of the differences between runs that
+    /// followed each other, which drift of the machine's speed leaves alone, and the difference of
+    /// the minima.
+    pub fn beyond(&self, other: &Self) -> Times {
+        let pairs = self.0.iter().zip(&other.0).map(|(one, other)| one - other);
+        let minimum = self.times().minimum - other.times().minimum;
+        Times { median: Self(pairs.collect()).times().median, minimum }
+    }
+}
+
 /// Runs every piece of work in turn, `repeats` times over, after one round that is not counted.
-pub fn interleaved<const N: usize>(repeats: usize, mut work: [&mut dyn FnMut(); N]) -> [Times; N] {
+pub fn interleaved<const N: usize>(
+    repeats: usize,
+    mut work: [&mut dyn FnMut(); N],
+) -> [Repeats; N] {
     let mut seconds: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(repeats));
     for repeat in 0..=repeats {
         for (piece, seconds) in work.iter_mut().zip(&mut seconds) {
@@ -30,10 +55,7 @@ pub fn interleaved<const N: usize>(repeats: usize, mut work: [&mut dyn FnMut(); 
             }
         }
     }
-    seconds.map(|mut seconds| {
-        seconds.sort_unstable_by(f64::total_cmp);
-        Times { median: seconds[seconds.len() / 2], minimum: seconds[0] }
-    })
+    seconds.map(Repeats)
 }
 
 /// The most memory the process has held so far, in bytes, where the system tells.

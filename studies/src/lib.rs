@@ -4,7 +4,12 @@
 #![forbid(unsafe_code)]
 
 pub mod neuron;
+pub mod paper;
+pub mod paper_oracle;
 pub mod pass_verdicts;
 pub mod published;
+pub mod published_orders;
+pub mod sampled_worlds;
 pub mod small_worlds;
+pub mod soft_frequency;
 pub mod worlds;

@@ -15,6 +15,8 @@ pub struct Published {
     /// 1,610 encounter codes, then the labels, which are static. The reference's special codes,
     /// which no rule names, are left out.
     pub vocabulary: Arc<Vocabulary>,
+    /// How many of its codes are encounter codes; they are the first ones.
+    pub encounter_codes: usize,
     /// The rules in the order they were published.
     pub neurons: Vec<Neuron>,
 }
@@ -45,7 +47,7 @@ impl Published {
         });
         let vocabulary = Arc::new(Vocabulary::new(names).expect("the names differ"));
         let neurons = file["rules"].as_array().expect("a list of rules").iter().map(neuron);
-        Some(Self { neurons: neurons.collect(), vocabulary })
+        Some(Self { neurons: neurons.collect(), encounter_codes: codes, vocabulary })
     }
 
     /// The rules as a set, in the given order of their published numbers.

@@ -134,7 +134,7 @@ pub struct DemoArguments {
     #[arg(long, default_value = "consequence-demo")]
     pub out: PathBuf,
     /// Records to make
-    #[arg(long, default_value = "2000", value_name = "NUMBER", value_parser = consequence::parse_count)]
+    #[arg(long, default_value = "2000", value_name = "NUMBER", value_parser = records)]
     pub records: u64,
     /// Replace the files of an earlier demo
     #[arg(long)]
@@ -187,6 +187,13 @@ fn threads(text: &str) -> Result<usize, String> {
     match number(text)? {
         count @ 0..=4096 => Ok(count),
         count => Err(format!("{count} threads are too many; 4096 is the most")),
+    }
+}
+
+fn records(text: &str) -> Result<u64, String> {
+    match consequence::parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("a cohort has at least one record".into()),
+        count => Ok(count),
     }
 }
 

@@ -6,7 +6,7 @@ use consequence_rules::write_tuples;
 use consequence_store::write_atomically;
 
 use crate::Error;
-use crate::enforce::refuse_existing;
+use crate::enforce::refuse_place;
 use crate::load::{RuleOptions, rule_file, rules};
 
 /// The forms that rules are written in.
@@ -46,7 +46,7 @@ pub fn convert(path: &Path, form: RuleForm) -> Result<String, Error> {
 
 /// As [`convert`], into a file; an existing one is replaced only if `force` says so.
 pub fn convert_to_file(path: &Path, form: RuleForm, out: &Path, force: bool) -> Result<(), Error> {
-    refuse_existing(out, force)?;
+    refuse_place(out, force)?;
     let text = convert(path, form)?;
     Ok(write_atomically(out, |file| file.write_all(text.as_bytes()))?)
 }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary, VocabularyError};
+use consequence_record::{Code, Cohort, Record, Vocabulary};
 use consequence_store::{StoreError, write_atomically};
 use consequence_tables::jsonl;
+use serde_json::json;
 
-use crate::Error;
-use crate::enforce::refuse_existing;
+use crate::enforce::refuse_place;
+use crate::{Error, load};
 
 /// The rules of the small clinic, `examples/clinic.rules`.
 pub const CLINIC_RULES: &str = include_str!("../../../examples/clinic.rules");
@@ -47,7 +48,9 @@ const ENCOUNTERS: [(&str, f64, f64); 22] = [
 pub struct Clinic {
     /// The rules.
     pub rules: PathBuf,
-    /// Records that break some of them.
+    /// Every code of the clinic.
+    pub vocabulary: PathBuf,
+    /// Records that break some of the rules.
     pub cohort: PathBuf,
     /// Where the repaired records go.
     pub repaired: PathBuf,
@@ -59,12 +62,13 @@ impl Clinic {
         let file = |name: &str| folder.join(name);
         Self {
             rules: file("clinic.rules"),
+            vocabulary: file("codes.json"),
             cohort: file("cohort.jsonl"),
             repaired: file("repaired.jsonl"),
         }
     }
 
-    /// Makes the folder and writes the rules and so many records into it.
+    /// Makes the folder and writes the rules, the codes and so many records into it.
     ///
     /// ```
     /// use consequence::demo::Clinic;
@@ -76,24 +80,19 @@ impl Clinic {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write(&self, records: u64, seed: u64, force: bool) -> Result<(), Error> {
-        for path in [&self.rules, &self.cohort, &self.repaired] {
-            refuse_existing(path, force)?;
-        }
         if let Some(folder) = self.rules.parent() {
             std::fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error))?;
         }
-        write_atomically(&self.rules, |file| file.write_all(CLINIC_RULES.as_bytes()))?;
-        let made = vocabulary().map(|vocabulary| (cohort(&vocabulary, records, seed), vocabulary));
-        if let Ok((cohort, vocabulary)) = made {
-            jsonl::write(&self.cohort, &cohort, &vocabulary)?;
+        for path in [&self.rules, &self.vocabulary, &self.cohort, &self.repaired] {
+            refuse_place(path, force)?;
         }
+        write_atomically(&self.rules, |file| file.write_all(CLINIC_RULES.as_bytes()))?;
+        let codes = json!({ "static": STATICS, "encounter": ENCOUNTERS.map(|(name, ..)| name) });
+        write_atomically(&self.vocabulary, |file| writeln!(file, "{codes:#}"))?;
+        let vocabulary = load::vocabulary_file(&self.vocabulary)?;
+        jsonl::write(&self.cohort, &cohort(&vocabulary, records, seed), &vocabulary)?;
         Ok(())
     }
-}
-
-fn vocabulary() -> Result<Vocabulary, VocabularyError> {
-    let statics = STATICS.into_iter().map(|name| (name, Kind::Static));
-    Vocabulary::new(statics.chain(ENCOUNTERS.map(|(name, ..)| (name, Kind::Encounter))))
 }
 
 /// Records drawn code by code, with no regard for any rule.

@@ -9,6 +9,7 @@ use consequence_prng::Draws;
 use consequence_record::Cohort;
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_store::StoreError;
 use consequence_tables::jsonl;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -90,7 +91,7 @@ pub fn enforce(
     options: &EnforceOptions,
     watch: &dyn Watch,
 ) -> Result<EnforceReport, Error> {
-    refuse_existing(&options.out, options.force)?;
+    refuse_place(&options.out, options.force)?;
     let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
     let cohort = cohort.map(|loaded| loaded.cohort).unwrap_or_default();
     let set = chosen(&loaded.rules, options.soft);
@@ -125,10 +126,18 @@ pub fn enforce(
     })
 }
 
-/// Refuses to replace a file unless told to.
-pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
+/// Refuses, before any work is done, a place that cannot be written or must not be.
+pub(crate) fn refuse_place(path: &Path, force: bool) -> Result<(), Error> {
+    let (path_buf, parent) = (path.to_path_buf(), path.parent().unwrap_or(Path::new("")));
+    if path.is_dir() {
+        return Err(StoreError::IsDirectory { path: path_buf }.into());
+    }
+    if !parent.as_os_str().is_empty() && !parent.is_dir() {
+        let directory = parent.to_path_buf();
+        return Err(StoreError::NoDirectory { path: path_buf, directory }.into());
+    }
     if !force && path.is_file() {
-        return Err(Error::Exists(path.to_path_buf()));
+        return Err(Error::Exists(path_buf));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use consequence_tables::TableError;
 use consequence_tables::jsonl::WriteError;
 use thiserror::Error;
 
-use crate::RuleReference;
+use crate::{CodeSource, RuleReference};
 
 /// Why a pipeline stopped. Shown, it says what, where, and what to do.
 #[derive(Debug, Error)]
@@ -17,6 +17,14 @@ pub enum Error {
     /// The text of a rule file cannot be used.
     #[error("{0}")]
     Rules(#[from] Diagnostics),
+    /// Rules name codes that the cohort or the vocabulary does not have.
+    #[error("{diagnostics}\n  = help: {}", unknown_help(from))]
+    UnknownCodes {
+        /// Each of them, with its place.
+        diagnostics: Diagnostics,
+        /// Where the known codes come from.
+        from: CodeSource,
+    },
     /// A rule file cannot be read.
     #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
     RuleFile {
@@ -112,6 +120,9 @@ impl Error {
         match self {
             // Diagnostics say themselves what is an error and what a note.
             Self::Rules(diagnostics) => diagnostics.to_string(),
+            Self::UnknownCodes { diagnostics, from } => {
+                format!("{diagnostics}\nhelp: {}\n", unknown_help(from))
+            }
             other => format!("error: {other}\n"),
         }
     }
@@ -145,6 +156,15 @@ impl Error {
         };
         Self::Compile { what: error.to_string(), rules, help }
     }
+}
+
+fn unknown_help(from: &CodeSource) -> String {
+    let known = match from {
+        CodeSource::Rules => "the rules".to_owned(),
+        CodeSource::Cohort(file) => format!("{file}; --vocabulary can give the full list"),
+        CodeSource::Vocabulary(file) => file.clone(),
+    };
+    format!("the known codes are those of {known}; --allow-unknown takes others as never present")
 }
 
 fn places(rules: &[RuleReference]) -> String {

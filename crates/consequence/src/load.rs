@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_record::Vocabulary;
+use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
@@ -14,6 +14,7 @@ use consequence_tables::jsonl::{self, Loaded, ReadOptions};
 use consequence_tables::{Limits, vocabulary};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::Error;
 use crate::watch::{Watch, watched};
@@ -100,26 +101,59 @@ pub(crate) fn rule_file(
             let file = TupleFile::read(&name, &bytes, None, limits)?;
             Ok((file.rules, Some(file.vocabulary)))
         }
-        Shape::NumberedTuples => {
-            if options.vocabulary.is_some() && !options.numbered {
-                return Err(Error::RuleFile {
-                    path: path.to_path_buf(),
-                    what: "the tuples number their codes and do not name them".into(),
-                    help: "give --vocabulary a file that lists the codes in the order of the \
-                           numbers, or add their `names` to the tuples",
-                });
-            }
-            let file = TupleFile::read(&name, &bytes, options.vocabulary.clone(), limits)?;
+        Shape::NumberedTuples(counts) => {
+            let numbering =
+                match &options.vocabulary {
+                    Some(given) => Some(numbering(given, options.numbered, counts).map_err(
+                        |(what, help)| Error::RuleFile { path: path.to_path_buf(), what, help },
+                    )?),
+                    None => None,
+                };
+            let file = TupleFile::read(&name, &bytes, numbering, limits)?;
             Ok((file.rules, Some(file.vocabulary)))
         }
     }
+}
+
+/// The codes in the order that tuples number them: those of encounters, then static ones.
+fn numbering(
+    given: &Vocabulary,
+    numbered: bool,
+    counts: [Option<u64>; 2],
+) -> Result<Arc<Vocabulary>, (String, &'static str)> {
+    if !numbered {
+        return Err((
+            "the tuples number their codes and do not name them".into(),
+            "give --vocabulary a file that lists the codes in the order of the numbers, or add \
+             their `names` to the tuples",
+        ));
+    }
+    let of_kind = |kind: Kind| -> Vec<(&str, Kind)> {
+        let codes = given.codes().filter(|&code| code != given.end() && given.kind(code) == kind);
+        codes.map(|code| (given.name(code), kind)).collect()
+    };
+    let lists = [of_kind(Kind::Encounter), of_kind(Kind::Static)];
+    for (list, (count, thing)) in
+        lists.iter().zip(counts.into_iter().zip(["encounter codes", "static codes"]))
+    {
+        if let Some(count) = count.filter(|&count| count != list.len() as u64) {
+            return Err((
+                format!("the tuples number {count} {thing}; the vocabulary has {}", list.len()),
+                "give --vocabulary the file that these tuples were made with",
+            ));
+        }
+    }
+    Vocabulary::new(lists.concat())
+        .map(Arc::new)
+        .map_err(|error| (error.to_string(), "correct the vocabulary"))
 }
 
 /// What a JSON file of rules holds.
 enum Shape {
     Statements,
     NamedTuples,
-    NumberedTuples,
+    /// With how many encounter codes and static codes the file says that it numbers.
+    NumberedTuples([Option<u64>; 2]),
 }
 
 /// Looks at the outermost level only; what is no rule file at all is left to the reader of
@@ -129,14 +163,18 @@ fn shape(bytes: &[u8]) -> Shape {
     struct Keys {
         rules: Option<IgnoredAny>,
         names: Option<IgnoredAny>,
+        codes: Option<Value>,
+        labels: Option<Value>,
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Shape::NumberedTuples;
+        return Shape::NumberedTuples([None; 2]);
     }
     match serde_json::from_slice::<Keys>(bytes) {
-        Ok(Keys { rules: Some(_), names: Some(_) }) => Shape::NamedTuples,
-        Ok(Keys { rules: Some(_), names: None }) => Shape::NumberedTuples,
+        Ok(Keys { rules: Some(_), names: Some(_), .. }) => Shape::NamedTuples,
+        Ok(Keys { rules: Some(_), names: None, codes, labels }) => Shape::NumberedTuples(
+            [codes, labels].map(|count| count.and_then(|count| count.as_u64())),
+        ),
         _ => Shape::Statements,
     }
 }

@@ -4,6 +4,15 @@ use consequence_rules::Rule;
 use serde::Serialize;
 
 /// A rule as a report names it.
+///
+/// ```
+/// use consequence::{RuleReference, RuleSet};
+///
+/// let rules = RuleSet::parse("rule a: X in past => Y", None)?;
+/// let reference = RuleReference::new(&rules.rules[0]);
+/// assert_eq!((reference.line, reference.text.as_str()), (1, "rule a: X in past => Y"));
+/// # Ok::<(), consequence::Diagnostics>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleReference {
     /// Its name.
@@ -24,16 +33,6 @@ impl RuleReference {
             file: rule.origin.file.to_string(),
             line: rule.origin.line,
             text: rule.origin.text.to_string(),
-        }
-    }
-
-    /// What the rule says, without the word `rule` and its name.
-    pub fn formula(&self) -> &str {
-        let after = self.text.strip_prefix("rule ").unwrap_or(&self.text);
-        match after.split_once(": ") {
-            // A name in quotes can hold a colon of its own.
-            Some((name, formula)) if !name.starts_with('"') => formula,
-            _ => after,
         }
     }
 }

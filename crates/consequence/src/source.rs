@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
-use consequence_rules::UnknownCodes;
+use consequence_rules::{Diagnostics, UnknownCodes};
 use consequence_tables::jsonl::Loaded;
 use serde::Serialize;
 
@@ -52,15 +52,27 @@ impl Inputs {
             unknown_codes: self.unknown_codes,
             ..RuleOptions::default()
         };
-        let rules = load::rules(&self.rules, &options)?;
         let source = match (&self.vocabulary, &self.cohort) {
             (Some(path), _) => CodeSource::Vocabulary(path.display().to_string()),
             (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
             (None, None) => CodeSource::Rules,
         };
+        let rules = load::rules(&self.rules, &options).map_err(|error| match error {
+            Error::Rules(diagnostics) if names_unknown_code(&diagnostics) => {
+                Error::UnknownCodes { diagnostics, from: source.clone() }
+            }
+            other => other,
+        })?;
         let codes = CodeSummary::new(&rules.rules.vocabulary, source);
         Ok(Opened { rules, cohort, codes })
     }
+}
+
+fn names_unknown_code(diagnostics: &Diagnostics) -> bool {
+    let missing = |message: &str| {
+        message.starts_with("unknown code ") || message.ends_with(" matches no code")
+    };
+    diagnostics.iter().any(|diagnostic| missing(&diagnostic.message))
 }
 
 /// The codes that rules were read over.

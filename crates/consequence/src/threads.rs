@@ -4,7 +4,7 @@ use crate::Error;
 
 /// Sets how many threads every later call uses; 0 is one for each core. Call it once, first.
 ///
-/// ```
+/// ```standalone_crate
 /// consequence::use_threads(2)?;
 /// # Ok::<(), consequence::Error>(())
 /// ```

@@ -68,8 +68,8 @@ fn now_is_the_current_visit() {
 fn static_is_visit_zero_seen_from_later() {
     let record = record(&[&[F], &[A], &[B]]);
     assert_eq!(seen(F, Window::static_visit(), &record), [1, 2]);
-    assert_eq!(seen(M, Window::static_visit(), &record), []);
-    assert_eq!(seen(A, Window::static_visit(), &record), []);
+    assert_eq!(seen(M, Window::static_visit(), &record), [0usize; 0]);
+    assert_eq!(seen(A, Window::static_visit(), &record), [0usize; 0]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_visit_by_number_is_seen_only_from_later_visits() {
     let record = record(&[&[], &[A], &[A, B], &[A], &[]]);
     assert_eq!(seen(B, Window::at([2]), &record), [3, 4]);
     assert_eq!(seen(A, Window::at([2]), &record), [3, 4], "visit 2 does not see itself");
-    assert_eq!(seen(A, Window::at([9]), &record), [], "there is no visit 9");
+    assert_eq!(seen(A, Window::at([9]), &record), [0usize; 0], "there is no visit 9");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn counting_forms_count() {
 fn end_holds_at_the_last_encounter_alone() {
     let whole = record(&[&[F], &[A], &[B]]);
     assert_eq!(truths(now(END), &whole), [false, false, true]);
-    assert_eq!(seen(END, Window::past(), &whole), [], "no visit follows the end");
+    assert_eq!(seen(END, Window::past(), &whole), [0usize; 0], "no visit follows the end");
     let cut = whole.cut();
     assert_eq!(truths(now(END), &cut), [false, false, false]);
     let without_encounters = record(&[&[F]]);
@@ -179,7 +179,7 @@ fn end_holds_at_the_last_encounter_alone() {
 fn a_rule_that_forces_the_end_is_broken_by_a_cut() {
     let referee = judge(now(A).implies(now(END)));
     let ended = record(&[&[], &[], &[A]]);
-    assert_eq!(referee.violations(&ended), []);
+    assert_eq!(referee.violations(&ended), [0usize; 0]);
     assert_eq!(referee.violations(&ended.clone().cut()), [Violation { rule: 0, visit: 2 }]);
     let goes_on = record(&[&[], &[A], &[]]);
     assert_eq!(referee.violations(&goes_on), [Violation { rule: 0, visit: 1 }]);

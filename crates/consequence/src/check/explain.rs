@@ -76,7 +76,9 @@ fn similar(name: &str, rules: &[Rule]) -> Vec<String> {
     };
     let mut names: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
     names.sort_by_key(|other| std::cmp::Reverse(shared(other)));
-    names.into_iter().take(OFFERED).map(|name| format!("`{name}`")).collect()
+    let alike = names.iter().take_while(|other| shared(other) > 0).count();
+    names.truncate(if alike > 0 { alike.min(OFFERED) } else { OFFERED });
+    names.into_iter().map(|name| format!("`{name}`")).collect()
 }
 
 impl fmt::Display for Explanation {

@@ -1,9 +1,12 @@
 //! The paper's one ordered pass over the rules as they are listed: is it safe here?
 
-use consequence_rules::{Pass, PassVerdict, RuleSet};
+use consequence_record::{Code, Record};
+use consequence_referee::Referee;
+use consequence_rules::{Pass, PassCounterexample, PassVerdict, RuleSet};
 
 use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
+use crate::words::number;
 
 /// Above so many rules the question is not asked.
 const MOST_RULES: usize = 5_000;
@@ -11,9 +14,12 @@ const MOST_RULES: usize = 5_000;
 /// Encounters of the longest record searched for a counterexample.
 const DEPTH: usize = 3;
 
+/// Replays of the pass that making a counterexample smaller may take.
+const MOST_REPLAYS: usize = 2_000;
+
 pub(super) fn one_pass(set: &RuleSet, max_visits: usize, max_literals: usize) -> OnePass {
     if set.rules.len() > MOST_RULES {
-        let reason = format!("there are more than {MOST_RULES} rules");
+        let reason = format!("there are more than {} rules", number(MOST_RULES as u64));
         return OnePass::NotExamined { reason };
     }
     let Ok(pass) = Pass::in_list_order(set, max_literals) else {
@@ -23,8 +29,53 @@ pub(super) fn one_pass(set: &RuleSet, max_visits: usize, max_literals: usize) ->
         PassVerdict::Safe => OnePass::Safe,
         PassVerdict::Unsafe(found) => OnePass::Unsafe {
             breaks: RuleReference::new(&set.rules[found.rule]),
-            proposed: NamedVisits::of_visits(&set.vocabulary, &found.proposed),
+            proposed: NamedVisits::of_visits(&set.vocabulary, &smaller(set, &pass, found)),
         },
         PassVerdict::Unknown(encounters) => OnePass::Unknown { encounters },
     }
+}
+
+/// The proposed visits without the codes that the pass fails without, too: large runs of codes are
+/// tried first, then smaller ones.
+fn smaller(set: &RuleSet, pass: &Pass, found: PassCounterexample) -> Vec<Vec<Code>> {
+    let referee = Referee::new(set);
+    let visits = found.proposed.len();
+    let together = |places: &[(usize, Code)]| -> Vec<Vec<Code>> {
+        let mut proposed = vec![Vec::new(); visits];
+        for &(visit, code) in places {
+            proposed[visit].push(code);
+        }
+        proposed
+    };
+    let fails = |places: &[(usize, Code)]| {
+        let mut record = Record { visits: Vec::new(), ended: false };
+        for visit in together(places) {
+            // No visit follows the end.
+            if record.ended {
+                return false;
+            }
+            pass.apply(&set.vocabulary, &mut record, &visit);
+        }
+        !referee.holds(found.rule, &record, visits.saturating_sub(1))
+    };
+    let numbered = found.proposed.iter().enumerate();
+    let mut places: Vec<(usize, Code)> =
+        numbered.flat_map(|(visit, codes)| codes.iter().map(move |&code| (visit, code))).collect();
+    let mut run = places.len();
+    let mut replays = 0;
+    while run > 0 {
+        let mut start = 0;
+        while start < places.len() && replays < MOST_REPLAYS {
+            let end = (start + run).min(places.len());
+            let without = [&places[..start], &places[end..]].concat();
+            replays += 1;
+            if fails(&without) {
+                places = without;
+            } else {
+                start = end;
+            }
+        }
+        run /= 2;
+    }
+    together(&places)
 }

@@ -41,8 +41,11 @@ impl CheckReport {
             number(rules.within_a_visit as u64),
             number(rules.temporal as u64),
         )?;
-        let forms: Vec<String> =
-            self.forms.iter().map(|form| format!("{} {}", form.rules, form.form)).collect();
+        let forms: Vec<String> = self
+            .forms
+            .iter()
+            .map(|form| format!("{} {}", number(form.rules as u64), form.form))
+            .collect();
         writeln!(out, "  forms: {}", forms.join(", "))?;
         let source = match &self.codes.source {
             CodeSource::Rules => "as the rules name them",
@@ -196,7 +199,11 @@ impl CheckReport {
             OnePass::Safe => writeln!(out, "safe here too"),
             OnePass::Unsafe { breaks, proposed } => {
                 writeln!(out, "unsafe")?;
-                writeln!(out, "  it leaves `{}` broken in this record:", breaks.name)?;
+                writeln!(
+                    out,
+                    "  it leaves `{}` broken when these visits are proposed:",
+                    breaks.name
+                )?;
                 proposed.fmt(out)
             }
             OnePass::Unknown { encounters } => writeln!(

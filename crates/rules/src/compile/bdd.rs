@@ -19,6 +19,10 @@ pub(crate) struct Node {
     pub high: Function,
 }
 
+/// Makes the new function of a node from those of its children.
+type Make<'a> =
+    dyn FnMut(&mut Functions, Node, Function, Function) -> Result<Function, TooManyNodes> + 'a;
+
 /// All functions made so far.
 pub(crate) struct Functions {
     nodes: Vec<Node>,
@@ -108,7 +112,7 @@ impl Functions {
     fn rebuild(
         &mut self,
         function: Function,
-        make: &mut dyn FnMut(&mut Self, Node, Function, Function) -> Result<Function, TooManyNodes>,
+        make: &mut Make<'_>,
     ) -> Result<Function, TooManyNodes> {
         let mut done: FxHashMap<Function, Function> = FxHashMap::default();
         done.extend([(FALSE, FALSE), (TRUE, TRUE)]);

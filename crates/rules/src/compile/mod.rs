@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub(crate) use clause::Encoder;
 pub use clause::{Atom, Atoms, Encoded, Span};
+pub(crate) use clause::{Encoder, sort_clause};
 pub(crate) use diagram::Question;
 pub use diagram::{Branch, Diagram};
 pub use groups::{Group, GroupedImplication};
@@ -30,7 +30,7 @@ pub use written::{WrittenClause, WrittenRules};
 
 use closure::{Closed, Closure, Source};
 use components::Components;
-use plan::{Parts, PlanClause};
+use plan::Parts;
 use soft::soft_implications;
 use written::Written;
 
@@ -143,7 +143,7 @@ pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, Co
 }
 
 /// Steps one to four.
-fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
+pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
     if options.max_visits == 0 {
         return Err(CompileError::NoRoom);
     }
@@ -179,14 +179,9 @@ fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileE
         cycles: ordered.cycles,
     };
     for id in saturated.closure.kept() {
-        parts.literals.extend_from_slice(saturated.closure.literals(id));
-        parts.clause_rules.extend(leaves(&saturated, id));
-        parts.clauses.push(PlanClause {
-            end: parts.literals.len() as u32,
-            rules_end: parts.clause_rules.len() as u32,
-            span: saturated.closure.clause(id).span,
-            derivation: derivation(&saturated.closure, id),
-        });
+        let (closure, rules) = (&saturated.closure, leaves(&saturated, id));
+        let span = closure.clause(id).span;
+        parts.push(closure.literals(id), &rules, span, derivation(closure, id));
     }
     Ok(Plan::unproved(parts))
 }
@@ -238,7 +233,7 @@ fn saturate(
             let built = diagram::build(encoder, &by_diagram, limits.nodes)
                 .map_err(|bdd::TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
-                if let Some(clause) = clause::sort_clause(clause) {
+                if let Some(clause) = sort_clause(clause) {
                     closure.add(&clause, Span { first: 0, last: 0 }, Source::Diagram);
                 }
             }

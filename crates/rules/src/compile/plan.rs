@@ -65,6 +65,25 @@ pub(crate) struct Parts {
     pub cycles: Vec<Vec<Code>>,
 }
 
+impl Parts {
+    pub fn push(
+        &mut self,
+        literals: &[Encoded],
+        rules: &[u32],
+        span: Span,
+        derivation: Derivation,
+    ) {
+        self.literals.extend_from_slice(literals);
+        self.clause_rules.extend_from_slice(rules);
+        self.clauses.push(PlanClause {
+            end: self.literals.len() as u32,
+            rules_end: self.clause_rules.len() as u32,
+            span,
+            derivation,
+        });
+    }
+}
+
 /// The compiled rule set. Cheap to clone, free to share between threads.
 ///
 /// Every plan has been proved: whatever values are proposed, deciding codes in the plan's order
@@ -94,6 +113,28 @@ impl Plan {
             max_visits: self.parts.max_visits,
             atoms: self.parts.atoms.clone(),
         }
+    }
+
+    /// The plan with one clause taken out, to see whether the prover notices.
+    #[cfg(test)]
+    pub(crate) fn without(&self, index: usize) -> Self {
+        let kept = |other: &(usize, ClauseView<'_>)| other.0 != index;
+        let mut parts = Parts {
+            rules: Arc::clone(&self.parts.rules),
+            order: self.parts.order.clone(),
+            atoms: self.parts.atoms.clone(),
+            max_visits: self.parts.max_visits,
+            clauses: Vec::new(),
+            literals: Vec::new(),
+            clause_rules: Vec::new(),
+            soft: self.parts.soft.clone(),
+            diagram: self.parts.diagram.clone(),
+            cycles: self.parts.cycles.clone(),
+        };
+        for (_, clause) in self.clauses().enumerate().filter(kept) {
+            parts.push(clause.literals, clause.rules, clause.span, clause.derivation);
+        }
+        Self::unproved(parts)
     }
 
     /// What was proved to let the plan out.

@@ -1,5 +1,6 @@
 //! Proofs about plans and rule sets, by a SAT solver.
 
+mod facts;
 mod formula;
 mod induction;
 mod pass;

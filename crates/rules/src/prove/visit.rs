@@ -4,7 +4,7 @@ use consequence_record::{Code, Kind};
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use crate::compile::{Encoded, Encoder, Plan};
+use crate::compile::{Encoded, Encoder, Plan, sort_clause};
 use crate::{Formula, Window};
 
 /// The literals of a visit: its codes, and what is known of the past.
@@ -34,6 +34,46 @@ impl<'a> Known<'a> {
         };
         let lit = *place.get_or_insert_with(|| solver.fresh());
         if literal.present() { lit } else { !lit }
+    }
+}
+
+impl Known<'_> {
+    /// The clause that a literal or an implication between literals says, straight from its tree;
+    /// `None` for any other formula.
+    pub fn clause(&mut self, formula: &Formula) -> Option<Vec<Encoded>> {
+        let mut literals = Vec::new();
+        match formula {
+            Formula::Implies(antecedent, consequent) => {
+                match &**antecedent {
+                    Formula::And(parts) => {
+                        for part in parts {
+                            self.push(part, false, &mut literals)?;
+                        }
+                    }
+                    literal => self.push(literal, false, &mut literals)?,
+                }
+                self.push(consequent, true, &mut literals)?;
+            }
+            literal => self.push(literal, true, &mut literals)?,
+        }
+        sort_clause(literals)
+    }
+
+    /// Adds a literal, or its opposite where `sign` is false; `None` if it is not a literal, or if
+    /// it always holds here.
+    fn push(&mut self, formula: &Formula, sign: bool, into: &mut Vec<Encoded>) -> Option<()> {
+        let found = match formula {
+            Formula::Now(code) => self.encoder.now(*code, sign, self.kind),
+            Formula::In(code, window) => self.encoder.past(*code, window, sign, self.kind),
+            Formula::Not(inner) => return self.push(inner, !sign, into),
+            _ => return None,
+        };
+        match found {
+            Ok(literal) => into.push(literal),
+            Err(true) => return None,
+            Err(false) => {}
+        }
+        Some(())
     }
 }
 

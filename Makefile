@@ -1,0 +1,43 @@
+# What there is to do here. Needs Rust, a C compiler, Python 3 and make; nothing else.
+
+CARGO ?= cargo
+PYTHON ?= python3
+
+.PHONY: help demo test bench study format
+
+help:
+	@echo "make demo    a small clinic: check, audit, repair, audit again"
+	@echo "make test    everything that must hold before a change goes in"
+	@echo "make bench   what rules cost, measured"
+	@echo "make study   what the project claims, shown at full length"
+	@echo "make format  lay the code out"
+
+demo:
+	$(CARGO) run --quiet --locked --release -p consequence-cli -- demo --out consequence-demo --force
+
+test:
+	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records do not run" >&2
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) test --locked --workspace
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+	$(PYTHON) tools/check_dependencies.py
+	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
+	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records did not run" >&2
+	@echo "make test: everything holds"
+
+bench:
+	@set -e; for program in benches/src/bin/*.rs; do \
+		name=$$(basename $$program .rs); echo "== $$name"; \
+		$(CARGO) run --quiet --locked --release -p consequence-benches --bin $$name; \
+	done
+
+study:
+	@set -e; for program in studies/src/bin/*.rs; do \
+		test -e $$program || { echo "no study programs yet: the tests of studies/ run short ones"; break; }; \
+		name=$$(basename $$program .rs); echo "== $$name"; \
+		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
+	done
+
+format:
+	$(CARGO) fmt --all

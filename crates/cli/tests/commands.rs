@@ -1,0 +1,219 @@
+//! Every command on small files, as a user runs it.
+
+mod common;
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Folder, Ran, program};
+
+#[test]
+fn check_proves() {
+    let folder = Folder::with_clinic();
+    let ran = folder.run("check a.rules").exits(0);
+    let ran =
+        ran.prints("3 rules (3 hard, 0 soft").prints("proved: no input can end in a violation");
+    assert_eq!(ran.err, "");
+    folder.run("check a.rules --cohort cohort.jsonl").exits(0).prints("from cohort.jsonl");
+    let ran = folder.run("check a.rules --json --max-visits 1_0").exits(0);
+    let report = ran.json();
+    assert_eq!(report["verdict"]["outcome"], "proved");
+    assert_eq!(report["max_visits"], 10);
+    assert_eq!(report["rules"]["temporal"], 2);
+}
+
+#[test]
+fn every_example_is_proved_without_a_warning() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(&examples).expect("the examples");
+    let mut checked = 0;
+    for path in entries.map(|entry| entry.expect("an entry").path()) {
+        if path.extension().is_some_and(|extension| extension == "rules") {
+            let ran = Ran::of(program(&examples).arg("check").arg(&path)).exits(0);
+            assert_eq!(ran.prints("proved: no input").err, "", "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}
+
+#[test]
+fn check_names_the_rules_that_cannot_be_kept() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule one: A\nrule other: B => C\nrule two: not A\n");
+    let ran = folder.run("check a.rules").exits(1);
+    let ran = ran.prints("impossible").prints("a.rules:1: rule one: A").prints("a.rules:3");
+    assert!(!ran.out.contains("rule other"));
+    let report = folder.run("check a.rules --json").exits(1).json();
+    assert_eq!(report["verdict"]["core"][1]["name"], "two");
+}
+
+#[test]
+fn check_explains_one_rule() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule ab: A => B\nrule bc: B => C\nrule not-c: D => not C\n");
+    let ran = folder.run("check a.rules --explain bc").exits(0);
+    ran.prints("a.rules:2: rule bc: B => C").prints("takes part in:").prints("from bc and not-c");
+    folder.run("check a.rules --explain b").refuses(&["no rule is called `b`", "`bc`"]);
+}
+
+#[test]
+fn check_tells_what_one_pass_would_break() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule bc: B => C\nrule ab: A => B\n");
+    folder.run("check a.rules").exits(0).prints("as listed: unsafe").prints("`bc` broken");
+}
+
+#[test]
+fn check_reports_conflicts_soft_rules_and_superfluous_ones() {
+    let folder = Folder::new();
+    folder.write(
+        "a.rules",
+        "rule treat: ILL => DRUG\nrule spare: ALLERGY => not DRUG\nrule again: ILL and X => DRUG\n\
+         rule maybe: X => Y with probability 0.25\nrule perhaps: Z => Y with probability 0.5\n",
+    );
+    let ran = folder.run("check a.rules").exits(0);
+    ran.prints("DRUG is demanded and forbidden")
+        .prints("`again` (a.rules:3) follows from `treat`")
+        .prints("`maybe` with probability 0.25")
+        .prints("`maybe` and `perhaps` all draw Y")
+        .prints("derived within a visit: 1");
+}
+
+#[test]
+fn audit_counts_without_naming_patients() {
+    let folder = Folder::with_clinic();
+    for arguments in ["", " --referee", " --threads 1", " --vocabulary codes.json"] {
+        folder.write(
+            "codes.json",
+            r#"{"static": ["SEX//F", "SEX//M"],
+                "encounter": ["DELIVERY", "DIABETES", "DIET", "INSULIN"]}"#,
+        );
+        let ran = folder.run(&format!("audit cohort.jsonl --rules a.rules{arguments}")).exits(1);
+        let ran = ran.prints("33.33% valid (1 of 3 records)").prints("3 violations");
+        let ran = ran.prints("record 1, visit 2");
+        assert!(!ran.out.contains("secret"), "ids stay private: {}", ran.out);
+    }
+    let ran = folder.run("audit cohort.jsonl --rules a.rules --show-ids").exits(1);
+    ran.prints("record 1 (secret-1), visit 2");
+    let ran = folder.run("audit cohort.jsonl --rules a.rules --top 1").exits(1);
+    ran.prints("and 2 more rules");
+    let report = folder.run("audit cohort.jsonl --rules a.rules --json").exits(1).json();
+    assert_eq!(report["temporal_violations"], 2);
+    assert_eq!(report["static_violations"], 1);
+    assert_eq!(report["broken"].as_array().map(Vec::len), Some(3));
+    assert_eq!(report["broken"][0]["examples"][0]["id"], serde_json::Value::Null);
+}
+
+#[test]
+fn enforce_repairs() {
+    let folder = Folder::with_clinic();
+    let enforce = "enforce cohort.jsonl --rules a.rules --out fixed.jsonl";
+    let ran = folder.run(enforce).exits(0);
+    ran.prints("3 records written, each obeying all 3 hard rules").prints("2 records changed");
+    assert!(folder.read("fixed.jsonl").starts_with("{\"id\":\"secret-1\""));
+    folder
+        .run("audit fixed.jsonl --rules a.rules --allow-unknown")
+        .exits(0)
+        .prints("no violations");
+    let before = folder.read("fixed.jsonl");
+    folder.run(enforce).refuses(&["already there", "--> fixed.jsonl", "--force"]);
+    let report = folder.run(&format!("{enforce} --force --json")).exits(0).json();
+    assert_eq!((&report["records"], &report["written"]), (&3.into(), &3.into()));
+    assert_eq!(folder.read("fixed.jsonl"), before, "the same repair again");
+    assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "fixed.jsonl"]);
+}
+
+#[test]
+fn enforce_draws_soft_rules_when_asked() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule maybe: A => B with probability 0.5\n");
+    let line =
+        |id: usize| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+    folder.write("cohort.jsonl", (0..400).map(line).collect::<String>());
+    folder
+        .run("enforce cohort.jsonl --rules a.rules --out hard.jsonl")
+        .exits(0)
+        .prints("0 records changed");
+    let ran = folder.run("enforce cohort.jsonl --rules a.rules --out soft.jsonl --soft --seed 7");
+    ran.exits(0).prints("1 soft rule drawn");
+    let drawn =
+        folder.read("soft.jsonl").lines().filter(|line| line.contains("[[\"A\",\"B\"]")).count();
+    assert!((150..250).contains(&drawn), "{drawn} of 400");
+    folder
+        .run("enforce cohort.jsonl --rules a.rules --out again.jsonl --soft --seed 7 --threads 1")
+        .exits(0);
+    assert_eq!(folder.read("soft.jsonl"), folder.read("again.jsonl"), "same seed, same records");
+}
+
+#[test]
+fn convert_goes_round() {
+    let folder = Folder::with_clinic();
+    folder.run("rules convert a.rules --to json --out a.json").exits(0);
+    let ran = folder.run("rules convert a.json --to text").exits(0);
+    assert_eq!(ran.out, common::RULES.replace("treated:  ", "treated: "));
+    folder.run("check a.json").exits(0).prints("proved");
+    folder.run("rules convert a.rules --to json --out a.json").refuses(&["already there"]);
+    folder.run("rules convert a.rules --to tuples").refuses(&["treated", "a.rules:2"]);
+    folder.write("simple.rules", "rule a: A in previous => B\nrule b: SEX//F in static => not A\n");
+    folder.run("rules convert simple.rules --to tuples --out tuples.json").exits(0);
+    folder.run("check tuples.json").exits(0).prints("2 rules");
+}
+
+#[test]
+fn demo_leaves_its_files() {
+    let folder = Folder::new();
+    let ran = folder.run("demo --records 1k").exits(0);
+    ran.prints("$ consequence check").prints("$ consequence enforce").prints("no violations");
+    assert!(folder.path("consequence-demo/repaired.jsonl").is_file());
+    folder.run("demo").refuses(&["already there", "--force"]);
+    folder.run("demo --force --records 50").exits(0);
+    let audit = "audit consequence-demo/cohort.jsonl --rules consequence-demo/clinic.rules";
+    folder.run(&format!("{audit} --vocabulary consequence-demo/codes.json")).exits(1);
+}
+
+#[test]
+fn help_and_version_and_wrong_words() {
+    let folder = Folder::new();
+    folder.run("--version").exits(0).prints("consequence 0.");
+    for command in ["check", "audit", "enforce", "demo", "rules convert"] {
+        folder.run(&format!("{command} --help")).exits(0).prints("Example");
+    }
+    folder.run("chekc").refuses(&["check"]);
+    folder.run("demo --records ten").refuses(&["`ten` is not a count", "10k"]);
+    folder.run("demo --records 0").refuses(&["at least one record"]);
+    folder.run("check a.rules --max-visits 0").refuses(&["1 to 10_000"]);
+    folder.run("").exits(2);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let folder = Folder::new();
+    let rules: String = (0..3_000).map(|n| format!("rule r{n}: A{n} => B{n}\n")).collect();
+    folder.write("many.rules", rules);
+    let mut child = program(&folder.path(""))
+        .args(["rules", "convert", "many.rules", "--to", "text"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut err).expect("text");
+    assert_eq!((child.wait().expect("it ends").code(), err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn several_rule_files_and_words_with_blanks() {
+    let folder = Folder::with_clinic();
+    folder.write("b.rules", "rule extra: DIET => DIABETES\n");
+    folder
+        .run("audit cohort.jsonl --rules a.rules b.rules")
+        .exits(1)
+        .prints("4 hard rules of a.rules and b.rules");
+    folder.write("with blanks.rules", "rule x: \"a b\" => C\n");
+    Ran::of(program(&folder.path("")).args(["check", "with blanks.rules"]))
+        .exits(0)
+        .prints("1 rule ");
+}

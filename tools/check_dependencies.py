@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Checks the licences of all dependencies, and that none is there in two versions.
+
+Reads what `cargo metadata` says of the locked dependencies. Exits 1 with a line for each fault.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+# Licences that a program under MIT OR Apache-2.0 can be built with.
+ALLOWED = {
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+}
+
+# Crates that may be there in several versions, and why.
+SEVERAL_VERSIONS = {
+    "bit-vec": "the SAT solver asks for 0.5, the property tests for a newer one; both are small",
+}
+
+
+class Expression:
+    """An SPDX expression, read by recursive descent: WITH binds tightest, then AND, then OR."""
+
+    def __init__(self, text):
+        # Older crates write `MIT/Apache-2.0` and mean OR.
+        self.words = re.findall(r"[()]|[^\s()]+", text.replace("/", " OR "))
+        self.place = 0
+
+    def peek(self):
+        return self.words[self.place] if self.place < len(self.words) else None
+
+    def take(self):
+        word = self.peek()
+        if word is None:
+            raise ValueError("it ends too early")
+        self.place += 1
+        return word
+
+    def allowed(self):
+        """Whether some choice of licences satisfies it; raises ValueError if it makes no sense."""
+        verdict = self.either()
+        if self.peek() is not None:
+            raise ValueError(f"unexpected `{self.peek()}`")
+        return verdict
+
+    def either(self):
+        verdict = self.both()
+        while self.peek() == "OR":
+            self.take()
+            other = self.both()
+            verdict = verdict or other
+        return verdict
+
+    def both(self):
+        verdict = self.single()
+        while self.peek() == "AND":
+            self.take()
+            other = self.single()
+            verdict = verdict and other
+        return verdict
+
+    def single(self):
+        word = self.take()
+        if word == "(":
+            verdict = self.either()
+            if self.take() != ")":
+                raise ValueError("a parenthesis is not closed")
+            return verdict
+        if word in (")", "AND", "OR", "WITH"):
+            raise ValueError(f"unexpected `{word}`")
+        if self.peek() == "WITH":
+            self.take()
+            word = f"{word} WITH {self.take()}"
+        return word in ALLOWED
+
+
+def licence_faults(packages):
+    """A line for each package whose licence is missing, unreadable or not allowed."""
+    for package in packages:
+        name = f"{package['name']} {package['version']}"
+        licence = package.get("license")
+        if not licence:
+            yield f"{name}: no licence is named"
+            continue
+        try:
+            if not Expression(licence).allowed():
+                yield f"{name}: `{licence}` is not among the allowed licences"
+        except ValueError as fault:
+            yield f"{name}: `{licence}` cannot be read: {fault}"
+
+
+def version_faults(packages):
+    """A line for each crate in several versions, and for each exception that has no use."""
+    versions = {}
+    for package in packages:
+        versions.setdefault(package["name"], set()).add(package["version"])
+    for name, found in sorted(versions.items()):
+        if len(found) > 1 and name not in SEVERAL_VERSIONS:
+            yield f"{name}: there in versions {', '.join(sorted(found))}"
+    for name in sorted(SEVERAL_VERSIONS):
+        if len(versions.get(name, ())) < 2:
+            yield f"{name}: the exception for several versions is no longer needed"
+
+
+def main():
+    command = ["cargo", "metadata", "--locked", "--format-version", "1"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        print(f"cargo metadata failed:\n{answer.stderr}", file=sys.stderr)
+        return 2
+    packages = json.loads(answer.stdout)["packages"]
+    faults = [*licence_faults(packages), *version_faults(packages)]
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if faults:
+        return 1
+    print(f"dependencies: {len(packages)} packages, licences allowed, no doubles")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

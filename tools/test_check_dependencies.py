@@ -1,0 +1,58 @@
+"""Tests of the dependency check."""
+
+import unittest
+
+from check_dependencies import Expression, licence_faults, version_faults
+
+
+class Licences(unittest.TestCase):
+    def test_allowed(self):
+        for text in [
+            "MIT",
+            "MIT OR Apache-2.0",
+            "MIT/Apache-2.0",
+            "Apache-2.0 / MIT",
+            "GPL-3.0 OR MIT",
+            "(MIT OR Apache-2.0) AND Unicode-3.0",
+            "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
+        ]:
+            self.assertTrue(Expression(text).allowed(), text)
+
+    def test_refused(self):
+        for text in [
+            "GPL-3.0",
+            "MIT AND GPL-3.0",
+            "(MIT OR GPL-3.0) AND GPL-3.0",
+            "GPL-2.0 WITH Classpath-exception-2.0",
+            "MIT WITH something",
+        ]:
+            self.assertFalse(Expression(text).allowed(), text)
+
+    def test_and_binds_tighter_than_or(self):
+        self.assertTrue(Expression("MIT OR GPL-3.0 AND GPL-2.0").allowed())
+        self.assertFalse(Expression("GPL-3.0 OR MIT AND GPL-2.0").allowed())
+
+    def test_nonsense(self):
+        for text in ["MIT OR", "(MIT", "MIT MIT", "AND", ")"]:
+            with self.assertRaises(ValueError, msg=text):
+                Expression(text).allowed()
+
+    def test_a_missing_licence_is_a_fault(self):
+        packages = [{"name": "a", "version": "1", "license": None}]
+        self.assertEqual(list(licence_faults(packages)), ["a 1: no licence is named"])
+
+
+class Versions(unittest.TestCase):
+    def test_doubles_are_found_and_idle_exceptions_too(self):
+        packages = [
+            {"name": "a", "version": "1.0.0"},
+            {"name": "a", "version": "2.0.0"},
+            {"name": "b", "version": "1.0.0"},
+        ]
+        faults = list(version_faults(packages))
+        self.assertEqual(faults[0], "a: there in versions 1.0.0, 2.0.0")
+        self.assertTrue(all("no longer needed" in fault for fault in faults[1:]))
+
+
+if __name__ == "__main__":
+    unittest.main()
