@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Cohort, Record, Vocabulary};
-use consequence_store::{StoreError, write_atomically};
+use consequence_store::{create_directory, write_atomically};
 use consequence_tables::jsonl;
 use serde_json::json;
 
@@ -81,7 +81,7 @@ impl Clinic {
     /// ```
     pub fn write(&self, records: u64, seed: u64, force: bool) -> Result<(), Error> {
         if let Some(folder) = self.rules.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error))?;
+            create_directory(folder)?;
         }
         for path in [&self.rules, &self.vocabulary, &self.cohort, &self.repaired] {
             refuse_place(path, force)?;

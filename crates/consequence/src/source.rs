@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
-use consequence_rules::{Diagnostics, UnknownCodes};
+use consequence_rules::UnknownCodes;
 use consequence_tables::jsonl::Loaded;
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ impl Inputs {
             (None, None) => CodeSource::Rules,
         };
         let rules = load::rules(&self.rules, &options).map_err(|error| match error {
-            Error::Rules(diagnostics) if names_unknown_code(&diagnostics) => {
+            Error::Rules(diagnostics) if diagnostics.iter().any(|one| one.lacks_code) => {
                 Error::UnknownCodes { diagnostics, from: source.clone() }
             }
             other => other,
@@ -66,13 +66,6 @@ impl Inputs {
         let codes = CodeSummary::new(&rules.rules.vocabulary, source);
         Ok(Opened { rules, cohort, codes })
     }
-}
-
-fn names_unknown_code(diagnostics: &Diagnostics) -> bool {
-    let missing = |message: &str| {
-        message.starts_with("unknown code ") || message.ends_with(" matches no code")
-    };
-    diagnostics.iter().any(|diagnostic| missing(&diagnostic.message))
 }
 
 /// The codes that rules were read over.

@@ -179,7 +179,7 @@ fn end_holds_at_the_last_encounter_alone() {
 fn a_rule_that_forces_the_end_is_broken_by_a_cut() {
     let referee = judge(now(A).implies(now(END)));
     let ended = record(&[&[], &[], &[A]]);
-    assert_eq!(referee.violations(&ended), [0usize; 0]);
+    assert_eq!(referee.violations(&ended), []);
     assert_eq!(referee.violations(&ended.clone().cut()), [Violation { rule: 0, visit: 2 }]);
     let goes_on = record(&[&[], &[A], &[]]);
     assert_eq!(referee.violations(&goes_on), [Violation { rule: 0, visit: 1 }]);

@@ -24,7 +24,9 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod directory;
 mod error;
 
 pub use atomic::{AtomicFile, write_atomically};
+pub use directory::create_directory;
 pub use error::StoreError;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use consequence_rules::language::closest;
 use consequence_rules::{Formula, Plan, Rule, Strength, WrittenRules};
 use serde::Serialize;
 
@@ -69,12 +70,16 @@ pub(super) fn explain(
 }
 
 /// Names that begin as the wrong one does, the most alike first; else the first names there are.
+/// The name that was probably meant, or else names that begin the same way.
 fn similar(name: &str, rules: &[Rule]) -> Vec<String> {
     let shared = |other: &str| {
         let pairs = name.chars().zip(other.chars());
         pairs.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()
     };
     let mut names: Vec<&str> = rules.iter().map(|rule| &*rule.name).collect();
+    if let Some(meant) = closest(name, names.iter().copied()) {
+        return vec![format!("`{meant}`")];
+    }
     names.sort_by_key(|other| std::cmp::Reverse(shared(other)));
     let alike = names.iter().take_while(|other| shared(other) > 0).count();
     names.truncate(if alike > 0 { alike.min(OFFERED) } else { OFFERED });

@@ -55,6 +55,8 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
     /// What to do about it.
     pub help: Option<String>,
+    /// Whether the trouble is that the vocabulary lacks a code, which another vocabulary may have.
+    pub lacks_code: bool,
 }
 
 impl Diagnostic {
@@ -69,7 +71,7 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, message: String) -> Self {
-        Self { severity, message, place: None, notes: Vec::new(), help: None }
+        Self { severity, message, place: None, notes: Vec::new(), help: None, lacks_code: false }
     }
 
     /// The same, pointing at a place.
@@ -80,6 +82,11 @@ impl Diagnostic {
     /// The same, with advice.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same, said to be about a code that the vocabulary lacks.
+    pub(super) fn lacking_code(self) -> Self {
+        Self { lacks_code: true, ..self }
     }
 
     /// The same, with another place that matters.

@@ -293,7 +293,7 @@ impl<'a> Expander<'a> {
         let message = format!("unknown code {}", show(name));
         // Looking for a likeness costs a walk over the vocabulary: only where it will be shown.
         if self.unknown_codes == UnknownCodes::Refuse {
-            let mut diagnostic = Diagnostic::error(message);
+            let mut diagnostic = Diagnostic::error(message).lacking_code();
             if self.errors.len() < self.limits.diagnostics {
                 let names = self.vocabulary.codes().map(|code| self.vocabulary.name(code));
                 let lets = self.lets.keys().copied();
@@ -322,7 +322,7 @@ impl<'a> Expander<'a> {
             let message = format!("{} matches no code", show(pattern));
             if self.unknown_codes == UnknownCodes::Refuse {
                 let help = "`*` stands for any run of characters, `?` for one";
-                self.error(Diagnostic::error(message).help(help), span);
+                self.error(Diagnostic::error(message).lacking_code().help(help), span);
             } else {
                 let source = self.source;
                 self.warnings

@@ -5,10 +5,7 @@ const FARTHEST: usize = 3;
 
 /// The candidate with the fewest single-character changes from `name`, the first of equals; none
 /// if all are far off for its length.
-pub(super) fn closest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().collect();
     let mut budget = FARTHEST.min(wanted.len() / 3 + 1);
     let mut rows = Rows::default();
