@@ -100,8 +100,11 @@ fn guided(
 ) {
     let background = if choices.chance(0.5) { 0.0 } else { 0.01 };
     let likely = [0.3, 0.9, 1.0][choices.below(3)];
-    let probability = |code: Code, _: &[Code]| {
-        if proposed.binary_search(&code).is_ok() { likely } else { background }
+    let end = writer.end();
+    let probability = |code: Code, _: &[Code]| match proposed.binary_search(&code) {
+        Ok(_) => likely,
+        Err(_) if code == end => 0.0,
+        Err(_) => background,
     };
     writer.guided(draws, record, probability).expect("these are probabilities");
 }

@@ -192,15 +192,11 @@ impl Reader<'_> {
             self.broken.clear();
             let history = &self.history;
             let broken = &mut self.broken;
-            let mut check = |id: u32| {
+            auditor.broken.for_each_open(history, |id| {
                 if auditor.broken.holds(id, history) {
                     broken.push(auditor.rule_of[id as usize]);
                 }
-            };
-            auditor.broken.for_each_open(history, &mut check);
-            for &position in &history.present {
-                auditor.broken.filed(position).iter().copied().for_each(&mut check);
-            }
+            });
             if !self.broken.is_empty() {
                 self.broken.sort_unstable();
                 self.broken.dedup();

@@ -42,6 +42,8 @@ pub struct Enforcer {
     /// Conditions that put a code on or have it drawn.
     demands: Index,
     demanded: Vec<Demand>,
+    /// Demands that need nothing to be present, of the static visit and of encounters, by output.
+    standing: [Vec<(u32, u32)>; 2],
     /// Conditions that keep a code off, filed under that code.
     bars: Index,
     /// Conditions under which a rule the user wrote ends the record.
@@ -96,7 +98,14 @@ impl Enforcer {
             demanded.push(Demand { output: implication.output, soft: number as u32 });
         }
         let (demands, bars, endings) = (demands.finish(), bars.finish(), endings.finish());
-        Self { plan: plan.clone(), demands, demanded, bars, endings, layout }
+        let standing = [0, 1].map(|visit| {
+            let unprompted = demands.unprompted(visit).iter();
+            let mut list: Vec<(u32, u32)> =
+                unprompted.map(|&id| (demanded[id as usize].output, id)).collect();
+            list.sort_unstable();
+            list
+        });
+        Self { plan: plan.clone(), demands, demanded, standing, bars, endings, layout }
     }
 
     /// The plan this runs.
@@ -109,6 +118,7 @@ impl Enforcer {
         self.demands.memory()
             + self.bars.memory()
             + self.endings.memory()
+            + self.standing.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()
             + size_of_val(self.demanded.as_slice())
     }
 
@@ -118,6 +128,7 @@ impl Enforcer {
             enforcer: self,
             history: History::new(&self.layout),
             candidates: BinaryHeap::new(),
+            passed: 0,
             branch: None,
             given: Vec::new(),
             record: Record { visits: Vec::new(), ended: false },
@@ -149,6 +160,8 @@ pub struct Writer<'a> {
     history: History,
     /// Demands that may hold, by the position they speak of: the next one first.
     candidates: BinaryHeap<Reverse<(u32, u32)>>,
+    /// How many of the visit's standing demands have been passed.
+    passed: usize,
     /// The place in the plan's decision diagram, while it has a say in the visit.
     branch: Option<Branch>,
     given: Vec<u32>,
@@ -175,7 +188,8 @@ impl<'a> Writer<'a> {
     /// Samples the next visit: each code in the plan's order is forced by a hard rule, drawn by a
     /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
     ///
-    /// The caller sees the codes decided so far, in the order they were decided.
+    /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
+    /// keyed by its place in the plan's order. A record that has ended must be taken first.
     pub fn guided(
         &mut self,
         draws: &Draws,
@@ -189,26 +203,28 @@ impl<'a> Writer<'a> {
         let mut decided: Vec<Code> = Vec::new();
         self.begin();
         let (first, last) = self.positions();
-        let mut position = first;
-        while position < last {
+        let mut next = self.next_candidate();
+        for position in first..last {
             let code = order.code(position);
             let value = probability(code, &decided);
             if !(0.0..=1.0).contains(&value) {
                 self.history.abandon();
                 return Err(BadProbability { code, value });
             }
-            let proposed = codes.below(code.0, value);
-            let next = self.next_candidate();
-            if (proposed || next == position) && self.decide(position, proposed, &mut rules) {
-                decided.push(code);
+            let proposed = codes.below(position, value);
+            if proposed || next == position {
+                if self.decide(position, proposed, &mut rules) {
+                    decided.push(code);
+                }
+                next = self.next_candidate();
             }
-            position += 1;
         }
         Ok(self.finish())
     }
 
     /// Repairs a visit: each code keeps the value it was given unless a rule forces it or draws it.
-    /// `END` among the codes says that the visit is the record's last. Gives the visit.
+    /// `END` among the codes says that the visit is the record's last. Gives the visit. A record that
+    /// has ended must be taken first.
     pub fn overridden(&mut self, given: &[Code], draws: &Draws, record: u64) -> &[Code] {
         let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
         let mut positions = std::mem::take(&mut self.given);
@@ -245,8 +261,6 @@ impl<'a> Writer<'a> {
         let history = &self.history;
         let mut ends = false;
         endings.for_each_open(history, |id| ends |= endings.holds(id, history));
-        let filed = history.present.iter().flat_map(|&position| endings.filed(position));
-        ends |= filed.copied().any(|id| endings.holds(id, history));
         self.history.abandon();
         ends
     }
@@ -262,10 +276,12 @@ impl<'a> Writer<'a> {
     }
 
     fn begin(&mut self) {
+        debug_assert!(!self.record.ended, "no visit follows the end");
         let enforcer = self.enforcer;
         let mut open = std::mem::take(&mut self.candidates).into_vec();
         open.clear();
-        enforcer.demands.for_each_open(&self.history, |id| {
+        self.passed = 0;
+        enforcer.demands.for_each_prompted(&self.history, |id| {
             open.push(Reverse((enforcer.demanded[id as usize].output, id)));
         });
         self.branch = None;
@@ -279,9 +295,15 @@ impl<'a> Writer<'a> {
         self.candidates = BinaryHeap::from(open);
     }
 
+    /// The next position that some demand may speak of.
     #[inline]
     fn next_candidate(&self) -> u32 {
-        self.candidates.peek().map_or(u32::MAX, |&Reverse((position, _))| position)
+        let standing = self.standing().get(self.passed).map_or(u32::MAX, |&(position, _)| position);
+        self.candidates.peek().map_or(standing, |&Reverse((position, _))| position.min(standing))
+    }
+
+    fn standing(&self) -> &'a [(u32, u32)] {
+        &self.enforcer.standing[usize::from(self.history.visit > 0)]
     }
 
     /// Decides one code. Hard rules win over soft ones, soft ones over what was proposed; of two
@@ -290,17 +312,27 @@ impl<'a> Writer<'a> {
         let enforcer = self.enforcer;
         let mut forced = false;
         let mut soft = None;
-        while let Some(&Reverse((at, id))) = self.candidates.peek() {
-            if at != position {
-                break;
-            }
-            self.candidates.pop();
-            if id != DIAGRAM && enforcer.demands.holds(id, &self.history) {
+        let mut demand = |id: u32, history: &History| {
+            if !forced && enforcer.demands.holds(id, history) {
                 match enforcer.demanded[id as usize].soft {
                     HARD => forced = true,
                     number => soft = soft.max(Some(number)),
                 }
             }
+        };
+        while let Some(&Reverse((at, id))) = self.candidates.peek()
+            && at == position
+        {
+            self.candidates.pop();
+            if id != DIAGRAM {
+                demand(id, &self.history);
+            }
+        }
+        while let Some(&(at, id)) = self.standing().get(self.passed)
+            && at == position
+        {
+            self.passed += 1;
+            demand(id, &self.history);
         }
         let mut present = forced || {
             let wanted = soft.map_or(proposed, |number| {

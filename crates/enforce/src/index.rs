@@ -38,12 +38,24 @@ impl Index {
         self.filed.row(bit)
     }
 
-    /// Calls `found` with every conjunction that may hold whatever the current visit turns out to be.
-    pub fn for_each_open(&self, history: &History, mut found: impl FnMut(u32)) {
-        let kind = usize::from(history.visit > 0);
-        self.unprompted[kind].iter().copied().for_each(&mut found);
+    /// The conjunctions that need nothing to be present, for the static visit or for encounters.
+    pub fn unprompted(&self, visit: usize) -> &[u32] {
+        &self.unprompted[usize::from(visit > 0)]
+    }
+
+    /// Calls `found` with every conjunction filed under what is known of the past.
+    pub fn for_each_prompted(&self, history: &History, mut found: impl FnMut(u32)) {
         for &bit in history.lasting.iter().chain(history.moving()) {
             self.filed(bit).iter().copied().for_each(&mut found);
+        }
+    }
+
+    /// Calls `found` with every conjunction that may hold of the visit as it stands.
+    pub fn for_each_open(&self, history: &History, mut found: impl FnMut(u32)) {
+        self.unprompted(history.visit).iter().copied().for_each(&mut found);
+        self.for_each_prompted(history, &mut found);
+        for &position in &history.present {
+            self.filed(position).iter().copied().for_each(&mut found);
         }
     }
 

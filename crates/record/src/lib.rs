@@ -20,7 +20,9 @@
 #![forbid(unsafe_code)]
 
 mod cohort;
+mod split;
 mod vocabulary;
 
 pub use cohort::{Cohort, Record, RecordView};
+pub use split::Split;
 pub use vocabulary::{Code, END_NAME, Kind, Vocabulary, VocabularyError};

@@ -61,9 +61,10 @@ pub(crate) enum Closed {
 pub(crate) struct Closure {
     clauses: Vec<Clause>,
     literals: Vec<Encoded>,
-    /// Clauses by their last literal: first those about the current visit, by position and sign.
-    by_last_now: Vec<Vec<u32>>,
-    by_last_past: FxHashMap<Encoded, Vec<u32>>,
+    /// Clauses that end in a code of the current visit, by that literal: what can be resolved.
+    by_last: Vec<Vec<u32>>,
+    /// Every clause under the one of its literals that had fewest: what can subsume.
+    by_rarest: FxHashMap<Encoded, Vec<u32>>,
     empty: Vec<u32>,
     /// What is still to be resolved or regressed: last code first, short clauses first.
     waiting: BinaryHeap<(u32, Reverse<u32>, Reverse<u32>)>,
@@ -76,8 +77,8 @@ impl Closure {
         Self {
             clauses: Vec::new(),
             literals: Vec::new(),
-            by_last_now: vec![Vec::new(); 2 * codes],
-            by_last_past: FxHashMap::default(),
+            by_last: vec![Vec::new(); 2 * codes],
+            by_rarest: FxHashMap::default(),
             empty: Vec::new(),
             waiting: BinaryHeap::new(),
             max_derived,
@@ -129,9 +130,18 @@ impl Closure {
             dropped: false,
         });
         self.derived += usize::from(source.is_derived());
-        self.bucket_mut(literals.last().copied()).push(id);
-        let position = literals.last().and_then(|last| last.position());
-        let place = position.map_or(0, |position| position + 1);
+        let load = |literal: &&Encoded| self.by_rarest.get(literal).map_or(0, Vec::len);
+        match literals.iter().min_by_key(load) {
+            Some(&rarest) => self.by_rarest.entry(rarest).or_default().push(id),
+            None => self.empty.push(id),
+        }
+        let mut place = 0;
+        if let Some(last) = literals.last()
+            && let Some(position) = last.position()
+        {
+            self.by_last[row(position, last.present())].push(id);
+            place = position + 1;
+        }
         self.waiting.push((place, Reverse(length), Reverse(id)));
     }
 
@@ -145,29 +155,32 @@ impl Closure {
                 continue;
             }
             self.clauses[id as usize].processed = true;
-            match self.literals(id).last().copied() {
-                Some(last) if last.position().is_some() => self.resolve(id, last),
-                _ if self.clauses[id as usize].span.first == 0 => return Closed::Unsatisfiable(id),
-                _ => {
-                    let span = self.clauses[id as usize].span;
-                    let clause = self.literals(id).to_vec();
-                    let Some(earlier) = regress(encoder, &clause, span) else {
-                        return Closed::TooLarge;
-                    };
-                    for (clause, span) in earlier {
-                        self.add(&clause, span, Source::Regressed(id));
-                    }
-                }
+            let last = self.literals(id).last().copied();
+            if let Some(last) = last
+                && let Some(position) = last.position()
+            {
+                self.resolve(id, row(position, !last.present()));
+                continue;
+            }
+            let span = self.clauses[id as usize].span;
+            if span.first == 0 {
+                return Closed::Unsatisfiable(id);
+            }
+            let clause = self.literals(id).to_vec();
+            let Some(earlier) = regress(encoder, &clause, span) else { return Closed::TooLarge };
+            for (clause, span) in earlier {
+                self.add(&clause, span, Source::Regressed(id));
             }
         }
         Closed::Complete
     }
 
-    fn resolve(&mut self, id: u32, last: Encoded) {
+    /// Resolves a clause with those of a row, which end in the opposite literal.
+    fn resolve(&mut self, id: u32, row: usize) {
         let mut resolvent = Vec::new();
-        // No clause added here ends in the same code, so the bucket stays as it is.
-        for index in 0..self.bucket(Some(last.negated())).len() {
-            let other = self.bucket(Some(last.negated()))[index];
+        // No clause added here ends in the same code, so the row stays as it is.
+        for index in 0..self.by_last[row].len() {
+            let other = self.by_last[row][index];
             let Clause { processed, dropped, span, .. } = self.clauses[other as usize];
             if !processed || dropped {
                 continue;
@@ -204,33 +217,16 @@ impl Closure {
                 && clause.span.covers(span)
                 && is_part(self.literals(id), literals)
         };
-        self.empty.iter().any(subsumes)
-            || literals.iter().any(|&last| self.bucket(Some(last)).iter().any(subsumes))
+        let filed = |literal: &Encoded| {
+            self.by_rarest.get(literal).is_some_and(|list| list.iter().any(subsumes))
+        };
+        self.empty.iter().any(subsumes) || literals.iter().any(filed)
     }
+}
 
-    fn bucket(&self, last: Option<Encoded>) -> &[u32] {
-        match last {
-            None => &self.empty,
-            Some(last) => match last.position() {
-                Some(position) => {
-                    &self.by_last_now[2 * position as usize + usize::from(last.present())]
-                }
-                None => self.by_last_past.get(&last).map_or(&[], Vec::as_slice),
-            },
-        }
-    }
-
-    fn bucket_mut(&mut self, last: Option<Encoded>) -> &mut Vec<u32> {
-        match last {
-            None => &mut self.empty,
-            Some(last) => match last.position() {
-                Some(position) => {
-                    &mut self.by_last_now[2 * position as usize + usize::from(last.present())]
-                }
-                None => self.by_last_past.entry(last).or_default(),
-            },
-        }
-    }
+/// Where clauses that end in this literal are listed.
+fn row(position: u32, present: bool) -> usize {
+    2 * position as usize + usize::from(present)
 }
 
 fn signature(literals: &[Encoded]) -> u64 {

@@ -1,0 +1,2 @@
+//! Rules found in data, with the evidence for each.
+#![forbid(unsafe_code)]

@@ -1,0 +1,66 @@
+//! Which part of a cohort a subject belongs to.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The part of a cohort a subject belongs to, by the names MEDS gives the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Split {
+    /// To learn from, and to mine rules in.
+    Train,
+    /// To choose by: validation.
+    Tuning,
+    /// To report on: test.
+    HeldOut,
+}
+
+impl Split {
+    /// All splits.
+    pub const ALL: [Self; 3] = [Self::Train, Self::Tuning, Self::HeldOut];
+
+    /// The split of a subject, from a hash of its identifier alone: eight in ten train, one in ten
+    /// tuning, one in ten held out, whatever the other subjects are.
+    ///
+    /// ```
+    /// use consequence_record::Split;
+    ///
+    /// assert_eq!(Split::of("patient-1"), Split::of("patient-1"));
+    /// let train = (0..1000).filter(|id| Split::of(&id.to_string()) == Split::Train).count();
+    /// assert!((750..850).contains(&train));
+    /// ```
+    pub fn of(subject: &str) -> Self {
+        // FNV-1a, then a finishing mix so that the high bits depend on every byte.
+        let hash = subject.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        let mixed = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        match ((mixed >> 32) * 10) >> 32 {
+            0..=7 => Self::Train,
+            8 => Self::Tuning,
+            _ => Self::HeldOut,
+        }
+    }
+
+    /// The name MEDS gives the split.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Tuning => "tuning",
+            Self::HeldOut => "held_out",
+        }
+    }
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for Split {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|split| split.name() == name).ok_or(())
+    }
+}
