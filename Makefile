@@ -33,11 +33,15 @@ bench:
 	done
 
 study:
-	@set -e; for program in studies/src/bin/*.rs; do \
-		test -e $$program || { echo "no study programs yet: the tests of studies/ run short ones"; break; }; \
-		name=$$(basename $$program .rs); echo "== $$name"; \
+	@set -e; for name in small_worlds published_orders soft_frequency; do \
+		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done
+	@echo "== dense_rules"
+	$(CARGO) build --quiet --locked --release -p consequence-studies --bin dense_rules
+	@test -x target/study-venv/bin/python || $(PYTHON) -m venv target/study-venv
+	target/study-venv/bin/pip install --quiet torch numpy
+	target/study-venv/bin/python studies/dense_rules.py
 
 format:
 	$(CARGO) fmt --all

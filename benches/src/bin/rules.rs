@@ -20,6 +20,8 @@ struct Case {
     shape: Option<Shape>,
     /// Seconds that compiling and proving may take.
     compile_target: Option<f64>,
+    /// Microseconds a visit that each way of keeping rules may take.
+    visit_target: f64,
     /// What to measure at run time, if anything.
     effort: Option<Effort>,
 }
@@ -29,30 +31,35 @@ const CASES: [Case; 5] = [
         name: "published",
         shape: None,
         compile_target: Some(0.05),
+        visit_target: 0.5,
         effort: Some(Effort { records: 250, repeats: 61, judged: 250 }),
     },
     Case {
         name: "2k-10k",
         shape: Some(Shape { codes: 2_000, statics: 500, rules: 10_000 }),
         compile_target: Some(10.0),
+        visit_target: 10.0,
         effort: None,
     },
     Case {
         name: "2k-100k",
         shape: Some(Shape { codes: 2_000, statics: 500, rules: 100_000 }),
         compile_target: None,
+        visit_target: 10.0,
         effort: Some(Effort { records: 200, repeats: 61, judged: 20 }),
     },
     Case {
         name: "50k-100k",
         shape: Some(Shape { codes: 50_000, statics: 2_000, rules: 100_000 }),
         compile_target: Some(300.0),
+        visit_target: 10.0,
         effort: None,
     },
     Case {
         name: "50k-500k",
         shape: Some(Shape { codes: 50_000, statics: 2_000, rules: 500_000 }),
         compile_target: None,
+        visit_target: 10.0,
         effort: Some(Effort { records: 25, repeats: 61, judged: 5 }),
     },
 ];
@@ -87,7 +94,7 @@ fn main() {
         }
         let running = case.effort.map(|effort| run(&workload, &prepared.plan, effort));
         if let (false, Some(running)) = (json, &running) {
-            print_running(running);
+            print_running(running, case.visit_target);
         }
         rows.push(row(&case, &workload, &prepared, compile, running.as_ref()));
     }
@@ -136,12 +143,13 @@ fn print_preparation(case: &Case, workload: &Workload, prepared: &Prepared, comp
     }
 }
 
-fn print_running(running: &Running) {
+fn print_running(running: &Running, visit_target: f64) {
+    let target = Some(visit_target * MICROSECOND);
     let microseconds = |name: &str, times, target| line(name, times, MICROSECOND, "us", target);
-    microseconds("override", running.overridden, Some(0.5 * MICROSECOND));
-    microseconds("audit, as proposed", running.audit_proposed, Some(10.0 * MICROSECOND));
-    microseconds("audit, as repaired", running.audit_repaired, Some(10.0 * MICROSECOND));
-    microseconds("guided adds", running.guided_adds, Some(10.0 * MICROSECOND));
+    microseconds("override", running.overridden, target);
+    microseconds("audit, as proposed", running.audit_proposed, target);
+    microseconds("audit, as repaired", running.audit_repaired, target);
+    microseconds("guided adds", running.guided_adds, target);
     microseconds("  guided", running.guided, None);
     microseconds("  walk without rules, own order", running.walk_own_order, None);
     microseconds("  walk without rules, rules' order", running.walk_same_order, None);
