@@ -170,7 +170,7 @@ pub use consequence_rules::{
 
 pub use consequence_enforce::{
     Audit, Auditor, BadProbability, Enforcer, Reader, Repair, Violation, Writer, repair,
-    repair_record,
+    repair_record, sample,
 };
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};

@@ -12,6 +12,24 @@ use crate::index::{Index, IndexBuilder};
 const CHUNK: usize = 512;
 
 /// Hard rules made ready to be checked: shared by all threads.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_enforce::Auditor;
+/// use consequence_record::{Cohort, Record};
+/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+///
+/// let rules = Arc::new(RuleSet::parse("rule lifelong: A in previous => A", None)?);
+/// let a = rules.vocabulary.code("A").unwrap();
+/// let mut cohort = Cohort::default();
+/// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![]]));
+///
+/// let written = WrittenRules::new(rules, 2, &CompileLimits::default())?;
+/// let audit = Auditor::new(&written).audit(&cohort, 5, &|_| {});
+/// assert_eq!((audit.violations(), audit.valid_records), (1, 0));
+/// assert_eq!(audit.rules[0].examples[0].visit, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Auditor {
     layout: Layout,

@@ -35,6 +35,24 @@ const HARD: u32 = u32::MAX;
 const DIAGRAM: u32 = u32::MAX;
 
 /// A plan made ready to run: shared by all threads, one [`Writer`] each.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_enforce::Enforcer;
+/// use consequence_prng::Draws;
+/// use consequence_rules::{CompileOptions, RuleSet, compile};
+///
+/// let rules = RuleSet::parse("static SEX//M  rule r: SEX//M in static => not PREGNANT", None)?;
+/// let codes = Arc::clone(&rules.vocabulary);
+/// let [male, pregnant] = ["SEX//M", "PREGNANT"].map(|name| codes.code(name).unwrap());
+/// let enforcer = Enforcer::new(&compile(Arc::new(rules), &CompileOptions::default())?);
+///
+/// let (mut writer, draws) = (enforcer.writer(), Draws::new(1));
+/// writer.overridden(&[male], &draws, 0); // the static visit
+/// assert_eq!(writer.overridden(&[pregnant], &draws, 0), []); // repaired
+/// assert_eq!(writer.guided(&draws, 0, |_, _| 1.0)?, []); // sampled, and barred
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Enforcer {
     plan: Plan,

@@ -2,6 +2,7 @@
 //!
 //! - [`Enforcer`] prepares a [`Plan`](consequence_rules::Plan); its [`Writer`]s sample or repair
 //!   visits so that every hard rule holds.
+//! - [`sample`] writes many records at once from a model's probabilities.
 //! - [`Auditor`] finds every violation in a cohort, from any source.
 //! - [`repair`] makes a cohort obey the rules.
 //!
@@ -14,7 +15,9 @@ mod enforcer;
 mod history;
 mod index;
 mod repair;
+mod sample;
 
 pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
 pub use enforcer::{BadProbability, Enforcer, Writer};
 pub use repair::{Repair, repair, repair_record};
+pub use sample::sample;

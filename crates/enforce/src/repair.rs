@@ -46,6 +46,26 @@ impl std::ops::AddAssign for Repair {
 /// The enforcer's plan must have been compiled with
 /// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for the longest record
 /// and one visit more.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_enforce::{Enforcer, repair};
+/// use consequence_prng::Draws;
+/// use consequence_record::{Cohort, Record};
+/// use consequence_rules::{CompileOptions, RuleSet, compile};
+///
+/// let rules = RuleSet::parse("rule nothing-after-death: DIED => END", None)?;
+/// let died = rules.vocabulary.code("DIED").unwrap();
+/// let options = CompileOptions { max_visits: 4, end_first: true, ..CompileOptions::default() };
+/// let enforcer = Enforcer::new(&compile(Arc::new(rules), &options)?);
+///
+/// let mut cohort = Cohort::default();
+/// cohort.push("p1", &Record::new(vec![vec![], vec![died], vec![], vec![]]));
+/// let (repaired, summary) = repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+/// assert_eq!((summary.cut, summary.dropped_visits), (1, 2));
+/// assert_eq!(repaired.record(0).len(), 2); // the static visit and the last encounter
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn repair(
     enforcer: &Enforcer,
     cohort: &Cohort,

@@ -31,6 +31,17 @@ pub struct Conflicts {
 }
 
 /// Looks for conflicts between rules, a witness for each.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_rules::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, conflicts};
+///
+/// let rules = Arc::new(RuleSet::parse("rule one: A => C  rule two: B in past => not C", None)?);
+/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// let conflicts = conflicts(&written, 100, &AnalysisLimits::default());
+/// assert_eq!(conflicts.found[0].witness.visits.len(), 3); // B in encounter 1, A in encounter 2
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn conflicts(written: &WrittenRules, max_visits: usize, limits: &AnalysisLimits) -> Conflicts {
     let clauses: Vec<WrittenClause<'_>> = written.clauses().collect();
     let mut demands: FxHashMap<(u32, bool), Vec<usize>> = FxHashMap::default();

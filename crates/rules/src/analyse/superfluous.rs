@@ -31,6 +31,20 @@ pub struct Superfluous {
 /// Finds hard rules that could be left out. Of several that say the same, the first stays.
 ///
 /// The second part is false if the set was too large to compare each rule with all others.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_rules::{
+///     AnalysisLimits, CompileLimits, RuleSet, Why, WrittenRules, superfluous,
+/// };
+///
+/// let text = "rule a: A => B  rule b: B => C  rule c: A => C";
+/// let rules = Arc::new(RuleSet::parse(text, None)?);
+/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// let (found, _) = superfluous(&written, None, &AnalysisLimits::default());
+/// assert_eq!((found[0].rule, &found[0].why), (2, &Why::Implied(vec![0, 1])));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn superfluous(
     written: &WrittenRules,
     plan: Option<&Plan>,

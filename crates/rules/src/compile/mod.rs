@@ -131,6 +131,21 @@ impl CompileError {
 }
 
 /// Compiles rules to a proved plan.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_rules::{CompileError, CompileOptions, RuleSet, compile};
+///
+/// let rules = RuleSet::parse("rule one: A => B  rule two: C => not B", None)?;
+/// let plan = compile(Arc::new(rules), &CompileOptions::default())?;
+/// assert!(plan.proof().goals > 0);
+/// assert_eq!(plan.clauses().filter(|clause| clause.rules.len() == 2).count(), 1); // A excludes C
+///
+/// let rules = RuleSet::parse("rule never-ends: not END", None)?;
+/// let refused = compile(Arc::new(rules), &CompileOptions::default()).unwrap_err();
+/// assert!(matches!(refused, CompileError::Unsatisfiable { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
     let plan = close(rules, options)?;
     match prove(&plan) {

@@ -61,6 +61,16 @@ impl Written {
 }
 
 /// The hard rules of a set as clauses, whether or not any record can obey them all.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+///
+/// let rules = Arc::new(RuleSet::parse("rule either: A or B => C and not D", None)?);
+/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// assert_eq!(written.clauses().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct WrittenRules {
     rules: Arc<RuleSet>,

@@ -11,6 +11,15 @@ use crate::{RuleSet, Window};
 
 /// Rules as one pass: implications applied one after the other, each setting its output where its
 /// antecedent holds.
+///
+/// ```
+/// use consequence_rules::{Pass, PassVerdict, RuleSet};
+///
+/// let rules = RuleSet::parse("rule second: B => C  rule first: A => B", None)?;
+/// let verdict = Pass::in_list_order(&rules, 1_000).unwrap().verdict(&rules, 100, 3);
+/// assert!(matches!(verdict, PassVerdict::Unsafe(_)), "A sets B after B was looked at");
+/// # Ok::<(), consequence_rules::Diagnostics>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
     implications: Vec<(usize, Implication, bool, bool)>,
