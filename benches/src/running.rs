@@ -148,8 +148,8 @@ fn audits(
 ) -> (Times, Times, usize) {
     let visits = plan.max_visits() as u16;
     let limits = CompileLimits::default();
-    let clauses = WrittenRules::new(workload.rules.clone(), visits, &limits)
-        .expect("rules with a plan have clauses");
+    let clauses =
+        WrittenRules::new(workload.rules.clone(), &limits).expect("rules with a plan have clauses");
     let auditor = Auditor::new(&clauses);
     let (mut before, mut after) = (auditor.reader(), auditor.reader());
     let found = count_violations(&mut before, proposals);

@@ -57,7 +57,9 @@ impl Search<'_> {
                     continue;
                 }
                 let broken = (0..self.world.rules.rules.len()).any(|rule| {
-                    self.referee.required(rule, visit) && !self.referee.holds(rule, &next, visit)
+                    self.world.rules.rules[rule].is_hard()
+                        && self.referee.required(rule, visit)
+                        && !self.referee.holds(rule, &next, visit)
                 });
                 let goes_on = !next.ended && visit < usize::from(self.world.max_visits);
                 if broken || (goes_on && !self.safe_from(&next)) {

@@ -22,6 +22,8 @@ pub struct Seen {
     pub foreseeing: u64,
     /// Rule sets enforced by a decision diagram.
     pub diagrams: u64,
+    /// Plans with soft rules.
+    pub soft: u64,
     /// Visits written.
     pub visits: u64,
     /// Valid records that were proposed and came out unchanged.
@@ -35,6 +37,7 @@ impl std::ops::AddAssign for Seen {
         self.cyclic += other.cyclic;
         self.foreseeing += other.foreseeing;
         self.diagrams += other.diagrams;
+        self.soft += other.soft;
         self.visits += other.visits;
         self.unchanged += other.unchanged;
     }
@@ -58,6 +61,8 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
                 seen.unsatisfiable = 1;
                 continue;
             }
+            // A circle through a soft rule, or an end decided before what it depends on.
+            Err(CompileError::SoftCycle(_) | CompileError::SoftTooEarly { .. }) => continue,
             // Diagrams are for encounters; static codes too dense for clauses are refused.
             Err(CompileError::TooDense { .. }) if limits.derived == 0 => continue,
             Err(other) => panic!("case {case}: {other}"),
@@ -69,8 +74,13 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
         seen.foreseeing = seen.foreseeing.max(u64::from(foreseen > 1));
         let enforcer = Enforcer::new(&plan);
         let referee = Referee::new(&world.rules);
-        let mut walk = Walk { world: &world, referee, case, seen: &mut seen };
+        let mut walk = Walk { world: &world, referee, case, end_first, seen: &mut seen };
         walk.extend(&enforcer.writer());
+        if !plan.soft().is_empty() {
+            // Soft rules draw codes anew, in valid records as well.
+            seen.soft += 1;
+            continue;
+        }
         let draws = Draws::new(0);
         let mut writer = enforcer.writer();
         let mut valid = 0;
@@ -86,7 +96,8 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
             assert_eq!(&writer.take(), record, "case {case}: a valid record was changed");
             valid < 2_000
         });
-        assert!(valid > 0, "case {case}: accepted, yet no record is valid");
+        // Where the end is given, records that never end count too, and are not enumerated.
+        assert!(valid > 0 || end_first, "case {case}: accepted, yet no record is valid");
         seen.unchanged += valid;
     }
     seen
@@ -104,8 +115,7 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
         cohort.push(&index.to_string(), record);
     }
     let limits = CompileLimits::default();
-    let written =
-        WrittenRules::new(world.rules.clone(), world.max_visits, &limits).expect("small rules fit");
+    let written = WrittenRules::new(world.rules.clone(), &limits).expect("small rules fit");
     let auditor = Auditor::new(&written);
     let mut reader = auditor.reader();
     let (mut found, mut total) = (Vec::new(), 0);
@@ -143,6 +153,7 @@ struct Walk<'a> {
     world: &'a World,
     referee: Referee,
     case: u64,
+    end_first: bool,
     seen: &'a mut Seen,
 }
 
@@ -171,7 +182,7 @@ impl Walk<'_> {
                     continue;
                 }
                 self.judge(record);
-                if !record.ended {
+                if !record.ended && visit < usize::from(self.world.max_visits) {
                     self.extend(&next);
                 }
             }
@@ -182,14 +193,16 @@ impl Walk<'_> {
         let visit = record.visits.len() - 1;
         for rule in 0..self.world.rules.rules.len() {
             assert!(
-                !self.referee.required(rule, visit) || self.referee.holds(rule, record, visit),
+                !self.world.rules.rules[rule].is_hard()
+                    || !self.referee.required(rule, visit)
+                    || self.referee.holds(rule, record, visit),
                 "case {}: rule {:?} is broken by {record:?}",
                 self.case,
                 self.world.rules.rules[rule].formula,
             );
         }
         assert!(
-            record.ended || visit < usize::from(self.world.max_visits),
+            record.ended || self.end_first || visit < usize::from(self.world.max_visits),
             "case {}: the record cannot end: {record:?}",
             self.case
         );

@@ -74,7 +74,9 @@ impl World {
         });
         let vocabulary = Arc::new(Vocabulary::new(names).expect("the names differ"));
         let max_visits = choices.between(1, size.visits) as u16;
-        let mut maker = Maker { choices, vocabulary: &vocabulary, statics, codes, max_visits };
+        let soft = if choices.chance(0.15) { 0.3 } else { 0.0 };
+        let mut maker =
+            Maker { choices, vocabulary: &vocabulary, statics, codes, max_visits, soft };
         let count = maker.choices.between(1, size.rules);
         let rules = (0..count).map(|index| maker.rule(index)).collect();
         Self { rules: Arc::new(RuleSet { vocabulary, rules }), max_visits }
@@ -166,10 +168,21 @@ struct Maker<'a> {
     statics: usize,
     codes: usize,
     max_visits: u16,
+    soft: f64,
 }
 
 impl Maker<'_> {
     fn rule(&mut self, index: usize) -> Rule {
+        if self.choices.chance(self.soft) {
+            let count = self.choices.below(3);
+            let antecedent = (0..count).map(|_| self.literal(0.4)).collect();
+            return Rule {
+                name: format!("r{index}").into(),
+                formula: Formula::And(antecedent).implies(self.literal(0.0)),
+                strength: Strength::Soft(self.choices.pick(&[0.1, 0.5, 0.9])),
+                origin: Origin::default(),
+            };
+        }
         let formula = match self.choices.below(10) {
             0 => self.formula(3),
             1 => {

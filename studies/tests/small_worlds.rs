@@ -18,7 +18,14 @@ fn total(size: Size, seed: u64, cases: u64) -> Seen {
 fn every_input_of_tiny_worlds() {
     let seen = total(Size { codes: 4, visits: 3, rules: 4 }, 1, 20_000);
     println!("{seen:?}");
-    assert!(seen.unsatisfiable > 50 && seen.cyclic > 20 && seen.foreseeing > 50, "{seen:?}");
+    assert!(
+        seen.unsatisfiable > 50
+            && seen.cyclic > 20
+            && seen.foreseeing > 50
+            && seen.soft > 500
+            && seen.diagrams > 500,
+        "{seen:?}"
+    );
 }
 
 #[test]

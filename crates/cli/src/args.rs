@@ -74,7 +74,7 @@ pub struct CheckArguments {
     /// Explain one rule: what it comes down to, and what is derived from it
     #[arg(long, value_name = "RULE")]
     pub explain: Option<String>,
-    /// The most encounters a record may have [default: 100, or the cohort's longest]
+    /// The most encounters a record may have [default: 100, or the cohort's longest if that is more]
     #[arg(long, value_name = "NUMBER", value_parser = visits)]
     pub max_visits: Option<u16>,
     /// Write the report as JSON

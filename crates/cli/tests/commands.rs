@@ -55,7 +55,7 @@ fn check_explains_one_rule() {
     folder.write("a.rules", "rule ab: A => B\nrule bc: B => C\nrule not-c: D => not C\n");
     let ran = folder.run("check a.rules --explain bc").exits(0);
     ran.prints("a.rules:2: rule bc: B => C").prints("takes part in:").prints("from bc and not-c");
-    folder.run("check a.rules --explain b").refuses(&["no rule is called `b`", "`bc`"]);
+    folder.run("check a.rules --explain bcc").refuses(&["no rule is called `bcc`", "`bc`"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use consequence_enforce::{Enforcer, Repair, repair};
 use consequence_prng::Draws;
 use consequence_record::Cohort;
 use consequence_referee::Referee;
-use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_rules::{CompileOptions, Plan, Rule, RuleSet, compile};
 use consequence_store::StoreError;
 use consequence_tables::jsonl;
 use rayon::prelude::*;
@@ -144,18 +144,17 @@ pub(crate) fn refuse_place(path: &Path, force: bool) -> Result<(), Error> {
 
 /// The rules to be enforced.
 fn chosen(rules: &Arc<RuleSet>, soft: bool) -> Arc<RuleSet> {
-    if soft {
-        return Arc::clone(rules);
-    }
-    let hard = rules.rules.iter().filter(|rule| rule.is_hard()).cloned();
-    Arc::new(RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: hard.collect() })
+    // Where a record ends is given, so no soft rule draws it.
+    let end = rules.vocabulary.end();
+    let drawn = |rule: &&Rule| soft && !rule.outputs().contains(&end);
+    let kept = rules.rules.iter().filter(|rule| rule.is_hard() || drawn(rule)).cloned();
+    Arc::new(RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: kept.collect() })
 }
 
 /// A plan for records that already exist: where they end is given, so `END` comes first.
 fn plan(set: &Arc<RuleSet>, longest: usize) -> Result<Plan, Error> {
     let options = CompileOptions {
-        // The last position a plan knows must end a record; a cut record of full length does not.
-        max_visits: u16::try_from(longest + 1).unwrap_or(u16::MAX),
+        max_visits: u16::try_from(longest + 1).unwrap_or(u16::MAX).max(100),
         end_first: true,
         ..CompileOptions::default()
     };

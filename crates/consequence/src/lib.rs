@@ -43,7 +43,7 @@
 //!      rule spare:  ALLERGY => not INSULIN",
 //!     None,
 //! )?;
-//! let written = WrittenRules::new(Arc::new(rules), 100, &CompileLimits::default())?;
+//! let written = WrittenRules::new(Arc::new(rules), &CompileLimits::default())?;
 //! let found = conflicts(&written, 100, &AnalysisLimits::default()).found;
 //! assert_eq!((found[0].demands, found[0].forbids), (0, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -80,7 +80,7 @@
 //! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
 //! cohort.push("two", &Record::new(vec![vec![], vec![], vec![diabetes]]));
 //!
-//! let written = WrittenRules::new(Arc::clone(&rules), 2, &CompileLimits::default())?;
+//! let written = WrittenRules::new(Arc::clone(&rules), &CompileLimits::default())?;
 //! let audit = Auditor::new(&written).audit(&cohort, 3, &|_| {});
 //! assert_eq!((audit.temporal_violations, audit.valid_records), (1, 1));
 //! assert!(!Referee::new(&rules).is_valid(&cohort.record(0)));

@@ -85,8 +85,8 @@ impl Case {
         let rules = self.rule_set();
         let cohort = self.cohort(&rules);
         let longest = cohort.longest() as u16;
-        let written = WrittenRules::new(Arc::clone(&rules), longest, &CompileLimits::default())
-            .expect("small rules");
+        let written =
+            WrittenRules::new(Arc::clone(&rules), &CompileLimits::default()).expect("small rules");
         let auditor = Auditor::new(&written);
         let referee = Referee::new(&rules);
         let mut reader = auditor.reader();

@@ -52,7 +52,7 @@ impl Clinic {
         cohort.push("it", &record);
         cohort.push("after", &self.record(""));
         let rules = Arc::clone(&self.rules);
-        let written = WrittenRules::new(rules, 6, &CompileLimits::default()).expect("small rules");
+        let written = WrittenRules::new(rules, &CompileLimits::default()).expect("small rules");
         let auditor = Auditor::new(&written);
         let mut reader = auditor.reader();
         let mut found: Vec<Violation> = Vec::new();

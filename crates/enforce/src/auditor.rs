@@ -24,7 +24,7 @@ const CHUNK: usize = 512;
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![]]));
 ///
-/// let written = WrittenRules::new(rules, 2, &CompileLimits::default())?;
+/// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let audit = Auditor::new(&written).audit(&cohort, 5, &|_| {});
 /// assert_eq!((audit.violations(), audit.valid_records), (1, 0));
 /// assert_eq!(audit.rules[0].examples[0].visit, 2);

@@ -207,7 +207,11 @@ impl<'a> Writer<'a> {
     /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
     ///
     /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
-    /// keyed by its place in the plan's order. A record that has ended must be taken first.
+    /// keyed by its place in the plan's order.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended: [`Writer::take`] it first.
     pub fn guided(
         &mut self,
         draws: &Draws,
@@ -241,8 +245,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Repairs a visit: each code keeps the value it was given unless a rule forces it or draws it.
-    /// `END` among the codes says that the visit is the record's last. Gives the visit. A record that
-    /// has ended must be taken first.
+    /// `END` among the codes says that the visit is the record's last. Gives the visit.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended ([`Writer::take`] it first), or if a code is not of the vocabulary.
     pub fn overridden(&mut self, given: &[Code], draws: &Draws, record: u64) -> &[Code] {
         let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
         let mut positions = std::mem::take(&mut self.given);
@@ -294,7 +301,7 @@ impl<'a> Writer<'a> {
     }
 
     fn begin(&mut self) {
-        debug_assert!(!self.record.ended, "no visit follows the end");
+        assert!(!self.record.ended, "no visit follows the end");
         let enforcer = self.enforcer;
         let mut open = std::mem::take(&mut self.candidates).into_vec();
         open.clear();

@@ -44,8 +44,12 @@ impl std::ops::AddAssign for Repair {
 /// Repairs every record on all threads. `progress` is told of records as they are done.
 ///
 /// The enforcer's plan must have been compiled with
-/// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for the longest record
-/// and one visit more.
+/// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for one visit more than
+/// the longest record has. A record that was cut is repaired so that it could go on.
+///
+/// # Panics
+///
+/// If the plan is not of that kind.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,6 +76,9 @@ pub fn repair(
     draws: &Draws,
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Cohort, Repair) {
+    let plan = enforcer.plan();
+    assert!(plan.end_given(), "a plan for repair decides the end first");
+    assert!(cohort.longest() < plan.max_visits(), "a plan for repair has room for every record");
     let outcomes: Vec<(Option<Record>, Repair)> = (0..cohort.len())
         .into_par_iter()
         .with_min_len(64)
@@ -126,6 +133,7 @@ pub fn repair_record(
     if record.ended() && !written.ended {
         return (None, Repair { records: 1, refused: 1, ..Repair::default() });
     }
-    repair.changed = u64::from(repair.added + repair.removed + repair.cut > 0);
+    let ended = written.ended != record.ended();
+    repair.changed = u64::from(ended || repair.added + repair.removed + repair.cut > 0);
     (Some(written), repair)
 }

@@ -341,7 +341,7 @@ fn unknown_codes_can_count_as_absent() {
     assert_eq!(brief("rule a: any of Y*").0, "`Y*` matches no code");
     let warned = warnings(text, UnknownCodes::Absent);
     assert_eq!(warned.len(), 3, "{warned:?}");
-    assert!(warned[0].starts_with("warning: unknown code `X`: it counts as never present\n"));
+    assert!(warned[0].starts_with("warning: unknown code `X`: it counts as never present"));
     assert!(warned[1].starts_with("warning: `Y*` matches no code\n"));
     assert!(warned[2].starts_with("warning: rule `c` is left out: its output is never present\n"));
     let many: String = (0..30).map(|number| format!("rule r{number}: X{number}\n")).collect();

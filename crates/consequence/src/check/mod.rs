@@ -62,7 +62,7 @@ pub fn check(
         options.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
     let limits = CompileLimits::default();
     let failed = |error| Error::compile(set, error);
-    let written = WrittenRules::new(Arc::clone(set), max_visits, &limits).map_err(failed)?;
+    let written = WrittenRules::new(Arc::clone(set), &limits).map_err(failed)?;
     let compile_options = CompileOptions { max_visits, limits, ..CompileOptions::default() };
     let compiled = watched(watch, "compiling and proving", None, || {
         compile(Arc::clone(set), &compile_options)
@@ -143,11 +143,13 @@ pub fn check(
 
 fn proved(plan: &Plan) -> Verdict {
     let proof = plan.proof();
-    let derived = plan.clauses().filter(|clause| clause.derivation != Derivation::Written).count();
+    // That the last position ends a record comes from no rule.
+    let clauses = || plan.clauses().filter(|clause| !clause.rules.is_empty());
+    let derived = clauses().filter(|clause| clause.derivation != Derivation::Written).count();
     Verdict::Proved {
         stages: proof.stages,
         statements: proof.goals,
-        clauses: plan.clauses().len(),
+        clauses: clauses().count(),
         derived_clauses: derived,
         diagram_nodes: plan.diagram().map_or(0, |diagram| diagram.len()),
     }

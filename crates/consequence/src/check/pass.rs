@@ -8,8 +8,9 @@ use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
 use crate::words::number;
 
-/// Above so many rules the question is not asked.
+/// Above so many rules or implications the question is not asked.
 const MOST_RULES: usize = 5_000;
+const MOST_IMPLICATIONS: usize = 20_000;
 
 /// Encounters of the longest record searched for a counterexample.
 const DEPTH: usize = 3;
@@ -25,6 +26,11 @@ pub(super) fn one_pass(set: &RuleSet, max_visits: usize, max_literals: usize) ->
     let Ok(pass) = Pass::in_list_order(set, max_literals) else {
         return OnePass::NotExamined { reason: "a rule is too large".into() };
     };
+    if pass.len() > MOST_IMPLICATIONS {
+        let most = number(MOST_IMPLICATIONS as u64);
+        let reason = format!("the rules come down to more than {most} implications");
+        return OnePass::NotExamined { reason };
+    }
     match pass.verdict(set, max_visits, DEPTH) {
         PassVerdict::Safe => OnePass::Safe,
         PassVerdict::Unsafe(found) => OnePass::Unsafe {

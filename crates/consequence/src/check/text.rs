@@ -194,6 +194,9 @@ impl CheckReport {
     }
 
     fn one_pass(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        if !self.is_proved() {
+            return Ok(());
+        }
         write!(out, "\none ordered pass over the rules as listed: ")?;
         match &self.one_pass {
             OnePass::Safe => writeln!(out, "safe here too"),

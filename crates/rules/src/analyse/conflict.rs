@@ -37,7 +37,7 @@ pub struct Conflicts {
 /// use consequence_rules::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, conflicts};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule one: A => C  rule two: B in past => not C", None)?);
-/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let conflicts = conflicts(&written, 100, &AnalysisLimits::default());
 /// assert_eq!(conflicts.found[0].witness.visits.len(), 3); // B in encounter 1, A in encounter 2
 /// # Ok::<(), Box<dyn std::error::Error>>(())

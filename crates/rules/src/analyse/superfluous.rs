@@ -40,7 +40,7 @@ pub struct Superfluous {
 ///
 /// let text = "rule a: A => B  rule b: B => C  rule c: A => C";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let (found, _) = superfluous(&written, None, &AnalysisLimits::default());
 /// assert_eq!((found[0].rule, &found[0].why), (2, &Why::Implied(vec![0, 1])));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

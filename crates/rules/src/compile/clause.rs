@@ -55,15 +55,19 @@ impl Encoded {
 pub struct Span {
     /// The first visit.
     pub first: u16,
-    /// The last visit.
+    /// The last visit, or [`Span::OPEN`].
     pub last: u16,
 }
 
 impl Span {
+    /// The last visit of a span without end.
+    pub const OPEN: u16 = u16::MAX;
+
     /// Whether a visit is in the span.
     #[inline]
     pub fn contains(self, visit: usize) -> bool {
-        usize::from(self.first) <= visit && visit <= usize::from(self.last)
+        usize::from(self.first) <= visit
+            && (visit <= usize::from(self.last) || self.last == Self::OPEN)
     }
 
     pub(crate) fn covers(self, other: Self) -> bool {

@@ -106,9 +106,10 @@ pub(crate) struct Built {
 pub(crate) fn build(
     encoder: &mut Encoder<'_>,
     clauses: &[WrittenClause<'_>],
+    end_given: bool,
     max_nodes: usize,
 ) -> Result<Built, TooManyNodes> {
-    Builder::new(encoder, clauses, max_nodes)?.build(clauses)
+    Builder::new(encoder, clauses, max_nodes)?.build(clauses, end_given)
 }
 
 struct Builder<'e, 'a> {
@@ -161,7 +162,11 @@ impl<'e, 'a> Builder<'e, 'a> {
         Ok(Self { encoder, functions, atoms, positions, variables })
     }
 
-    fn build(mut self, clauses: &[WrittenClause<'_>]) -> Result<Built, TooManyNodes> {
+    fn build(
+        mut self,
+        clauses: &[WrittenClause<'_>],
+        end_given: bool,
+    ) -> Result<Built, TooManyNodes> {
         let mut all = TRUE;
         for clause in clauses {
             let mut any = FALSE;
@@ -175,7 +180,8 @@ impl<'e, 'a> Builder<'e, 'a> {
         let end = self.literal(Encoded::now(end, true))?;
         let codes = self.atoms.len() as u32;
         let last = usize::from(self.encoder.max_visits);
-        let mut roots = vec![self.functions.and(all, end)?; last];
+        let last_root = if end_given { all } else { self.functions.and(all, end)? };
+        let mut roots = vec![last_root; last];
         for visit in (1..last).rev() {
             let after = self.functions.possible(roots[visit], codes)?;
             let step = self.step(visit)?;

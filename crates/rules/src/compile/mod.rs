@@ -42,7 +42,8 @@ use crate::{Rule, RuleSet};
 pub struct CompileOptions {
     /// The most encounters a record may have. Default 100.
     pub max_visits: u16,
-    /// Decide `END` before every other encounter code, as repairing existing records needs.
+    /// Records exist already, so where they end is given: `END` is decided before every other
+    /// encounter code, and no position forces it.
     pub end_first: bool,
     /// Decide codes in this order instead of one made from the rules.
     pub order: Option<Order>,
@@ -111,6 +112,17 @@ pub enum CompileError {
     /// Soft rules in a circle: the draw of one would depend on itself.
     #[error("soft rules in a circle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
     SoftCycle(Vec<String>),
+    /// The order given is not one of this vocabulary.
+    #[error("the order of codes is not a permutation of the vocabulary with static codes first")]
+    BadOrder,
+    /// In the order of codes, a soft rule's output comes before a code it depends on.
+    #[error(
+        "soft rule `{rule}` concludes a code that is decided before a code it depends on; leave the rule out, or decide codes in another order"
+    )]
+    SoftTooEarly {
+        /// The rule's name.
+        rule: String,
+    },
     /// The proof failed: an error in the compiler, which refuses rather than guess.
     #[error("the plan could not be proved at visit {visit} ({}); this is a defect of the compiler, please report it with the rules", .rule.as_deref().unwrap_or("a precondition"))]
     Unproved {
@@ -168,17 +180,27 @@ pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Pla
         let names = ordered.cyclic_soft.iter().map(|&index| rules.rules[index].name.to_string());
         return Err(CompileError::SoftCycle(names.collect()));
     }
-    let order = options.order.clone().unwrap_or(ordered.order);
+    let order = match &options.order {
+        Some(given) => {
+            Order::new(given.codes().to_vec(), &vocabulary).ok_or(CompileError::BadOrder)?
+        }
+        None => ordered.order,
+    };
     let mut encoder = Encoder {
         vocabulary: &vocabulary,
         order: &order,
         max_visits: options.max_visits,
         atoms: Atoms::default(),
     };
-    let mut saturated = saturate(&rules.rules, &mut encoder, &options.limits)?;
+    let mut saturated = saturate(&rules.rules, &mut encoder, options)?;
     if let Some(id) = saturated.empty {
         let involved = leaves(&saturated, id);
-        return Err(unsatisfiable(&rules.rules, &mut encoder, &options.limits, involved));
+        return Err(unsatisfiable(&rules.rules, &mut encoder, options, involved));
+    }
+    let early = saturated.soft.iter().find(|soft| soft.reads_later_codes());
+    if let Some(soft) = early {
+        let rule = rules.rules[soft.rule as usize].name.to_string();
+        return Err(CompileError::SoftTooEarly { rule });
     }
     let atoms = encoder.atoms;
     let mut parts = Parts {
@@ -186,6 +208,7 @@ pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Pla
         order,
         atoms,
         max_visits: options.max_visits,
+        end_given: options.end_first,
         clauses: Vec::new(),
         literals: Vec::new(),
         clause_rules: Vec::new(),
@@ -213,8 +236,9 @@ struct Saturated {
 fn saturate(
     rules: &[Rule],
     encoder: &mut Encoder<'_>,
-    limits: &CompileLimits,
+    options: &CompileOptions,
 ) -> Result<Saturated, CompileError> {
+    let limits = &options.limits;
     let mut written = Written::default();
     let mut soft = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
@@ -238,14 +262,14 @@ fn saturate(
             closure.add(clause.literals, clause.span, Source::Rule(clause.rule));
         }
         let end = encoder.order.position(encoder.vocabulary.end());
-        if !dense.contains(&components.root(end)) {
+        if !options.end_first && !dense.contains(&components.root(end)) {
             let last = Span { first: encoder.max_visits, last: encoder.max_visits };
             closure.add(&[Encoded::now(end, true)], last, Source::LastVisit);
         }
         let mut outcome = closure.run(encoder);
         let mut diagram = None;
         if outcome == Closed::Complete && !by_diagram.is_empty() {
-            let built = diagram::build(encoder, &by_diagram, limits.nodes)
+            let built = diagram::build(encoder, &by_diagram, options.end_first, limits.nodes)
                 .map_err(|bdd::TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
                 if let Some(clause) = sort_clause(clause) {
@@ -316,7 +340,7 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
 fn unsatisfiable(
     rules: &[Rule],
     encoder: &mut Encoder<'_>,
-    limits: &CompileLimits,
+    options: &CompileOptions,
     involved: Vec<u32>,
 ) -> CompileError {
     let mut core: Vec<usize> = involved.into_iter().map(|index| index as usize).collect();
@@ -325,7 +349,7 @@ fn unsatisfiable(
         let without: Vec<usize> =
             core.iter().copied().filter(|&index| index != core[tried]).collect();
         let kept: Vec<Rule> = without.iter().map(|&index| rules[index].clone()).collect();
-        if saturate(&kept, encoder, limits).is_ok_and(|saturated| saturated.empty.is_some()) {
+        if saturate(&kept, encoder, options).is_ok_and(|saturated| saturated.empty.is_some()) {
             core = without;
         } else {
             tried += 1;

@@ -57,6 +57,7 @@ pub(crate) struct Parts {
     pub order: Order,
     pub atoms: Atoms,
     pub max_visits: u16,
+    pub end_given: bool,
     pub clauses: Vec<PlanClause>,
     pub literals: Vec<Encoded>,
     pub clause_rules: Vec<u32>,
@@ -124,6 +125,7 @@ impl Plan {
             order: self.parts.order.clone(),
             atoms: self.parts.atoms.clone(),
             max_visits: self.parts.max_visits,
+            end_given: self.parts.end_given,
             clauses: Vec::new(),
             literals: Vec::new(),
             clause_rules: Vec::new(),
@@ -162,7 +164,13 @@ impl Plan {
         &self.parts.atoms
     }
 
-    /// The most encounters a record may have; the last of them always ends it.
+    /// Whether records exist already, so that where they end is given.
+    pub fn end_given(&self) -> bool {
+        self.parts.end_given
+    }
+
+    /// The most encounters a record may have; the last of them always ends it, unless the end is
+    /// given.
     pub fn max_visits(&self) -> usize {
         self.parts.max_visits.into()
     }

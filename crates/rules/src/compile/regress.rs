@@ -66,7 +66,8 @@ fn segments(encoder: &Encoder<'_>, clause: &[Encoded], span: Span) -> Vec<(Span,
     if span.first == 1 {
         pieces.push((Span { first: 0, last: 0 }, Some(0)));
     }
-    // The last position always ends the record, which releases the clause: it may as well hold there.
+    // The last position ends the record, which releases the clause, or, where the end is given, lies
+    // beyond every record: the clause may as well hold there.
     let last = if span.last == encoder.max_visits { span.last } else { span.last - 1 };
     let mut first = (span.first - 1).max(1);
     let mut named: Vec<u16> = clause

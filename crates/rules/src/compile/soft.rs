@@ -21,6 +21,14 @@ pub struct SoftImplication {
     pub span: Span,
 }
 
+impl SoftImplication {
+    /// Whether a condition is about a code that is decided with the output or after it.
+    pub(crate) fn reads_later_codes(&self) -> bool {
+        let mut positions = self.conditions.iter().filter_map(|literal| literal.position());
+        positions.any(|position| position >= self.output)
+    }
+}
+
 /// The ways a soft rule can fire; none if its antecedent never holds.
 pub(crate) fn soft_implications(
     encoder: &mut Encoder<'_>,

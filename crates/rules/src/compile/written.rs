@@ -67,7 +67,7 @@ impl Written {
 /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule either: A or B => C and not D", None)?);
-/// let written = WrittenRules::new(rules, 100, &CompileLimits::default())?;
+/// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// assert_eq!(written.clauses().len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -81,15 +81,9 @@ pub struct WrittenRules {
 }
 
 impl WrittenRules {
-    /// Normalises the hard rules for records of at most `max_visits` encounters.
-    pub fn new(
-        rules: Arc<RuleSet>,
-        max_visits: u16,
-        limits: &CompileLimits,
-    ) -> Result<Self, CompileError> {
-        if max_visits == 0 {
-            return Err(CompileError::NoRoom);
-        }
+    /// Normalises the hard rules, for records of any length.
+    pub fn new(rules: Arc<RuleSet>, limits: &CompileLimits) -> Result<Self, CompileError> {
+        let max_visits = Span::OPEN;
         let vocabulary = Arc::clone(&rules.vocabulary);
         let order = order(&vocabulary, &rules.rules, false).order;
         let mut encoder =

@@ -304,8 +304,10 @@ impl<'a> Expander<'a> {
         } else {
             let source = self.source;
             self.warnings.push(Topic::UnknownCode, || {
-                Diagnostic::warning(format!("{message}: it counts as never present"))
-                    .at(source.place(span))
+                Diagnostic::warning(format!(
+                    "{message}: it counts as never present, so what demands it is forbidden"
+                ))
+                .at(source.place(span))
             });
         }
     }

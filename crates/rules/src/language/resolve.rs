@@ -201,7 +201,16 @@ impl<'a> Resolver<'a> {
             Formula::Implies(antecedent, consequent) => (Some(antecedent), *consequent),
             literal => (None, literal),
         };
+        let certain = probability == 0.0 || probability == 1.0;
         let Some((code, present)) = literal(&consequent) else {
+            if certain && is_constant(&consequent) {
+                let consequent = if probability == 0.0 { consequent.not() } else { consequent };
+                let formula = match antecedent {
+                    Some(antecedent) => antecedent.implies(consequent),
+                    None => consequent,
+                };
+                return Ok(Some((formula, Strength::Hard)));
+            }
             if self.unknown_codes == UnknownCodes::Absent && is_constant(&consequent) {
                 let source = self.expander.source;
                 self.expander.warnings.push(Topic::DroppedRule, || {
@@ -219,7 +228,6 @@ impl<'a> Resolver<'a> {
             };
             return Err(self.expander.error(Diagnostic::error(message).help(help), span));
         };
-        let certain = probability == 0.0 || probability == 1.0;
         if certain {
             let source = self.expander.source;
             self.expander.warnings.push(Topic::Certainty, || {

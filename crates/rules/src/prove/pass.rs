@@ -66,6 +66,16 @@ impl Pass {
         Ok(Self { implications })
     }
 
+    /// The number of implications.
+    pub fn len(&self) -> usize {
+        self.implications.len()
+    }
+
+    /// Whether nothing is applied.
+    pub fn is_empty(&self) -> bool {
+        self.implications.is_empty()
+    }
+
     /// Puts the next visit of a record through the pass. `END` among the codes ends the record.
     pub fn apply(&self, vocabulary: &Vocabulary, record: &mut Record, proposed: &[Code]) {
         let visit = record.visits.len();
