@@ -2,8 +2,11 @@
 
 CARGO ?= cargo
 PYTHON ?= python3
+# Packages that judge what we write; made by `make python-env`, and only used in tests.
+JUDGE := target/python/bin/python
+JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
 
-.PHONY: help demo test bench study format
+.PHONY: help demo test python-env bench study format
 
 help:
 	@echo "make demo    a small clinic: check, audit, repair, audit again"
@@ -15,7 +18,12 @@ help:
 demo:
 	$(CARGO) run --quiet --locked --release -p consequence-cli -- demo --out consequence-demo --force
 
-test:
+python-env:
+	@$(JUDGE_READY) || { $(PYTHON) -m venv target/python && \
+		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'meds>=0.4,<0.5' pyarrow; } || \
+		echo "SKIPPED: pip could not install meds and pyarrow, so the meds package judges no dataset" >&2
+
+test: python-env
 	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records do not run" >&2
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -23,6 +31,8 @@ test:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 	$(PYTHON) tools/check_dependencies.py
 	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
+	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
+		else echo "SKIPPED: the meds package is not there, so it judged no dataset" >&2; fi
 	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records did not run" >&2
 	@echo "make test: everything holds"
 

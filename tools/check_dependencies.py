@@ -28,6 +28,9 @@ ALLOWED = {
 # Crates that may be there in several versions, and why.
 SEVERAL_VERSIONS = {
     "bit-vec": "the SAT solver asks for 0.5, the property tests for a newer one; both are small",
+    "getrandom": "arrow hashes with ahash, which asks for 0.3, and for 0.2 where it is built for the web",
+    "r-efi": "comes with getrandom, for systems that this program is never built for",
+    "syn": "arrow's half and zerocopy derive with 2, serde with a newer one; used at build time alone",
 }
 
 

@@ -110,8 +110,7 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
         }],
     );
 
-    let (audit_proposed, audit_repaired, found) =
-        audits(workload, plan, effort, &proposals, &repaired);
+    let (audit_proposed, audit_repaired, found) = audits(workload, effort, &proposals, &repaired);
     let referee = Referee::new(&workload.rules);
     let (mut judged, mut violations) = (0, 0);
     for record in
@@ -141,12 +140,10 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
 /// Times the auditor on records as proposed and as repaired, and counts what it found before.
 fn audits(
     workload: &Workload,
-    plan: &Plan,
     effort: Effort,
     proposals: &Cohort,
     repaired: &Cohort,
 ) -> (Times, Times, usize) {
-    let visits = plan.max_visits() as u16;
     let limits = CompileLimits::default();
     let clauses =
         WrittenRules::new(workload.rules.clone(), &limits).expect("rules with a plan have clauses");

@@ -84,7 +84,6 @@ impl Case {
     fn run(&self) {
         let rules = self.rule_set();
         let cohort = self.cohort(&rules);
-        let longest = cohort.longest() as u16;
         let written =
             WrittenRules::new(Arc::clone(&rules), &CompileLimits::default()).expect("small rules");
         let auditor = Auditor::new(&written);

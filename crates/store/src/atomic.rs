@@ -161,16 +161,8 @@ fn is_separator(byte: u8) -> bool {
 
 /// Creates a file with a name of its own in the directory of `target`.
 fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
-    static CREATED: AtomicU64 = AtomicU64::new(0);
     let directory = directory_of(target);
-    for _ in 0..NAME_TRIES {
-        // Process numbers repeat between containers that share a disk; the time tells those apart.
-        let name = format!(
-            ".partial-{}-{:x}-{}",
-            std::process::id(),
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
-            CREATED.fetch_add(1, Ordering::Relaxed)
-        );
+    for name in temporary_names() {
         let temporary = directory.join(name);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -180,9 +172,23 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// Names for temporaries, to be tried one after the other.
+pub(crate) fn temporary_names() -> impl Iterator<Item = String> {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    (0..NAME_TRIES).map(|_| {
+        // Process numbers repeat between containers that share a disk; the time tells those apart.
+        format!(
+            ".partial-{}-{:x}-{}",
+            std::process::id(),
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
+            CREATED.fetch_add(1, Ordering::Relaxed)
+        )
+    })
+}
+
 /// Makes a rename survive a loss of power, where the system can.
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
         // Some file systems cannot sync a directory, and some directories can be written but not
         // read. The file is in place all the same.
@@ -201,7 +207,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 

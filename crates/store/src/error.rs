@@ -37,6 +37,25 @@ pub enum StoreError {
         /// The file that was to be written.
         path: PathBuf,
     },
+    /// The target of a folder is a file.
+    #[error(
+        "the target is not a folder\n  --> {}\n  = help: choose another name",
+        path.display()
+    )]
+    NotADirectory {
+        /// The folder that was to be written.
+        path: PathBuf,
+    },
+    /// The target of a folder holds something that it will not write over.
+    #[error(
+        "the folder is not empty\n  --> {}\n  = help: choose a new folder, or ask to replace one of \
+         the same kind",
+        path.display()
+    )]
+    NotEmpty {
+        /// The folder that was to be written.
+        path: PathBuf,
+    },
     /// The system does not let this user write here.
     #[error(
         "no permission to write\n  --> {}\n  = help: choose a directory you may write to, or ask for access",
@@ -103,6 +122,8 @@ impl StoreError {
             Self::NoDirectory { path, .. }
             | Self::IsDirectory { path }
             | Self::NotAFile { path }
+            | Self::NotADirectory { path }
+            | Self::NotEmpty { path }
             | Self::PermissionDenied { path, .. }
             | Self::DiskFull { path, .. }
             | Self::Failed { path, .. } => path,

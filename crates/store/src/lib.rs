@@ -26,7 +26,9 @@
 mod atomic;
 mod directory;
 mod error;
+mod folder;
 
 pub use atomic::{AtomicFile, write_atomically};
 pub use directory::create_directory;
 pub use error::StoreError;
+pub use folder::AtomicFolder;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use consequence_store::{AtomicFile, StoreError, write_atomically};
+use consequence_store::{AtomicFile, AtomicFolder, StoreError, write_atomically};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -165,4 +165,40 @@ mod unix {
         }
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     }
+}
+
+/// A folder with one file in it, ready to be put in place.
+fn filled(target: &Path) -> AtomicFolder {
+    let folder = AtomicFolder::replacing(target, |name| name == "new").unwrap();
+    write_atomically(folder.path().join("new"), |writer| writer.write_all(b"new")).unwrap();
+    folder
+}
+
+#[test]
+fn a_folder_appears_whole_or_not_at_all() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("cohort");
+    drop(filled(&target));
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    fs::create_dir(&target).unwrap();
+    filled(&target).commit().unwrap();
+    fs::write(target.join("new"), "old").unwrap();
+    filled(&target).commit().unwrap();
+    assert_eq!(fs::read_to_string(target.join("new")).unwrap(), "new");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_is_not_put_where_something_else_is() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, "text").unwrap();
+    assert!(matches!(AtomicFolder::create(&file), Err(StoreError::NotADirectory { .. })));
+    let within = AtomicFolder::create(file.join("inside"));
+    assert!(matches!(within, Err(StoreError::NoDirectory { .. })), "{within:?}");
+    let nowhere = AtomicFolder::create(place.path().join("missing/cohort"));
+    assert!(matches!(nowhere, Err(StoreError::NoDirectory { .. })), "{nowhere:?}");
+    let occupied = AtomicFolder::create(place.path());
+    assert!(matches!(occupied, Err(StoreError::NotEmpty { .. })), "{occupied:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "text");
 }

@@ -1,6 +1,7 @@
 //! A problem and where it was met.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::Problem;
@@ -25,7 +26,8 @@ pub struct TableError {
     pub problem: Problem,
     /// The file, as the user named it.
     pub file: Arc<str>,
-    /// The line, counted from 1; none where the problem is the whole file's.
+    /// The line, counted from 1, or the row of a Parquet file; none where the problem is the whole
+    /// file's.
     pub line: Option<u64>,
     /// The byte in the line, counted from 1: where the value starts or ends, or the text stops
     /// making sense.
@@ -34,6 +36,22 @@ pub struct TableError {
 }
 
 impl TableError {
+    /// A problem of a whole Parquet file or folder.
+    pub(crate) fn of_file(path: &Path, problem: impl Into<Problem>) -> Self {
+        Self {
+            problem: problem.into(),
+            file: path.display().to_string().into(),
+            line: None,
+            column: None,
+            document: Document::Parquet,
+        }
+    }
+
+    /// A problem of a row of a Parquet file, counted from 1.
+    pub(crate) fn of_row(path: &Path, row: u64, problem: impl Into<Problem>) -> Self {
+        Self { line: Some(row), ..Self::of_file(path, problem) }
+    }
+
     /// What the user can do about it.
     pub fn help(&self) -> String {
         self.problem.help(self.document)
@@ -43,11 +61,11 @@ impl TableError {
 impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}\n  --> {}", self.problem, self.file)?;
-        if let Some(line) = self.line {
-            write!(out, ":{line}")?;
-            if let Some(column) = self.column {
-                write!(out, ":{column}")?;
-            }
+        match (self.document, self.line, self.column) {
+            (_, None, _) => {}
+            (Document::Parquet, Some(row), None) => write!(out, ", row {row}")?,
+            (_, Some(line), None) => write!(out, ":{line}")?,
+            (_, Some(line), Some(column)) => write!(out, ":{line}:{column}")?,
         }
         write!(out, "\n  = help: {}", self.help())
     }

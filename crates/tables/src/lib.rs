@@ -1,19 +1,28 @@
 //! Cohorts in and out of files.
 //!
+//! - [`import`]: cohorts from the tables that people have.
 //! - [`jsonl`]: one record a line, the simplest format to make and to read.
+//! - [`meds`]: a MEDS dataset, ours or another tool's: the format for cohorts of any size.
+//! - [`export`]: JSON lines, a long table, or OMOP tables from a cohort.
 //! - [`vocabulary`]: the list of codes a cohort is read with.
 //!
 //! Readers are strict. What they refuse they refuse with the file, the line, the column where there
 //! is one, and a sentence on what to do; a message names codes, and nothing else of a patient.
 #![forbid(unsafe_code)]
 
+mod dataset;
 mod document;
 mod error;
+pub mod export;
+pub mod import;
 pub mod jsonl;
 mod limits;
+pub mod meds;
 mod problem;
 pub mod vocabulary;
 
+pub use dataset::{Dataset, Format, VisitTimes};
 pub use error::TableError;
+pub use jsonl::WriteError;
 pub use limits::Limits;
 pub use problem::Problem;

@@ -5,6 +5,8 @@ use std::io;
 use consequence_record::{END_NAME, Kind, VocabularyError};
 use thiserror::Error;
 
+use crate::meds::MedsProblem;
+
 /// What is wrong with a file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -124,6 +126,9 @@ pub enum Problem {
         /// The most codes a vocabulary may have.
         limit: usize,
     },
+    /// Something that only Parquet files and MEDS datasets can have.
+    #[error(transparent)]
+    Meds(#[from] MedsProblem),
 }
 
 /// Where codes of a kind stand in a file.
@@ -158,6 +163,7 @@ impl From<VocabularyError> for Problem {
 pub(crate) enum Document {
     Records,
     Vocabulary,
+    Parquet,
 }
 
 impl Document {
@@ -167,6 +173,10 @@ impl Document {
                 "each line is {\"id\": ..., \"static\": [...], \"visits\": [[...], ...]}"
             }
             Self::Vocabulary => "the file is {\"static\": [...], \"encounter\": [...]}",
+            Self::Parquet => {
+                "a MEDS dataset is a folder with `data/*.parquet` and `metadata`; each row is an \
+                 event with `subject_id`, `time` and `code`"
+            }
         }
     }
 }
@@ -190,7 +200,7 @@ impl Problem {
                 Document::Records => "each record is one line; the file may have been cut off \
                                       while it was written or copied"
                     .into(),
-                Document::Vocabulary => {
+                Document::Vocabulary | Document::Parquet => {
                     "the file may have been cut off while it was written or copied".into()
                 }
             },
@@ -203,6 +213,9 @@ impl Problem {
             Self::NoEncounters => "leave the record out, or write an empty encounter: [[]]".into(),
             Self::TooManyVisits { .. } => {
                 "raise the limit if the record is real, or leave out its earliest encounters".into()
+            }
+            Self::ReservedCode if document == Document::Parquet => {
+                format!("{END_NAME} is derived from being the last encounter; rename the code")
             }
             Self::RepeatedId { .. } => "a record is one line; give each an id of its own".into(),
             Self::EmptyCode => "name the code, or leave it out".into(),
@@ -224,6 +237,7 @@ impl Problem {
                 "a code is static or of encounters, never both; rename one of the two".into()
             }
             Self::RepeatedCode { .. } => "list each code once, as static or encounter".into(),
+            Self::Meds(problem) => problem.help().into(),
             Self::TooManyCodes { .. } => "put values such as measurements into bands".into(),
         }
     }

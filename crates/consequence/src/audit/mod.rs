@@ -127,7 +127,6 @@ pub fn audit(
     let (cohort, blank_lines) =
         cohort.map(|loaded| (loaded.cohort, loaded.summary.blank_lines)).unwrap_or_default();
     let set = &loaded.rules;
-    let longest = u16::try_from(cohort.longest().max(1)).unwrap_or(u16::MAX);
     let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
         .map_err(|error| Error::compile(set, error))?;
     let auditor = Auditor::new(&written);

@@ -70,6 +70,9 @@ pub(crate) struct Closure {
     waiting: BinaryHeap<(u32, Reverse<u32>, Reverse<u32>)>,
     max_derived: usize,
     derived: usize,
+    /// Pairs of clauses tried so far, in all and by the position of the code they were resolved on.
+    tried: usize,
+    tried_at: Vec<u32>,
 }
 
 impl Closure {
@@ -83,6 +86,8 @@ impl Closure {
             waiting: BinaryHeap::new(),
             max_derived,
             derived: 0,
+            tried: 0,
+            tried_at: vec![0; codes],
         }
     }
 
@@ -95,11 +100,9 @@ impl Closure {
         &self.literals[clause.start as usize..(clause.start + clause.length) as usize]
     }
 
-    /// The literals of every clause that was not put in from outside.
-    pub fn derived_clauses(&self) -> impl Iterator<Item = &[Encoded]> {
-        (0..self.clauses.len() as u32)
-            .filter(|&id| self.clauses[id as usize].source.is_derived())
-            .map(|id| self.literals(id))
+    /// How many pairs of clauses were tried at each position.
+    pub fn work(&self) -> &[u32] {
+        &self.tried_at
     }
 
     /// The clauses that no other clause makes superfluous.
@@ -148,7 +151,7 @@ impl Closure {
     /// Resolves and regresses until nothing new appears.
     pub fn run(&mut self, encoder: &mut Encoder<'_>) -> Closed {
         while let Some((_, _, Reverse(id))) = self.waiting.pop() {
-            if self.derived > self.max_derived {
+            if self.derived > self.max_derived || self.tried > 10 * self.max_derived + 1_000_000 {
                 return Closed::TooLarge;
             }
             if self.drop_if_subsumed(id) {
@@ -186,6 +189,8 @@ impl Closure {
                 continue;
             }
             let Some(span) = self.clauses[id as usize].span.meet(span) else { continue };
+            self.tried += 1;
+            self.tried_at[row / 2] = self.tried_at[row / 2].saturating_add(1);
             if merge(self.literals(id), self.literals(other), &mut resolvent) {
                 self.add(&resolvent, span, Source::Resolved(id, other));
             }

@@ -60,13 +60,11 @@ impl Components {
             && self.of(encoder, clause.literals).is_some_and(|root| components.contains(&root))
     }
 
-    /// The component that most derived clauses are of.
-    pub fn heaviest(&self, encoder: &Encoder<'_>, closure: &Closure) -> Option<u32> {
-        let mut weights = vec![0u32; self.parents.len()];
-        for literals in closure.derived_clauses() {
-            if let Some(root) = self.of(encoder, literals) {
-                weights[root as usize] += 1;
-            }
+    /// The component of encounter codes that most of the work went into.
+    pub fn heaviest(&self, closure: &Closure) -> Option<u32> {
+        let mut weights = vec![0u64; self.parents.len()];
+        for (position, &work) in closure.work().iter().enumerate().skip(self.statics as usize) {
+            weights[self.root(position as u32) as usize] += u64::from(work);
         }
         let (root, &weight) = weights.iter().enumerate().max_by_key(|(_, weight)| **weight)?;
         (weight > 0).then_some(root as u32)

@@ -283,7 +283,7 @@ fn saturate(
             Closed::Complete => None,
             Closed::Unsatisfiable(id) => Some(id),
             Closed::TooLarge => {
-                let heaviest = components.heaviest(encoder, &closure);
+                let heaviest = components.heaviest(&closure);
                 dense.push(heaviest.filter(|root| !dense.contains(root)).ok_or_else(too_dense)?);
                 continue;
             }

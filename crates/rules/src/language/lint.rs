@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use consequence_record::{Code, Kind, Vocabulary};
 
 use super::diagnostic::{Diagnostic, Topic, Warnings};
+use super::glob::matches;
 use super::names::show;
 use super::source::{Source, Span};
 use super::tree::{Expression, ExpressionKind, RuleItem};
@@ -37,7 +38,7 @@ pub(super) fn lint(
         if warned.insert((code, topic)) {
             warnings.push(topic, || {
                 let name = vocabulary.name(code);
-                let span = find(&item.formula, name).unwrap_or(item.name.span);
+                let span = find(&item.formula, name, window, None).unwrap_or(item.name.span);
                 let message = format!("{} {what}", show(name));
                 let warning = Diagnostic::warning(message).at(source.place(span));
                 match in_static && name.len() < 100 {
@@ -92,14 +93,23 @@ fn complaint(
     None
 }
 
-/// Where an expression names a code.
-fn find(expression: &Expression, code: &str) -> Option<Span> {
+/// Where an expression looks for a code in a window; `within` is the window around the expression.
+fn find(
+    expression: &Expression,
+    code: &str,
+    wanted: Option<&Window>,
+    within: Option<&Window>,
+) -> Option<Span> {
     use ExpressionKind::*;
+    let found = |names: bool| (names && wanted == within).then_some(expression.span);
+    let find = |inner: &Expression| find(inner, code, wanted, within);
     match &expression.kind {
-        Name(name) | Code(name) => (name == code).then_some(expression.span),
-        Constant(_) | Glob(_) => None,
-        In(inner, _) | Not(inner) => find(inner, code),
-        And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(|part| find(part, code)),
-        Implies(left, right) | Iff(left, right) => find(left, code).or_else(|| find(right, code)),
+        Name(name) | Code(name) => found(name == code),
+        Glob(pattern) => found(matches(pattern, code)),
+        Constant(_) => None,
+        In(inner, window) => self::find(inner, code, wanted, Some(window)),
+        Not(inner) => find(inner),
+        And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(find),
+        Implies(left, right) | Iff(left, right) => find(left).or_else(|| find(right)),
     }
 }

@@ -31,5 +31,7 @@ mod lines;
 mod read;
 mod write;
 
+pub(crate) use write::check;
+
 pub use read::{Loaded, ReadOptions, Summary, read, read_from};
 pub use write::{WriteError, write};

@@ -85,7 +85,7 @@ fn quoted_names(vocabulary: &Vocabulary) -> io::Result<Vec<String>> {
 }
 
 /// Refuses a cohort that could not be read back.
-fn check(cohort: &Cohort, vocabulary: &Vocabulary) -> Result<(), WriteError> {
+pub(crate) fn check(cohort: &Cohort, vocabulary: &Vocabulary) -> Result<(), WriteError> {
     let mut ids = FxHashSet::default();
     for (index, record) in cohort.records().enumerate() {
         let fail = |reason| Err(WriteError::Record { number: index + 1, reason });

@@ -1,0 +1,7 @@
+//! Mining, from cohorts that fit on a line to a real one.
+
+mod brute_force;
+mod known_truth;
+mod support;
+mod templates;
+mod uci;

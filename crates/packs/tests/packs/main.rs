@@ -1,0 +1,5 @@
+//! Expert tables to rules: the real tables where they are at hand, and bad ones always.
+
+mod bad_input;
+mod options;
+mod real_tables;

@@ -1,0 +1,175 @@
+//! The codes of a preset: their names, titles and categories.
+
+mod chapters;
+mod clusters;
+mod notable;
+mod profile;
+
+use std::sync::Arc;
+
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Code, Kind, Vocabulary};
+
+pub(crate) use chapters::Chapter;
+use chapters::{CHAPTERS, Joint};
+pub(crate) use clusters::CLUSTERS;
+pub(crate) use notable::{INPATIENT_OUTCOMES, NOTABLE, OUTPATIENT_OUTCOMES, Outcome};
+pub(crate) use profile::{Profile, Stage};
+
+use crate::preset::Preset;
+
+/// The demographic codes of sex.
+pub(crate) const SEXES: [(&str, &str); 2] = [("SEX//F", "Female"), ("SEX//M", "Male")];
+
+/// Sets the order of the ordinary codes. Any other number would do as well.
+const ORDER_SEED: u64 = 0xc0de5;
+
+/// The codes of a preset.
+pub(crate) struct Catalogue {
+    pub vocabulary: Arc<Vocabulary>,
+    titles: Vec<String>,
+    /// The ordinary codes, the most frequent first.
+    pub ordinary: Vec<Ordinary>,
+}
+
+/// A code of which nothing is known but its place in a chapter and its rank by frequency.
+pub(crate) struct Ordinary {
+    pub code: Code,
+    pub chapter: &'static Chapter,
+    /// The category's own code, for a code below one.
+    pub category: Option<Code>,
+}
+
+/// An ordinary code before it has a number.
+struct Entry {
+    chapter: &'static Chapter,
+    place: &'static str,
+    finding: Option<&'static str>,
+}
+
+impl Entry {
+    fn name(&self) -> String {
+        let category = format!("DX//{}//{}", self.chapter.name, self.place);
+        self.finding.map_or(category.clone(), |finding| format!("{category}//{finding}"))
+    }
+
+    fn title(&self) -> String {
+        let place = self.place.replace('-', " ");
+        let finding = self.finding.map(|finding| finding.replace('-', " "));
+        match (self.chapter.joint, finding) {
+            (Joint::Of, Some(finding)) => capital(&format!("{finding} of {place}")),
+            (Joint::Of, None) => capital(&format!("disorder of {place}")),
+            (Joint::After, Some(finding)) => capital(&format!("{place} {finding}")),
+            (Joint::After, None) => capital(&format!("{place} disease")),
+        }
+    }
+}
+
+impl Catalogue {
+    pub fn new(preset: Preset) -> Self {
+        let settings = preset.settings();
+        let demographic = SEXES
+            .iter()
+            .map(|&(name, title)| (name.to_owned(), title.to_owned(), Kind::Static))
+            .chain(settings.bands.iter().map(|band| {
+                let ages = band.name.trim_start_matches("AGE//");
+                (band.name.to_owned(), format!("Age {ages}"), Kind::Static)
+            }));
+        let outcomes = settings.outcomes.iter().map(|outcome| (outcome.name, outcome.title));
+        let notable = NOTABLE.iter().map(|notable| (notable.name, notable.title));
+        let by_hand = outcomes
+            .chain(notable)
+            .map(|(name, title)| (name.to_owned(), title.to_owned(), Kind::Encounter));
+        let mut codes: Vec<(String, String, Kind)> = demographic.chain(by_hand).collect();
+
+        let first = codes.len();
+        let figures = preset.figures();
+        let room = (figures.codes + figures.demographic).saturating_sub(first);
+        let entries = entries(room);
+        codes.extend(entries.iter().map(|entry| (entry.name(), entry.title(), Kind::Encounter)));
+        let names = codes.iter().map(|(name, _, kind)| (name, *kind));
+        let vocabulary = Vocabulary::new(names).expect("the built-in names are distinct");
+        let ordinary = entries
+            .iter()
+            .enumerate()
+            .map(|(rank, entry)| Ordinary {
+                code: Code((first + rank) as u32),
+                chapter: entry.chapter,
+                category: entry
+                    .finding
+                    .and_then(|_| vocabulary.code(&Entry { finding: None, ..*entry }.name())),
+            })
+            .collect();
+        let titles = codes.into_iter().map(|(_, title, _)| title).collect();
+        Self { vocabulary: Arc::new(vocabulary), titles, ordinary }
+    }
+
+    pub fn title(&self, code: Code) -> Option<&str> {
+        self.titles.get(code.index()).map(String::as_str)
+    }
+
+    /// The codes of these names, as far as the preset has them.
+    pub fn code(&self, name: &str) -> Option<Code> {
+        self.vocabulary.code(name)
+    }
+}
+
+/// So many ordinary codes, in a fixed order that mixes the chapters. All categories are among them.
+fn entries(count: usize) -> Vec<Entry> {
+    let places = || {
+        CHAPTERS
+            .iter()
+            .flat_map(|chapter| chapter.places.iter().map(move |&place| (chapter, place)))
+    };
+    let categories = places().map(|(chapter, place)| Entry { chapter, place, finding: None });
+    let findings = (0..10).flat_map(|number| {
+        places().map(move |(chapter, place)| Entry {
+            chapter,
+            place,
+            finding: chapter.findings.get(number).copied(),
+        })
+    });
+    let mut entries: Vec<Entry> = categories.chain(findings).take(count).collect();
+    let mut words = Draws::new(ORDER_SEED).visit(0, 0, 0, Purpose::Order);
+    for end in (1..entries.len()).rev() {
+        let place = (u64::from(words.word(end as u32)) * (end as u64 + 1)) >> 32;
+        entries.swap(place as usize, end);
+    }
+    entries
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_has_the_codes_it_promises() {
+        for preset in Preset::ALL {
+            let catalogue = Catalogue::new(preset);
+            let vocabulary = &catalogue.vocabulary;
+            let count =
+                |kind| vocabulary.codes().filter(|&code| vocabulary.kind(code) == kind).count();
+            let figures = preset.figures();
+            assert_eq!(count(Kind::Static), figures.demographic);
+            assert_eq!(count(Kind::Encounter), figures.codes + 1, "and END");
+            assert!(catalogue.title(vocabulary.end()).is_none());
+            for code in vocabulary.codes().filter(|&code| code != vocabulary.end()) {
+                assert!(catalogue.title(code).is_some_and(|title| !title.is_empty()));
+            }
+        }
+    }
+
+    #[test]
+    fn clusters_name_codes_and_chapters_that_exist() {
+        let catalogue = Catalogue::new(Preset::Inpatient);
+        for cluster in &CLUSTERS {
+            assert!(cluster.cores.iter().all(|core| catalogue.code(core).is_some()));
+            assert!(CHAPTERS.iter().any(|chapter| chapter.name == cluster.chapter));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A cohort with all that is known of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use consequence_record::{Code, Cohort, Split, Vocabulary};
+
+use crate::jsonl::{self, ReadOptions};
+use crate::meds::{self, MedsOptions};
+use crate::{Problem, TableError};
+
+/// A cohort with its vocabulary, the split of every record, titles, and times where it has any.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+/// use consequence_tables::Dataset;
+///
+/// let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//250", Kind::Encounter)])?;
+/// let mut cohort = Cohort::default();
+/// let codes = ["SEX//F", "ICD9CM//250"].map(|name| vocabulary.code(name).unwrap());
+/// cohort.push("p1", &Record::new(vec![vec![codes[0]], vec![codes[1]]]));
+/// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
+/// assert_eq!(dataset.splits, [Split::of("p1")]);
+/// assert!(dataset.ordinal_time());
+/// # Ok::<(), consequence_record::VocabularyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// The records.
+    pub cohort: Cohort,
+    /// The codes the cohort is numbered by.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The split of each record, in the order of the cohort.
+    pub splits: Vec<Split>,
+    /// What codes mean, for those of which it is known.
+    pub titles: BTreeMap<Code, String>,
+    /// When the encounters were; none where only their order is known.
+    pub times: Option<VisitTimes>,
+}
+
+impl Dataset {
+    /// A dataset without titles and times, each record in the split that its id gives.
+    pub fn new(cohort: Cohort, vocabulary: Arc<Vocabulary>) -> Self {
+        let splits = (0..cohort.len()).map(|index| Split::of(cohort.id(index))).collect();
+        Self { cohort, vocabulary, splits, titles: BTreeMap::new(), times: None }
+    }
+
+    /// Whether only the order of the encounters is known, and not when they were.
+    pub fn ordinal_time(&self) -> bool {
+        self.times.is_none()
+    }
+
+    /// Opens a cohort of any format: a folder or a `.parquet` file is MEDS, all else JSON lines.
+    ///
+    /// ```
+    /// use consequence_tables::Dataset;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("cohort.jsonl");
+    /// std::fs::write(&path, r#"{"id": 7, "static": [], "visits": [["ICD9CM//250"]]}"#)?;
+    /// assert_eq!(Dataset::open(&path)?.cohort.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TableError> {
+        Self::open_with(path, &MedsOptions::default())
+    }
+
+    /// Opens a cohort of any format over a given vocabulary, or with other limits.
+    pub fn open_with(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Self, TableError> {
+        let path = path.as_ref();
+        match Format::of(path)? {
+            Format::Meds => meds::read(path, options),
+            Format::Lines => {
+                let options =
+                    ReadOptions { vocabulary: options.vocabulary.clone(), limits: options.limits };
+                let loaded = jsonl::read(path, &options)?;
+                Ok(Self::new(loaded.cohort, loaded.vocabulary))
+            }
+        }
+    }
+}
+
+/// The formats a cohort can be read from without saying which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A MEDS dataset, or one Parquet file of its events.
+    Meds,
+    /// JSON lines.
+    Lines,
+}
+
+impl Format {
+    /// The format of what is at a path: folders and names that end in `.parquet` are MEDS, and
+    /// other files are JSON lines.
+    ///
+    /// ```
+    /// use consequence_tables::Format;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// assert_eq!(Format::of(folder.path())?, Format::Meds);
+    /// assert!(Format::of(&folder.path().join("nowhere.jsonl")).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(path: &Path) -> Result<Self, TableError> {
+        let metadata = std::fs::metadata(path)
+            .map_err(|error| TableError::of_file(path, Problem::Open(error)))?;
+        let parquet = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
+        Ok(if metadata.is_dir() || parquet { Self::Meds } else { Self::Lines })
+    }
+}
+
+/// When encounters were, in microseconds since 1970, record by record.
+///
+/// ```
+/// use consequence_tables::VisitTimes;
+///
+/// let mut times = VisitTimes::default();
+/// times.push(&[0, 86_400_000_000]);
+/// times.push(&[5]);
+/// assert_eq!(times.of(0), [0, 86_400_000_000]);
+/// assert_eq!(times.of(1), [5]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VisitTimes {
+    /// Where the times of each record end.
+    ends: Vec<u64>,
+    times: Vec<i64>,
+}
+
+impl VisitTimes {
+    /// Appends the times of a record's encounters.
+    pub fn push(&mut self, times: &[i64]) {
+        self.times.extend_from_slice(times);
+        self.ends.push(self.times.len() as u64);
+    }
+
+    /// The times of a record's encounters, encounter 1 first.
+    pub fn of(&self, record: usize) -> &[i64] {
+        let start = if record == 0 { 0 } else { self.ends[record - 1] as usize };
+        &self.times[start..self.ends[record] as usize]
+    }
+
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}

@@ -1,0 +1,71 @@
+//! One long table.
+
+use std::path::Path;
+
+use consequence_store::write_atomically;
+
+use super::calendar::Moment;
+use super::rows::Rows;
+use super::timeline::Timeline;
+use crate::jsonl::check;
+use crate::{Dataset, WriteError};
+
+/// Writes a cohort as one long table: `subject_id,visit,time,code,static`.
+///
+/// Visit 0 is the static visit, and `static` is 1 in it and 0 elsewhere. A visit without codes is
+/// one row with an empty code. The column `time` is left out where nothing is known of times. That a
+/// record was cut is not told.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+/// use consequence_tables::{Dataset, export};
+///
+/// let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//250", Kind::Encounter)])?;
+/// let [female, diabetes] = ["SEX//F", "ICD9CM//250"].map(|name| vocabulary.code(name).unwrap());
+/// let mut cohort = Cohort::default();
+/// cohort.push("p1", &Record::new(vec![vec![female], vec![diabetes], vec![]]));
+/// let place = tempfile::tempdir()?;
+/// let path = place.path().join("cohort.csv");
+/// export::csv(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
+/// assert_eq!(
+///     std::fs::read_to_string(&path)?,
+///     "subject_id,visit,code,static\np1,0,SEX//F,1\np1,1,ICD9CM//250,0\np1,2,,0\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn csv(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> {
+    check(&dataset.cohort, &dataset.vocabulary)?;
+    let timeline = Timeline::new(dataset);
+    let timed = timeline.known();
+    write_atomically(path, |out| {
+        let mut rows = Rows::new(out);
+        rows.field("subject_id").field("visit");
+        if timed {
+            rows.field("time");
+        }
+        rows.field("code").field("static").end()?;
+        let mut times = Vec::new();
+        for (index, record) in dataset.cohort.records().enumerate() {
+            timeline.times(index, record, &mut times);
+            for (visit, codes) in record.visits().enumerate() {
+                let time = visit.checked_sub(1).and_then(|place| times.get(place));
+                let mut row = |code: &str| {
+                    rows.field(dataset.cohort.id(index)).field(visit);
+                    if timed {
+                        rows.optional(time.map(|&time| Moment(time)));
+                    }
+                    rows.field(code).field(u8::from(visit == 0)).end()
+                };
+                for &code in codes {
+                    row(dataset.vocabulary.name(code))?;
+                }
+                if codes.is_empty() && visit > 0 {
+                    row("")?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

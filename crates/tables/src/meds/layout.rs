@@ -1,0 +1,63 @@
+//! What a dataset is made of: the names of its files, its columns, and its markers.
+
+use consequence_record::Vocabulary;
+
+pub(super) const DATA: &str = "data";
+pub(super) const METADATA: &str = "metadata";
+pub(super) const CODES: &str = "metadata/codes.parquet";
+pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
+pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
+pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
+
+pub(super) const SUBJECT: &str = "subject_id";
+pub(super) const TIME: &str = "time";
+pub(super) const CODE: &str = "code";
+pub(super) const NUMBER: &str = "numeric_value";
+pub(super) const VISIT: &str = "visit_id";
+pub(super) const ADMISSION: &str = "hadm_id";
+
+pub(super) const TITLE: &str = "description";
+pub(super) const PARENTS: &str = "parent_codes";
+pub(super) const KIND: &str = "kind";
+pub(super) const SPLIT: &str = "split";
+pub(super) const ORIGINAL: &str = "original_id";
+
+pub(super) const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
+
+/// The first encounter of an undated record: the first of January 2000, in microseconds.
+const ORDINAL_START: i64 = 10_957 * MICROSECONDS_A_DAY;
+
+/// The time that encounter `visit`, counted from 1, gets where only the order is known.
+pub(super) fn ordinal_time(visit: usize) -> i64 {
+    ORDINAL_START + (visit as i64 - 1) * MICROSECONDS_A_DAY
+}
+
+/// What the `kind` column of the list of codes says of a code that is no code of a visit: each
+/// encounter has one event of the first kind, and the last encounter of a cut record one of the
+/// second.
+pub(super) const VISIT_KIND: &str = "visit";
+pub(super) const CUT_KIND: &str = "cut";
+
+/// The codes of the events that say how a record is built, rather than what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Markers {
+    /// Of the event that every encounter has, so that an empty one survives.
+    pub visit: Option<Box<str>>,
+    /// Of the event in the last encounter of a record that was cut.
+    pub cut: Option<Box<str>>,
+}
+
+impl Markers {
+    /// Markers that are no codes of the vocabulary: `VISIT` and `CUT`, with a number where the
+    /// vocabulary has those.
+    pub fn beside(vocabulary: &Vocabulary) -> Self {
+        let free = |name: &str| {
+            let numbered = (2_u32..).map(|number| format!("{name}//{number}"));
+            std::iter::once(name.to_owned())
+                .chain(numbered)
+                .find(|name| vocabulary.code(name).is_none())
+                .map(String::into_boxed_str)
+        };
+        Self { visit: free("VISIT"), cut: free("CUT") }
+    }
+}

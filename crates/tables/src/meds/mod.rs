@@ -1,0 +1,43 @@
+//! Cohorts as MEDS datasets: the format for cohorts of any size.
+//!
+//! A dataset is a folder. Its events are in `data`, sorted by subject and time; what is known of
+//! codes and subjects is in `metadata`. Each encounter has one event `VISIT`, so that an empty one
+//! survives, and a record that was cut has an event `CUT` in its last encounter. `docs/files.md` has
+//! the details.
+//!
+//! Datasets of other tools are read too, and so is a single file of events. There an encounter is
+//! what shares a `visit_id`, or else a `hadm_id`, or else a day; a code without a time is static.
+//! A code used both with and without a time becomes two: its static use is named `STATIC//...`.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use consequence_record::{Cohort, Kind, Record, Vocabulary};
+//! use consequence_tables::{Dataset, meds};
+//!
+//! let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
+//! let diabetes = vocabulary.code("ICD9CM//250").unwrap();
+//! let mut cohort = Cohort::default();
+//! cohort.push("p1", &Record::new(vec![vec![], vec![diabetes], vec![]]).cut());
+//! let dataset = Dataset::new(cohort, Arc::new(vocabulary));
+//!
+//! let place = tempfile::tempdir()?;
+//! let path = place.path().join("cohort");
+//! meds::write(&path, &dataset)?;
+//! assert_eq!(Dataset::open(&path)?.cohort, dataset.cohort);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod assemble;
+mod codebook;
+mod columns;
+mod encode;
+mod layout;
+mod metadata;
+mod numbering;
+mod problem;
+mod read;
+mod write;
+
+pub use problem::MedsProblem;
+pub use read::{Loaded, MedsOptions, Summary, load, read};
+pub use write::{Subject, Writer, WriterOptions, write, write_with};

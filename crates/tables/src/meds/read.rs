@@ -1,0 +1,264 @@
+//! Reading a dataset, ours or another tool's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::Array;
+use consequence_record::{Cohort, Split, Vocabulary};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::MedsProblem;
+use super::assemble::{Assembler, Event, Part};
+use super::codebook::{self, Codebook, ListedCodes, Meaning};
+use super::columns::{Table, integers, strings, times};
+use super::layout::{
+    ADMISSION, CODE, CODES, DATA, DESCRIPTION, Markers, SPLITS, SUBJECT, SUBJECTS, TIME, VISIT,
+};
+use super::metadata;
+use crate::{Dataset, Limits, Problem, TableError, VisitTimes};
+
+/// Data files that are read at the same time, at most.
+const MOST_AT_ONCE: usize = 8;
+
+/// How to read a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct MedsOptions {
+    /// The codes the dataset may hold; without it they are those of the dataset.
+    pub vocabulary: Option<Arc<Vocabulary>>,
+    /// How much to take in before refusing.
+    pub limits: Limits,
+}
+
+/// A dataset and what was noticed while it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// What was read.
+    pub summary: Summary,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Data files.
+    pub files: u64,
+    /// Codes dropped because their visit held them already.
+    pub merged: u64,
+    /// Subjects without an encounter, which were left out.
+    pub without_encounters: u64,
+    /// Subjects that no list puts into a split; the hash of their id does.
+    pub split_by_hash: u64,
+}
+
+/// Reads the dataset in a folder, or one file of events.
+pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, TableError> {
+    Ok(load(path, options)?.dataset)
+}
+
+/// Reads a dataset, and says what was noticed.
+///
+/// The whole of the cohort is in memory at the end, and beside it never more than a few data files.
+pub fn load(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Loaded, TableError> {
+    let path = path.as_ref();
+    let limits = &options.limits;
+    let files = data_files(path)?;
+    let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
+    let listed = listed.unwrap_or_default();
+    let own = listed.codebook(&path.join(CODES), limits)?;
+    let codebook = match (&options.vocabulary, own) {
+        (None, Some(own)) => own,
+        (None, None) => codebook::from_events(&files, options)?,
+        (Some(given), own) => Codebook {
+            vocabulary: Arc::clone(given),
+            markers: own.map_or_else(Markers::default, |own| own.markers),
+        },
+    };
+    let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
+    let splits = beside(path, SPLITS, metadata::splits)?.unwrap_or_default();
+    let ids = beside(path, SUBJECTS, metadata::ids)?.unwrap_or_default();
+
+    let mut gathered = Gathered {
+        times: (ordinal != Some(true)).then(VisitTimes::default),
+        ..Gathered::default()
+    };
+    let keep_times = gathered.times.is_some();
+    let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
+    for group in files.chunks(at_once) {
+        let parts: Vec<Result<Part, TableError>> = group
+            .par_iter()
+            .map(|file| {
+                let assembler = Assembler::new(&ids, limits, keep_times);
+                read_file(file, &codebook, assembler, limits)
+            })
+            .collect();
+        for (file, part) in group.iter().zip(parts) {
+            gathered.append(file, part?, &splits)?;
+        }
+    }
+    let Gathered { cohort, splits, times, mut summary, .. } = gathered;
+    if cohort.is_empty() {
+        return Err(TableError::of_file(path, Problem::NoRecords));
+    }
+    summary.files = files.len() as u64;
+    let titles = listed.titles(&codebook.vocabulary);
+    let dataset = Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, times };
+    Ok(Loaded { dataset, summary })
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Gathered {
+    cohort: Cohort,
+    splits: Vec<Split>,
+    times: Option<VisitTimes>,
+    summary: Summary,
+    /// The file each subject was met in.
+    files: Vec<PathBuf>,
+    subjects: FxHashMap<i64, u32>,
+}
+
+impl Gathered {
+    fn append(
+        &mut self,
+        file: &Path,
+        part: Part,
+        splits: &FxHashMap<i64, Split>,
+    ) -> Result<(), TableError> {
+        let number = self.files.len() as u32;
+        self.files.push(file.to_path_buf());
+        for (index, (record, &(subject, row))) in
+            part.cohort.records().zip(&part.subjects).enumerate()
+        {
+            if let Some(other) = self.subjects.insert(subject, number) {
+                let other = self.files[other as usize].clone();
+                return Err(TableError::of_row(
+                    file,
+                    row,
+                    MedsProblem::SubjectInTwoFiles { other },
+                ));
+            }
+            let id = part.cohort.id(index);
+            self.cohort.push_visits(id, record.visits(), record.ended());
+            self.splits.push(splits.get(&subject).copied().unwrap_or_else(|| {
+                self.summary.split_by_hash += 1;
+                Split::of(id)
+            }));
+            if let Some(times) = &mut self.times {
+                times.push(part.times.of(index));
+            }
+        }
+        self.summary.merged += part.merged;
+        self.summary.without_encounters += part.without_encounters;
+        Ok(())
+    }
+}
+
+/// Reads the records of one data file.
+fn read_file(
+    path: &Path,
+    codebook: &Codebook,
+    mut assembler: Assembler<'_>,
+    limits: &Limits,
+) -> Result<Part, TableError> {
+    let table = Table::open(path)?;
+    let mut columns = vec![SUBJECT, TIME, CODE];
+    for column in &columns {
+        table.require(column)?;
+    }
+    table.bound_strings(CODE, limits.code_bytes)?;
+    let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
+    columns.extend(visit_column);
+    table.each_batch(&columns, |arrays, before| {
+        let fail = |problem| TableError::of_file(path, problem);
+        let at_row = |row: usize, problem: Problem| {
+            TableError::of_row(path, before + row as u64 + 1, problem)
+        };
+        let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
+        if let Some(row) = subjects.first_null() {
+            return Err(at_row(row, MedsProblem::Null(SUBJECT).into()));
+        }
+        let times = times(TIME, &arrays[1]).map_err(fail)?;
+        let codes = strings(CODE, &arrays[2]).map_err(fail)?;
+        let visits = match visit_column {
+            Some(column) => Some(integers(column, &arrays[3]).map_err(fail)?),
+            None => None,
+        };
+        let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
+            .map(|key| match codes.values.is_valid(key) {
+                true => codebook.meanings(codes.values.value(key)),
+                false => [Meaning::Nothing; 2],
+            })
+            .collect();
+        for (row, &subject) in subjects.values.iter().enumerate() {
+            let Some(key) = codes.key(row) else {
+                return Err(at_row(row, MedsProblem::Null(CODE).into()));
+            };
+            let time = times.get(row);
+            let meaning = meanings[key][usize::from(time.is_some())];
+            if meaning == Meaning::Nothing {
+                return Err(at_row(row, codebook.refusal(codes.values.value(key), limits)));
+            }
+            let visit = visits.as_ref().and_then(|visits| visits.get(row));
+            let event = Event { subject, time, visit };
+            assembler
+                .take(event, meaning, before + row as u64 + 1)
+                .map_err(|problem| at_row(row, problem))?;
+        }
+        Ok(())
+    })?;
+    Ok(assembler.finish())
+}
+
+/// Reads a file of the metadata, if the dataset is a folder and has it.
+fn beside<T>(
+    path: &Path,
+    name: &str,
+    read: impl FnOnce(&Path) -> Result<T, TableError>,
+) -> Result<Option<T>, TableError> {
+    let file = path.join(name);
+    if path.is_dir() && file.exists() { read(&file).map(Some) } else { Ok(None) }
+}
+
+/// The files of events: all Parquet files in `data`, in the order of their names, or the one file.
+fn data_files(path: &Path) -> Result<Vec<PathBuf>, TableError> {
+    let fail = |error| TableError::of_file(path, Problem::Open(error));
+    if !fs::metadata(path).map_err(fail)?.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files = Vec::new();
+    let data = path.join(DATA);
+    if data.is_dir() {
+        gather_files(&data, &mut files)?;
+    }
+    if files.is_empty() {
+        let entries = fs::read_dir(path).map_err(fail)?.flatten();
+        let mut found: Vec<String> =
+            entries.map(|entry| format!("`{}`", entry.file_name().to_string_lossy())).collect();
+        found.sort_unstable();
+        return Err(TableError::of_file(path, MedsProblem::NotADataset { found }));
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Finds Parquet files in a folder and those inside it; names that begin with a dot are not ours.
+fn gather_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), TableError> {
+    let fail = |error| TableError::of_file(folder, Problem::Read(error));
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let path = entry.path();
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        // A link to a folder could lead back to it.
+        if entry.file_type().map_err(fail)?.is_dir() {
+            gather_files(&path, files)?;
+        } else if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Has the `meds` package judge datasets that `crates/tables` wrote.
+
+Needs `meds` and `pyarrow`, which `make python-env` installs under `target/python`. The datasets come
+from the example `sample_dataset`; a folder given as an argument is judged instead.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from meds import (
+    CodeMetadataSchema,
+    DataSchema,
+    DatasetMetadataSchema,
+    SubjectSplitSchema,
+    code_metadata_filepath,
+    data_subdirectory,
+    dataset_metadata_filepath,
+    subject_splits_filepath,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+GIVEN = None
+
+
+def write_samples(folder):
+    """Writes the sample datasets and gives their paths."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-tables"]
+    command += ["--example", "sample_dataset", "--", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return [folder / "dated", folder / "undated"]
+
+
+class Datasets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.datasets = [GIVEN] if GIVEN else write_samples(Path(cls.place.name))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    def shards(self, dataset):
+        shards = sorted((dataset / data_subdirectory).glob("**/*.parquet"))
+        self.assertTrue(shards)
+        return shards
+
+    def each(self):
+        for dataset in self.datasets:
+            with self.subTest(dataset.name):
+                yield dataset
+
+    def test_events(self):
+        for dataset in self.each():
+            for shard in self.shards(dataset):
+                table = pq.read_table(shard)
+                DataSchema.validate(table)
+                self.assertEqual(table.schema.field("subject_id").type, pa.int64())
+                self.assertEqual(table.schema.field("time").type, pa.timestamp("us"))
+                self.assertEqual(table.schema.field("code").type, pa.string())
+                self.assertEqual(table.schema.field("numeric_value").type, pa.float32())
+                self.assertEqual(table.schema.field("visit_id").type, pa.int64())
+                group = pq.ParquetFile(shard).metadata.row_group(0)
+                self.assertEqual(group.column(0).compression, "ZSTD")
+
+    def test_subjects_are_whole_and_in_order(self):
+        for dataset in self.each():
+            seen = set()
+            for shard in self.shards(dataset):
+                rows = pq.read_table(shard, columns=["subject_id", "time"]).to_pylist()
+                current, latest = None, None
+                for row in rows:
+                    if row["subject_id"] != current:
+                        current, latest = row["subject_id"], None
+                        self.assertNotIn(current, seen)
+                        seen.add(current)
+                    if row["time"] is None:
+                        self.assertIsNone(latest, "static events come first")
+                    else:
+                        self.assertTrue(latest is None or latest <= row["time"])
+                        latest = row["time"]
+            splits = pq.read_table(dataset / subject_splits_filepath)
+            self.assertEqual(set(splits["subject_id"].to_pylist()), seen)
+
+    def test_metadata(self):
+        for dataset in self.each():
+            codes = pq.read_table(dataset / code_metadata_filepath)
+            CodeMetadataSchema.validate(codes)
+            listed = set(codes["code"].to_pylist())
+            for shard in self.shards(dataset):
+                used = set(pq.read_table(shard, columns=["code"])["code"].to_pylist())
+                self.assertLessEqual(used, listed)
+            SubjectSplitSchema.validate(pq.read_table(dataset / subject_splits_filepath))
+            description = json.loads((dataset / dataset_metadata_filepath).read_text())
+            DatasetMetadataSchema.validate(description)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        GIVEN = Path(sys.argv.pop(1))
+    unittest.main()
