@@ -66,7 +66,7 @@ pub struct CheckArguments {
     /// Rule files: text, or JSON if the name ends in .json
     #[arg(required = true)]
     pub rules: Vec<PathBuf>,
-    /// Take the codes from this cohort (JSON lines)
+    /// Take the codes from this cohort (JSON lines, or a MEDS dataset)
     #[arg(long)]
     pub cohort: Option<PathBuf>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
-    /// The cohort (JSON lines), from any source
+    /// The cohort (JSON lines, or a MEDS dataset), from any source
     pub cohort: PathBuf,
     /// Rule files
     #[arg(long, required = true, num_args = 1..)]
@@ -107,12 +107,12 @@ pub struct AuditArguments {
 
 #[derive(Debug, Args)]
 pub struct EnforceArguments {
-    /// The cohort (JSON lines), from any source
+    /// The cohort (JSON lines, or a MEDS dataset), from any source
     pub cohort: PathBuf,
     /// Rule files
     #[arg(long, required = true, num_args = 1..)]
     pub rules: Vec<PathBuf>,
-    /// The file to write
+    /// The file to write (JSON lines)
     #[arg(long)]
     pub out: PathBuf,
     /// Replace the file if it is there

@@ -143,12 +143,15 @@ fn files_that_are_not_there_or_are_folders() {
         ("check a.rules --cohort none.jsonl", "--> none.jsonl"),
         ("check a.rules --vocabulary none.json", "--> none.json"),
         ("audit none.jsonl --rules a.rules", "--> none.jsonl"),
-        ("audit folder --rules a.rules", "--> folder"),
-        ("enforce folder --rules a.rules --out out.jsonl", "--> folder"),
         ("rules convert folder --to json", "--> folder"),
     ];
     for (command, place) in cases {
         folder.run(command).refuses(&["error: ", place, "help: check"]);
+    }
+    for command in
+        ["audit folder --rules a.rules", "enforce folder --rules a.rules --out out.jsonl"]
+    {
+        folder.run(command).refuses(&["not a MEDS dataset", "--> folder", "help: name the folder"]);
     }
     assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "folder"]);
 }

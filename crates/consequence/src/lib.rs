@@ -175,7 +175,7 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
-pub use consequence_tables::{TableError, jsonl, vocabulary};
+pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
 
 pub use count::{CountError, parse_count};
 pub use error::Error;

@@ -5,13 +5,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_record::{Kind, Vocabulary};
+use consequence_record::{Cohort, Kind, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
 };
-use consequence_tables::jsonl::{self, Loaded, ReadOptions};
-use consequence_tables::{Limits, vocabulary};
+use consequence_tables::jsonl::{self, ReadOptions};
+use consequence_tables::meds::{self, MedsOptions};
+use consequence_tables::{Format, Limits, vocabulary};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -209,7 +210,18 @@ fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Loads a cohort of JSON lines, over the given vocabulary or over its own codes.
+/// A cohort and the codes it is numbered by.
+#[derive(Debug)]
+pub struct LoadedCohort {
+    /// The records.
+    pub cohort: Cohort,
+    /// The codes.
+    pub vocabulary: Arc<Vocabulary>,
+    /// Whether record N is line N of the file.
+    pub records_are_lines: bool,
+}
+
+/// Loads a cohort of JSON lines or a MEDS dataset, over the given vocabulary or over its own codes.
 ///
 /// ```
 /// use consequence::{Unwatched, load};
@@ -224,9 +236,21 @@ pub fn cohort(
     path: &Path,
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
-) -> Result<Loaded, Error> {
-    let options = ReadOptions { vocabulary, limits: Limits::default() };
-    Ok(watched(watch, "reading the cohort", None, || jsonl::read(path, &options))?)
+) -> Result<LoadedCohort, Error> {
+    let limits = Limits::default();
+    watched(watch, "reading the cohort", None, || match Format::of(path)? {
+        Format::Meds => {
+            let dataset = meds::read(path, &MedsOptions { vocabulary, limits })?;
+            let (cohort, vocabulary) = (dataset.cohort, dataset.vocabulary);
+            Ok(LoadedCohort { cohort, vocabulary, records_are_lines: false })
+        }
+        Format::Lines => {
+            let loaded = jsonl::read(path, &ReadOptions { vocabulary, limits })?;
+            let records_are_lines = loaded.summary.blank_lines == 0;
+            let (cohort, vocabulary) = (loaded.cohort, loaded.vocabulary);
+            Ok(LoadedCohort { cohort, vocabulary, records_are_lines })
+        }
+    })
 }
 
 /// Loads a vocabulary file: `{"static": [...], "encounter": [...]}`.

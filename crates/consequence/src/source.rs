@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::UnknownCodes;
-use consequence_tables::jsonl::Loaded;
 use serde::Serialize;
 
-use crate::load::{self, LoadedRules, RuleOptions};
+use crate::load::{self, LoadedCohort, LoadedRules, RuleOptions};
 use crate::{Error, Watch};
 
 /// Rule files, and where their codes come from.
@@ -23,7 +22,7 @@ use crate::{Error, Watch};
 pub struct Inputs {
     /// The rule files.
     pub rules: Vec<PathBuf>,
-    /// A cohort of JSON lines.
+    /// A cohort: JSON lines, or a MEDS dataset.
     pub cohort: Option<PathBuf>,
     /// A vocabulary file.
     pub vocabulary: Option<PathBuf>,
@@ -35,7 +34,7 @@ pub struct Inputs {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub rules: LoadedRules,
-    pub cohort: Option<Loaded>,
+    pub cohort: Option<LoadedCohort>,
     pub codes: CodeSummary,
 }
 

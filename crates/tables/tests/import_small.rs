@@ -10,7 +10,7 @@ use arrow_array::{
     TimestampMicrosecondArray,
 };
 use consequence_tables::import::{self, CsvColumns, ImportOptions, ImportSummary, Reason, Source};
-use consequence_tables::{Dataset, meds};
+use consequence_tables::{Dataset, export, meds};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::arrow::ArrowWriter;
@@ -277,6 +277,7 @@ fn long_tables_by_visit_day_and_order() {
         visit: Some("stay".into()),
         value: Some("value".into()),
         statics: vec!["sex".into()],
+        ..CsvColumns::default()
     };
     let table = "WHO;WHEN;WHAT;STAY;VALUE;SEX\np2;2024-01-05;B;;;M\np1;2024-01-02;A;s1;;F\n\
                  p1;2024-01-01;B;s1;;F\np1;2024-01-01;C;;;M\np1;;D;s2;;\np1;;RACE//x;;;\n\
@@ -405,5 +406,26 @@ fn a_dataset_comes_back_as_it_was_written() {
     let (again, summary) = import::open(&Source::Meds, &path, &plain()).unwrap().collect().unwrap();
     assert_eq!((&again.cohort, &again.times), (&dataset.cohort, &dataset.times));
     assert_eq!(shown(&again), ["2: SEX//F | A | B", "10: SEX//M | A"]);
+    assert!(summary.dropped.is_empty(), "{summary}");
+}
+
+#[test]
+fn a_long_table_comes_back_as_it_was_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, table) = (folder.path().join("cohort.jsonl"), folder.path().join("cohort.csv"));
+    let text =
+        "{\"id\": \"b\", \"static\": [\"SEX//F\"], \"visits\": [[\"A\"], [], [\"B\", \"A\"]]}\n";
+    fs::write(&lines, text).unwrap();
+    let dataset = Dataset::open(&lines).unwrap();
+    export::csv(&table, &dataset).unwrap();
+    let columns = CsvColumns {
+        time: None,
+        visit: Some("visit".into()),
+        static_flag: Some("static".into()),
+        ..CsvColumns::default()
+    };
+    let import = import::open(&Source::Csv(columns), &table, &plain()).unwrap();
+    let (again, summary) = import.collect().unwrap();
+    assert_eq!(shown(&again), ["b: SEX//F | A |  | A B"]);
     assert!(summary.dropped.is_empty(), "{summary}");
 }

@@ -124,8 +124,8 @@ pub fn audit(
     watch: &dyn Watch,
 ) -> Result<AuditReport, Error> {
     let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-    let (cohort, blank_lines) =
-        cohort.map(|loaded| (loaded.cohort, loaded.summary.blank_lines)).unwrap_or_default();
+    let (cohort, records_are_lines) =
+        cohort.map(|loaded| (loaded.cohort, loaded.records_are_lines)).unwrap_or_default();
     let set = &loaded.rules;
     let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
         .map_err(|error| Error::compile(set, error))?;
@@ -172,7 +172,7 @@ pub fn audit(
         soft_rules: set.rules.len() - hard,
         broken,
         refereed: options.referee,
-        records_are_lines: blank_lines == 0,
+        records_are_lines,
         warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
         top: options.top,
     })

@@ -76,8 +76,8 @@ impl FromStr for Source {
 /// What the columns of a table with one code a row are called. Letter case does not matter.
 ///
 /// Rows of one visit are one encounter; rows without a visit are one encounter a day. A row with
-/// neither visit nor time is a static code, unless the same code is dated elsewhere. Without a time
-/// column, encounters come in the order of their visits if those are numbers, and in the order of
+/// neither visit nor time is a static code, unless the same code is dated elsewhere. A row without a
+/// code is an encounter that may have none. Without a time column, encounters come in the order of their visits if those are numbers, and in the order of
 /// the file otherwise.
 ///
 /// ```
@@ -98,6 +98,8 @@ pub struct CsvColumns {
     pub visit: Option<String>,
     /// How much: the value of a measurement, for quantiles.
     pub value: Option<String>,
+    /// Whether the code is a static one: 1 or `true` where it is.
+    pub static_flag: Option<String>,
     /// Columns whose values are static codes, `sex` as `SEX//F`. The first value of a subject
     /// holds.
     pub statics: Vec<String>,
@@ -111,6 +113,7 @@ impl Default for CsvColumns {
             code: "code".into(),
             visit: None,
             value: None,
+            static_flag: None,
             statics: Vec::new(),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::build::Profile;
 use super::super::codes::Role;
 use super::super::collector::Collector;
-use super::super::event::{Event, VisitKey};
+use super::super::event::{Event, Fact, VisitKey};
 use super::super::folder::Parts;
 use super::super::summary::Reason;
 use super::super::table::{Column, Table};
@@ -16,7 +16,8 @@ const CODE: usize = 1;
 const TIME: usize = 2;
 const VISIT: usize = 3;
 const VALUE: usize = 4;
-const STATICS: usize = 5;
+const FLAG: usize = 5;
+const STATICS: usize = 6;
 
 pub(super) fn gather(
     path: &Path,
@@ -38,6 +39,7 @@ pub(super) fn gather(
         given(&names.time),
         given(&names.visit),
         given(&names.value),
+        given(&names.static_flag),
     ];
     columns.extend(names.statics.iter().map(|name| Column::needed(&[name])));
     let systems: Vec<String> = names.statics.iter().map(|name| name.to_uppercase()).collect();
@@ -53,7 +55,9 @@ fn row(
 ) -> Result<(), ImportError> {
     let subject = collector.any_subject(table, SUBJECT)?;
     let time = table.time(TIME)?;
+    let flagged = matches!(table.text(FLAG)?, "1" | "true" | "True" | "TRUE");
     let visit = match (table.text(VISIT)?, time) {
+        _ if flagged => VisitKey::STATIC,
         ("", Some(time)) => VisitKey::day(time),
         ("", None) => VisitKey::STATIC,
         (visit, _) => VisitKey::named(visit),
@@ -68,7 +72,9 @@ fn row(
     }
     let code = table.text(CODE)?;
     if code.is_empty() {
-        if systems.is_empty() {
+        if visit != VisitKey::STATIC {
+            collector.put(Event::new(subject, Fact::VISIT, visit, time))?;
+        } else if systems.is_empty() {
             collector.summary.drop_one(Reason::NoCode);
         }
         return Ok(());
