@@ -25,9 +25,10 @@ fn an_interrupt_leaves_no_half_file() {
             .spawn()
             .expect("the program starts");
         std::thread::sleep(Duration::from_millis(delay));
-        // The program may be done by now; then there is nobody to stop.
+        // The program may be done by now; then there is nobody to stop. TERM, because a shell that
+        // runs things in the background has them ignore INT.
         let _ = Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
+            .args(["-TERM", &child.id().to_string()])
             .stderr(Stdio::null())
             .status();
         stopped += u32::from(!child.wait().expect("it ends").success());
