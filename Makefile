@@ -9,9 +9,9 @@ JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
 .PHONY: help demo test python-env bench study format
 
 help:
-	@echo "make demo    a small clinic: check, audit, repair, audit again"
+	@echo "make demo    simulated records: find rules in them, prove, audit, repair"
 	@echo "make test    everything that must hold before a change goes in"
-	@echo "make bench   what rules cost, measured"
+	@echo "make bench   what rules and cohorts cost, measured"
 	@echo "make study   what the project claims, shown at full length"
 	@echo "make format  lay the code out"
 
@@ -43,7 +43,7 @@ bench:
 	done
 
 study:
-	@set -e; for name in small_worlds published_orders soft_frequency; do \
+	@set -e; for name in small_worlds published_orders soft_frequency mining real_rules; do \
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done

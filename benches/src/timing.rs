@@ -58,6 +58,12 @@ pub fn interleaved<const N: usize>(
     seconds.map(Repeats)
 }
 
+/// Forgets the peak: from here on [`peak_memory`] starts with what is held now. Where the system
+/// does not allow it, the peak stays that of the whole process.
+pub fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 /// The most memory the process has held so far, in bytes, where the system tells.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

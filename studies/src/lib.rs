@@ -3,12 +3,17 @@
 //! Each study is a function with a size: the program of its name runs it long, a test runs it short.
 #![forbid(unsafe_code)]
 
+pub mod evidence;
+pub mod implied;
+pub mod mining;
 pub mod neuron;
 pub mod paper;
 pub mod paper_oracle;
 pub mod pass_verdicts;
 pub mod published;
 pub mod published_orders;
+pub mod real_cohorts;
+pub mod real_rules;
 pub mod sampled_worlds;
 pub mod small_worlds;
 pub mod soft_frequency;

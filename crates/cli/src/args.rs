@@ -4,6 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::demo::DemoArguments;
+use crate::commands::export::ExportArguments;
+use crate::commands::import::ImportCommand;
+use crate::commands::mine::MineArguments;
+use crate::commands::rules_from::FromCommand;
+use crate::commands::simulate::SimulateArguments;
+
 /// Patient records that obey medical rules, and the proof that they do.
 #[derive(Debug, Parser)]
 #[command(
@@ -45,8 +52,32 @@ pub enum Command {
     #[command(after_help = "Example:\n  consequence enforce cohort.jsonl --rules clinic.rules \
                             --out repaired.jsonl")]
     Enforce(EnforceArguments),
-    /// Make a small clinic, then check its rules, audit, repair and audit again
-    #[command(after_help = "Example:\n  consequence demo --out my-clinic --records 10k")]
+    /// Make a cohort of simulated patients, and the rules that they obey
+    #[command(
+        after_help = "Example:\n  consequence simulate inpatient --patients 10k --out cohort\n\n\
+                            The rules that every record obeys are written to truth.rules in the \
+                            folder, and beside x.jsonl to x.truth.rules."
+    )]
+    Simulate(SimulateArguments),
+    /// Make a cohort of the tables that you have
+    #[command(
+        subcommand,
+        after_help = "Example:\n  consequence import mimic3 mimic-iii --truncate 3 --min-patients 5 \
+                      --out cohort\n  consequence import csv events.csv --subject patient --time day \
+                      --out cohort"
+    )]
+    Import(ImportCommand),
+    /// Write a cohort for other programs
+    #[command(after_help = "Example:\n  consequence export cohort csv --out cohort.csv")]
+    Export(ExportArguments),
+    /// Find rules in a cohort, with the evidence for each
+    #[command(after_help = "Example:\n  consequence mine cohort --out mined.rules\n\n\
+                            Rules are mined in the train split of the cohort and held against its \
+                            tuning split.")]
+    Mine(MineArguments),
+    /// See it at work: simulate records, find rules in them, prove the rules, audit, repair
+    #[command(after_help = "Example:\n  consequence demo\n  consequence demo --clinic --out \
+                            my-clinic --records 10k")]
     Demo(DemoArguments),
     /// Work on rule files
     #[command(subcommand)]
@@ -59,6 +90,13 @@ pub enum RulesCommand {
     #[command(after_help = "Example:\n  consequence rules convert clinic.rules --to json --out \
                             clinic.json")]
     Convert(ConvertArguments),
+    /// Make a rule file of a table that experts publish
+    #[command(
+        subcommand,
+        after_help = "Example:\n  consequence rules from mce MCE_Simple_Code_Edits_v32.txt --out \
+                      sex-and-age.rules"
+    )]
+    From(FromCommand),
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +132,9 @@ pub struct AuditArguments {
     /// Rules to list, the most broken first
     #[arg(long, default_value = "20", value_name = "NUMBER", value_parser = number)]
     pub top: usize,
+    /// Only records of this split: train, tuning or held_out
+    #[arg(long, value_parser = split)]
+    pub split: Option<consequence::Split>,
     /// Name patients in the examples
     #[arg(long)]
     pub show_ids: bool,
@@ -112,10 +153,10 @@ pub struct EnforceArguments {
     /// Rule files
     #[arg(long, required = true, num_args = 1..)]
     pub rules: Vec<PathBuf>,
-    /// The file to write (JSON lines)
-    #[arg(long)]
+    /// The folder to write (MEDS), or the file if its name ends in .jsonl
+    #[arg(long, value_name = "COHORT")]
     pub out: PathBuf,
-    /// Replace the file if it is there
+    /// Replace the cohort if it is there
     #[arg(long)]
     pub force: bool,
     /// Draw the outputs of soft rules anew; without this only hard rules change anything
@@ -126,19 +167,6 @@ pub struct EnforceArguments {
     /// Write the report as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct DemoArguments {
-    /// The folder for its files
-    #[arg(long, default_value = "consequence-demo")]
-    pub out: PathBuf,
-    /// Records to make
-    #[arg(long, default_value = "2000", value_name = "NUMBER", value_parser = records)]
-    pub records: u64,
-    /// Replace the files of an earlier demo
-    #[arg(long)]
-    pub force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -178,7 +206,7 @@ pub enum Form {
     Tuples,
 }
 
-fn number(text: &str) -> Result<usize, String> {
+pub fn number(text: &str) -> Result<usize, String> {
     let count = consequence::parse_count(text).map_err(|error| error.to_string())?;
     usize::try_from(count).map_err(|_| format!("{count} is too many"))
 }
@@ -190,7 +218,11 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-fn records(text: &str) -> Result<u64, String> {
+fn split(text: &str) -> Result<consequence::Split, String> {
+    text.replace('-', "_").parse().map_err(|()| "the splits are train, tuning and held_out".into())
+}
+
+pub fn records(text: &str) -> Result<u64, String> {
     match consequence::parse_count(text).map_err(|error| error.to_string())? {
         0 => Err("a cohort has at least one record".into()),
         count => Ok(count),

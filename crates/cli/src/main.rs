@@ -24,8 +24,13 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Audit(arguments) => commands::audit::run(arguments),
         Command::Enforce(arguments) => commands::enforce::run(arguments, shared.seed),
+        Command::Simulate(arguments) => commands::simulate::run(arguments, shared.seed),
+        Command::Import(command) => commands::import::run(command),
+        Command::Export(arguments) => commands::export::run(arguments),
+        Command::Mine(arguments) => commands::mine::run(arguments),
         Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),
         Command::Rules(RulesCommand::Convert(arguments)) => commands::convert::run(arguments),
+        Command::Rules(RulesCommand::From(command)) => commands::rules_from::run(command),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

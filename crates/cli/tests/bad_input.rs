@@ -162,9 +162,15 @@ fn places_that_cannot_be_written() {
     std::fs::create_dir(folder.path("folder")).expect("a folder");
     let enforce = "enforce cohort.jsonl --rules a.rules --out";
     folder.run(&format!("{enforce} none/out.jsonl")).refuses(&["no directory `none`", "help"]);
-    folder.run(&format!("{enforce} folder")).refuses(&["is a directory", "--> folder", "help"]);
+    std::fs::create_dir(folder.path("folder/a.jsonl")).expect("a folder");
+    folder.run(&format!("{enforce} folder/a.jsonl")).refuses(&[
+        "is a directory",
+        "--> folder",
+        "help",
+    ]);
     folder.run(&format!("{enforce} a.rules/out")).refuses(&["--> a.rules/out", "help"]);
     folder.run("demo --out a.rules").refuses(&["a.rules"]);
+    folder.run("demo --clinic --out a.rules").refuses(&["a.rules"]);
     folder.run("rules convert a.rules --to json --out none/a.json").refuses(&["`none`", "help"]);
     assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "folder"]);
 }

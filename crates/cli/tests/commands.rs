@@ -102,6 +102,8 @@ fn audit_counts_without_naming_patients() {
     let report = folder.run("audit cohort.jsonl --rules a.rules --json").exits(1).json();
     assert_eq!(report["temporal_violations"], 2);
     assert_eq!(report["static_violations"], 1);
+    assert_eq!((&report["records"], &report["encounters"]), (&3.into(), &6.into()));
+    assert_eq!(report["split"], serde_json::Value::Null);
     assert_eq!(report["broken"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["broken"][0]["examples"][0]["id"], serde_json::Value::Null);
 }
@@ -123,6 +125,35 @@ fn enforce_repairs() {
     assert_eq!((&report["records"], &report["written"]), (&3.into(), &3.into()));
     assert_eq!(folder.read("fixed.jsonl"), before, "the same repair again");
     assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "fixed.jsonl"]);
+}
+
+#[test]
+fn one_hard_rule_and_none() {
+    let folder = Folder::with_clinic();
+    folder.write("one.rules", "rule lifelong: DIABETES in previous => DIABETES\n");
+    let enforce = "enforce cohort.jsonl --force --out fixed.jsonl --rules";
+    folder.run(&format!("{enforce} one.rules")).exits(0).prints("each obeying the hard rule (");
+    folder.write("none.rules", "# nothing yet\n");
+    let ran = folder.run("check none.rules").exits(0).prints("no rules: every record is allowed");
+    assert!(!ran.out.contains("proved"), "{}", ran.out);
+    folder.run("audit cohort.jsonl --rules none.rules").exits(0).prints("no hard rules: ");
+    folder.run(&format!("{enforce} none.rules")).exits(0).prints("there is no hard rule to obey");
+}
+
+#[test]
+fn audit_of_one_split_keeps_the_numbers_of_records() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule a: A\n");
+    let line = |id| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"B\"]]}}\n");
+    folder.write("cohort.jsonl", (0..200).map(line).collect::<String>());
+    let held_out = |id: &u64| consequence::Split::of(&id.to_string()).name() == "held_out";
+    let places: Vec<u64> = (0..200).filter(held_out).collect();
+    let audit = "audit cohort.jsonl --rules a.rules --allow-unknown --split held_out --referee";
+    let ran = folder.run(audit).exits(1).prints("cohort.jsonl (held_out split): ");
+    ran.prints(&format!("record {}, visit 1", places[0] + 1)).prints("record N is line N");
+    let report = folder.run(&format!("{audit} --json")).exits(1).json();
+    assert_eq!((&report["records"], &report["split"]), (&places.len().into(), &"held_out".into()));
+    assert_eq!(report["broken"][0]["examples"][1]["record"], places[1] + 1);
 }
 
 #[test]
@@ -162,22 +193,31 @@ fn convert_goes_round() {
 }
 
 #[test]
-fn demo_leaves_its_files() {
+fn the_clinic_leaves_its_files() {
     let folder = Folder::new();
-    let ran = folder.run("demo --records 1k").exits(0);
+    let ran = folder.run("demo --clinic --records 1k").exits(0);
     ran.prints("$ consequence check").prints("$ consequence enforce").prints("no violations");
-    assert!(folder.path("consequence-demo/repaired.jsonl").is_file());
-    folder.run("demo").refuses(&["already there", "--force"]);
-    folder.run("demo --force --records 50").exits(0);
-    let audit = "audit consequence-demo/cohort.jsonl --rules consequence-demo/clinic.rules";
-    folder.run(&format!("{audit} --vocabulary consequence-demo/codes.json")).exits(1);
+    assert!(folder.path("consequence-clinic/repaired.jsonl").is_file());
+    folder.run("demo --clinic").refuses(&["already there", "--force"]);
+    folder.run("demo --clinic --force --records 50").exits(0);
+    let audit = "audit consequence-clinic/cohort.jsonl --rules consequence-clinic/clinic.rules";
+    folder.run(&format!("{audit} --vocabulary consequence-clinic/codes.json")).exits(1);
 }
 
 #[test]
 fn help_and_version_and_wrong_words() {
     let folder = Folder::new();
     folder.run("--version").exits(0).prints("consequence 0.");
-    for command in ["check", "audit", "enforce", "demo", "rules convert"] {
+    for command in [
+        "check",
+        "audit",
+        "enforce",
+        "mine",
+        "demo",
+        "rules convert",
+        "rules from",
+        "rules from mce",
+    ] {
         folder.run(&format!("{command} --help")).exits(0).prints("Example");
     }
     folder.run("chekc").refuses(&["check"]);

@@ -11,8 +11,8 @@ use common::{Folder, program};
 #[test]
 fn an_interrupt_leaves_no_half_file() {
     let folder = Folder::new();
-    folder.run("demo --records 20k").exits(0);
-    let demo = folder.path("consequence-demo");
+    folder.run("demo --clinic --records 20k").exits(0);
+    let demo = folder.path("consequence-clinic");
     let whole = std::fs::read(demo.join("repaired.jsonl")).expect("the repaired records");
     let enforce =
         "enforce cohort.jsonl --rules clinic.rules --vocabulary codes.json --out out.jsonl";

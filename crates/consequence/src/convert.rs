@@ -6,8 +6,8 @@ use consequence_rules::write_tuples;
 use consequence_store::write_atomically;
 
 use crate::Error;
-use crate::enforce::refuse_place;
 use crate::load::{RuleOptions, rule_file, rules};
+use crate::place::refuse_place;
 
 /// The forms that rules are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

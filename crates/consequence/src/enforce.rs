@@ -1,19 +1,21 @@
 //! A cohort made to obey the rules.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_enforce::{Enforcer, Repair, repair};
 use consequence_prng::Draws;
-use consequence_record::Cohort;
+use consequence_record::{Code, Cohort, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Plan, Rule, RuleSet, compile};
-use consequence_store::StoreError;
-use consequence_tables::jsonl;
+use consequence_tables::CohortWriter;
+use consequence_tables::meds::{Subject, WriterOptions};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::load::LoadedCohort;
+use crate::place::refuse_cohort;
 use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::words::{count, number};
@@ -22,7 +24,7 @@ use crate::{Error, Inputs};
 /// How to repair.
 #[derive(Clone, Debug, Default)]
 pub struct EnforceOptions {
-    /// The file to write.
+    /// The file to write if its name ends in `.jsonl`, else the folder of a MEDS dataset.
     pub out: PathBuf,
     /// Whether to replace it if it is there.
     pub force: bool,
@@ -39,7 +41,7 @@ pub struct EnforceReport {
     pub cohort: String,
     /// The rule files.
     pub files: Vec<String>,
-    /// The file that was written.
+    /// The cohort that was written.
     pub out: String,
     /// Hard rules that now hold.
     pub hard_rules: usize,
@@ -66,7 +68,7 @@ pub struct EnforceReport {
 }
 
 /// Repairs every record of the cohort and writes those that the referee finds valid: all of them,
-/// or nothing is written.
+/// or nothing is written. Splits, titles and times are those of the cohort that was read.
 ///
 /// ```
 /// use consequence::{Inputs, Unwatched};
@@ -91,21 +93,22 @@ pub fn enforce(
     options: &EnforceOptions,
     watch: &dyn Watch,
 ) -> Result<EnforceReport, Error> {
-    refuse_place(&options.out, options.force)?;
+    refuse_cohort(&options.out, options.force)?;
     let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-    let cohort = cohort.map(|loaded| loaded.cohort).unwrap_or_default();
+    let Some(known) = cohort else { return Err(Error::NothingLeft { records: 0 }) };
+    let cohort = &known.cohort;
     let set = chosen(&loaded.rules, options.soft);
     let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
     let records = cohort.len() as u64;
     let enforcer = Enforcer::new(&plan);
     let (repaired, done) = watched(watch, "repairing", Some(records), || {
-        repair(&enforcer, &cohort, &Draws::new(options.seed), &|done| watch.advance(done))
+        repair(&enforcer, cohort, &Draws::new(options.seed), &|done| watch.advance(done))
     });
     if repaired.is_empty() {
         return Err(Error::NothingLeft { records });
     }
     watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
-    watched(watch, "writing", None, || jsonl::write(&options.out, &repaired, &set.vocabulary))?;
+    watched(watch, "writing", None, || write(options, &repaired, &known, &set))?;
     let Repair { changed, added, removed, cut, dropped_visits, refused, .. } = done;
     let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
     Ok(EnforceReport {
@@ -126,20 +129,36 @@ pub fn enforce(
     })
 }
 
-/// Refuses, before any work is done, a place that cannot be written or must not be.
-pub(crate) fn refuse_place(path: &Path, force: bool) -> Result<(), Error> {
-    let (path_buf, parent) = (path.to_path_buf(), path.parent().unwrap_or(Path::new("")));
-    if path.is_dir() {
-        return Err(StoreError::IsDirectory { path: path_buf }.into());
+/// Writes the records with what was known of them: splits, titles and times. A record that a rule
+/// ended early loses its later times.
+fn write(
+    options: &EnforceOptions,
+    repaired: &Cohort,
+    known: &LoadedCohort,
+    set: &RuleSet,
+) -> Result<(), Error> {
+    let codes = |(code, title): (&Code, &String)| {
+        Some((set.vocabulary.code(known.vocabulary.name(*code))?, title.clone()))
+    };
+    let titles = known.titles.iter().filter_map(codes).collect();
+    let writer = WriterOptions { replace: options.force, titles, ..WriterOptions::default() };
+    let mut writer = CohortWriter::create(&options.out, Arc::clone(&set.vocabulary), writer)?;
+    let mut before = 0..known.cohort.len();
+    for (index, record) in repaired.records().enumerate() {
+        let id = repaired.id(index);
+        // Records keep their order, and some are left out.
+        let place = before.find(|&place| known.cohort.id(place) == id);
+        let times = known.times.as_ref().zip(place).map(|(times, place)| times.of(place));
+        let split = place.and_then(|place| known.splits.get(place)).copied();
+        let subject = Subject {
+            id,
+            split: split.unwrap_or_else(|| Split::of(id)),
+            ended: record.ended(),
+            times: times.map(|times| &times[..times.len().min(record.len() - 1)]),
+        };
+        writer.push(subject, record.visits())?;
     }
-    if !parent.as_os_str().is_empty() && !parent.is_dir() {
-        let directory = parent.to_path_buf();
-        return Err(StoreError::NoDirectory { path: path_buf, directory }.into());
-    }
-    if !force && path.is_file() {
-        return Err(Error::Exists(path_buf));
-    }
-    Ok(())
+    Ok(writer.finish()?)
 }
 
 /// The rules to be enforced.
@@ -179,13 +198,16 @@ impl Display for EnforceReport {
             0 => String::new(),
             soft => format!(", with {} drawn", count(soft as u64, "soft rule")),
         };
-        writeln!(
-            out,
-            "{}: {} written, each obeying all {} (the referee judged every one){drawn}",
-            self.out,
-            count(self.written, "record"),
-            count(self.hard_rules as u64, "hard rule")
-        )?;
+        let obeying = match self.hard_rules {
+            0 => "; there is no hard rule to obey".to_owned(),
+            1 => ", each obeying the hard rule (the referee judged every one)".to_owned(),
+            hard => format!(
+                ", each obeying all {} (the referee judged every one)",
+                count(hard as u64, "hard rule")
+            ),
+        };
+        let written = count(self.written, "record");
+        writeln!(out, "{}: {written} written{obeying}{drawn}", self.out)?;
         writeln!(
             out,
             "  {} changed: {} added, {} removed",

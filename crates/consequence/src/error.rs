@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use consequence_packs::PackError;
 use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
 use consequence_store::StoreError;
 use consequence_tables::TableError;
+use consequence_tables::import::ImportError;
 use consequence_tables::jsonl::WriteError;
 use thiserror::Error;
 
@@ -25,7 +27,7 @@ pub enum Error {
         /// Where the known codes come from.
         from: CodeSource,
     },
-    /// A rule file cannot be read.
+    /// A rule file or a table of rules cannot be used.
     #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
     RuleFile {
         /// The file, as the user named it.
@@ -35,9 +37,30 @@ pub enum Error {
         /// What to do about it.
         help: &'static str,
     },
+    /// A cohort was read, and cannot be used.
+    #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
+    Cohort {
+        /// The cohort, as the user named it.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// An expert table gives no rules.
+    #[error("{error}\n  = help: {help}")]
+    Pack {
+        /// What is wrong.
+        error: PackError,
+        /// What to do about it.
+        help: &'static str,
+    },
     /// A cohort or a vocabulary cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// A source cannot be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -65,9 +88,9 @@ pub enum Error {
     /// A rule cannot be written as a tuple.
     #[error("{0}\n  = help: write the rules as text or json, which hold every rule")]
     Tuple(#[from] TupleError),
-    /// The file to be written is already there.
+    /// The file or folder to be written is already there.
     #[error(
-        "the file is already there\n  --> {}\n  = help: choose another name, or give --force to replace it",
+        "the target is already there\n  --> {}\n  = help: choose another name, or give --force to replace it",
         .0.display()
     )]
     Exists(PathBuf),

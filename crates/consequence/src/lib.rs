@@ -10,6 +10,11 @@
 //! encounter. Rules look at the current visit and, through *windows* (`in static`, `in previous`,
 //! `in past`, `in last 3 visits`), at earlier ones.
 //!
+//! # Cohorts
+//! [`simulate::simulate`] makes one of any size, with the rules that it obeys; [`import::import`] makes
+//! one of the tables that people have; [`export::export`] hands one on to other programs.
+//! [`Dataset::open`] reads it, whatever its format.
+//!
 //! # Rules from text
 //! ```
 //! use consequence::RuleSet;
@@ -46,6 +51,32 @@
 //! let written = WrittenRules::new(Arc::new(rules), &CompileLimits::default())?;
 //! let found = conflicts(&written, 100, &AnalysisLimits::default()).found;
 //! assert_eq!((found[0].demands, found[0].forbids), (0, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Rules from data and from experts
+//! [`mine::mine`] finds rules in a cohort and writes them with the evidence for each;
+//! [`packs::rules_from`] makes rules of the tables that experts publish. Both write rule files to
+//! be read, checked and corrected like any other. [`mine::search`] works on records in memory.
+//! ```
+//! use std::sync::Arc;
+//! use consequence::mine::{SearchOptions, search};
+//! use consequence::{Cohort, Kind, Record, Split, Vocabulary};
+//!
+//! let vocabulary = Vocabulary::new([("DIABETES", Kind::Encounter), ("FEVER", Kind::Encounter)])?;
+//! let [diabetes, fever] = ["DIABETES", "FEVER"].map(|name| vocabulary.code(name).unwrap());
+//! let mut cohort = Cohort::default();
+//! for number in 0..400 {
+//!     let visits = match number % 8 {
+//!         0 => vec![vec![], vec![diabetes], vec![diabetes]],
+//!         1 => vec![vec![], vec![fever], vec![]],
+//!         _ => vec![vec![], vec![], vec![]],
+//!     };
+//!     cohort.push(&number.to_string(), &Record::new(visits));
+//! }
+//! let splits = vec![Split::Train; cohort.len()];
+//! let mined = search(&cohort, &Arc::new(vocabulary), &splits, &SearchOptions::default())?;
+//! assert!(mined.rules[0].statement.ends_with(": DIABETES in previous => DIABETES"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -144,14 +175,23 @@ mod count;
 pub mod demo;
 pub mod enforce;
 mod error;
+pub mod export;
+mod figures;
+pub mod import;
 pub mod load;
+pub mod mine;
+pub mod packs;
+mod place;
 mod reference;
+pub mod simulate;
 mod source;
 mod threads;
 mod watch;
 mod words;
 
-pub use consequence_record::{Code, Cohort, Kind, Record, RecordView, Vocabulary, VocabularyError};
+pub use consequence_record::{
+    Code, Cohort, Kind, Record, RecordView, Split, Vocabulary, VocabularyError,
+};
 
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
@@ -175,10 +215,11 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
-pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
+pub use consequence_tables::{Dataset, TableError, VisitTimes, jsonl, meds, vocabulary};
 
 pub use count::{CountError, parse_count};
 pub use error::Error;
+pub use figures::CohortFigures;
 pub use reference::RuleReference;
 pub use source::{CodeSource, CodeSummary, Inputs};
 pub use threads::use_threads;

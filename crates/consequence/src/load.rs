@@ -1,18 +1,19 @@
 //! Rules, cohorts and vocabularies from files.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_record::{Cohort, Kind, Vocabulary};
+use consequence_record::{Code, Cohort, Kind, Split, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
 };
 use consequence_tables::jsonl::{self, ReadOptions};
 use consequence_tables::meds::{self, MedsOptions};
-use consequence_tables::{Format, Limits, vocabulary};
+use consequence_tables::{Dataset, Format, Limits, VisitTimes, vocabulary};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -217,6 +218,12 @@ pub struct LoadedCohort {
     pub cohort: Cohort,
     /// The codes.
     pub vocabulary: Arc<Vocabulary>,
+    /// The split of each record, in order.
+    pub splits: Vec<Split>,
+    /// What codes mean, for those of which it is known.
+    pub titles: BTreeMap<Code, String>,
+    /// When the encounters were; none where only their order is known.
+    pub times: Option<VisitTimes>,
     /// Whether record N is line N of the file.
     pub records_are_lines: bool,
 }
@@ -241,14 +248,15 @@ pub fn cohort(
     watched(watch, "reading the cohort", None, || match Format::of(path)? {
         Format::Meds => {
             let dataset = meds::read(path, &MedsOptions { vocabulary, limits })?;
-            let (cohort, vocabulary) = (dataset.cohort, dataset.vocabulary);
-            Ok(LoadedCohort { cohort, vocabulary, records_are_lines: false })
+            let Dataset { cohort, vocabulary, splits, titles, times } = dataset;
+            Ok(LoadedCohort { cohort, vocabulary, splits, titles, times, records_are_lines: false })
         }
         Format::Lines => {
             let loaded = jsonl::read(path, &ReadOptions { vocabulary, limits })?;
             let records_are_lines = loaded.summary.blank_lines == 0;
-            let (cohort, vocabulary) = (loaded.cohort, loaded.vocabulary);
-            Ok(LoadedCohort { cohort, vocabulary, records_are_lines })
+            let Dataset { cohort, vocabulary, splits, titles, times } =
+                Dataset::new(loaded.cohort, loaded.vocabulary);
+            Ok(LoadedCohort { cohort, vocabulary, splits, titles, times, records_are_lines })
         }
     })
 }

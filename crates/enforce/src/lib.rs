@@ -16,8 +16,10 @@ mod history;
 mod index;
 mod repair;
 mod sample;
+mod writer;
 
 pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
-pub use enforcer::{BadProbability, Enforcer, Writer};
+pub use enforcer::Enforcer;
 pub use repair::{Repair, repair, repair_record};
 pub use sample::sample;
+pub use writer::{BadProbability, Ruling, Writer};

@@ -8,7 +8,7 @@ use consequence_prng::Draws;
 use consequence_record::{Cohort, Record, RecordView};
 use rayon::prelude::*;
 
-use crate::enforcer::{Enforcer, Writer};
+use crate::{Enforcer, Writer};
 
 /// What a repair did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use consequence_prng::Draws;
 use consequence_record::{Code, Record};
 use rayon::prelude::*;
 
-use crate::enforcer::{BadProbability, Enforcer};
+use crate::{BadProbability, Enforcer};
 
 /// Samples whole records on all threads, in order of their numbers.
 ///

@@ -40,6 +40,25 @@ impl Cutoffs {
         Self { only_after: 100, stays: 500, repeats: 250, ..Self::inpatient() }
     }
 
+    /// The same for every kind of rule: so many visits with the code, and half as many repeats of
+    /// a code that stays.
+    ///
+    /// ```
+    /// use consequence_mine::Cutoffs;
+    ///
+    /// assert_eq!((Cutoffs::alike(40).never_for, Cutoffs::alike(40).repeats), (40, 20));
+    /// ```
+    pub fn alike(visits: u64) -> Self {
+        Self {
+            together: visits,
+            never_for: visits,
+            group_records: 0,
+            only_after: visits,
+            stays: visits,
+            repeats: visits / 2,
+        }
+    }
+
     /// The cut-offs for a cohort of this size.
     ///
     /// ```

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use consequence_rules::language::Expression;
+
 use crate::found::{Dropped, Mined, MinedRule, Reason, Template};
 
 impl Mined {
@@ -61,6 +63,13 @@ impl Mined {
                 continue;
             }
             writeln!(out, "\n\n# ---- {} ----", template.heading())?;
+            if template == Template::OneOf && !rules.is_empty() {
+                // Without a cohort at hand nothing else says that these codes are static.
+                let codes = rules.iter().flat_map(|rule| &rule.codes);
+                let codes: Vec<String> =
+                    codes.map(|code| Expression::literal(code).to_string()).collect();
+                writeln!(out, "\nstatic {}", codes.join(", "))?;
+            }
             for rule in rules {
                 writeln!(out, "\n# {}", sentence(rule, titles))?;
                 writeln!(out, "# {}", evidence(rule))?;

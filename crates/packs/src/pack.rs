@@ -35,8 +35,14 @@ pub struct Pack {
     pub file: String,
     /// The rules: by limit, then by code.
     pub rules: Vec<PackRule>,
+    /// How many limits the rules were made of: entries of the table, or categories that share one.
+    pub limits: usize,
+    /// How many of them are about codes that the vocabulary does not have.
+    pub unknown: usize,
     /// How many limits of age no rule could be made of, for want of age bands.
     pub without_ages: usize,
+    /// How many limits of age no rule was made of, because no age band lies outside them.
+    pub within_bands: usize,
     /// What every rule assumes.
     notes: Vec<String>,
 }
@@ -68,13 +74,16 @@ impl ExpertTable {
         let spellings = options.vocabulary.map(|vocabulary| spellings(vocabulary, options));
         let maker = Maker::new(options);
         let mut rules = BTreeMap::new();
-        let mut ages_left_out = 0;
+        let (mut unknown, mut ages_left_out) = (0, 0);
         for entry in &entries {
             let code = match &spellings {
                 None => format!("{}{}", prefix(entry.system, options), entry.code),
                 Some(known) => match known.get(&(entry.system, entry.code.clone())) {
                     Some(name) => name.clone(),
-                    None => continue,
+                    None => {
+                        unknown += 1;
+                        continue;
+                    }
                 },
             };
             match maker.statement(entry, &code)? {
@@ -88,8 +97,13 @@ impl ExpertTable {
         }
         let rules: Vec<PackRule> = rules.into_values().collect();
         let notes = maker.notes(&rules, options);
-        let without_ages = if maker.bands.is_empty() { ages_left_out } else { 0 };
-        Ok(Pack { about: self.about.clone(), file: self.file.clone(), rules, without_ages, notes })
+        let (without_ages, within_bands) = match maker.bands.is_empty() {
+            true => (ages_left_out, 0),
+            false => (0, ages_left_out),
+        };
+        let (about, file) = (self.about.clone(), self.file.clone());
+        let limits = entries.len();
+        Ok(Pack { about, file, rules, limits, unknown, without_ages, within_bands, notes })
     }
 
     /// The limits of categories: of those that all codes of a category share.

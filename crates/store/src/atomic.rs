@@ -11,6 +11,9 @@ use crate::error::directory_of;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// What the names of files begin with that are not yet in place.
+pub(crate) const PARTIAL: &str = ".partial-";
+
 /// How many temporary names to try; each holds the time, so more than one is already rare.
 const NAME_TRIES: usize = 100;
 
@@ -178,7 +181,7 @@ pub(crate) fn temporary_names() -> impl Iterator<Item = String> {
     (0..NAME_TRIES).map(|_| {
         // Process numbers repeat between containers that share a disk; the time tells those apart.
         format!(
-            ".partial-{}-{:x}-{}",
+            "{PARTIAL}{}-{:x}-{}",
             std::process::id(),
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
             CREATED.fetch_add(1, Ordering::Relaxed)

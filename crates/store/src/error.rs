@@ -116,6 +116,31 @@ impl StoreError {
         }
     }
 
+    /// The same, told of another place: of the folder that was to be written rather than of a file
+    /// in a folder that nobody will find.
+    ///
+    /// ```
+    /// use std::{io, path::Path};
+    /// use consequence_store::StoreError;
+    ///
+    /// let inside = Path::new(".partial-7/codes.txt");
+    /// let error = StoreError::new(inside, io::ErrorKind::StorageFull.into());
+    /// assert_eq!(error.told_of(Path::new("cohort")).path(), Path::new("cohort"));
+    /// ```
+    pub fn told_of(mut self, place: &Path) -> Self {
+        match &mut self {
+            Self::NoDirectory { path, .. }
+            | Self::IsDirectory { path }
+            | Self::NotAFile { path }
+            | Self::NotADirectory { path }
+            | Self::NotEmpty { path }
+            | Self::PermissionDenied { path, .. }
+            | Self::DiskFull { path, .. }
+            | Self::Failed { path, .. } => *path = place.to_path_buf(),
+        }
+        self
+    }
+
     /// The file that was to be written.
     pub fn path(&self) -> &Path {
         match self {

@@ -55,25 +55,7 @@ impl AtomicFolder {
     ) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let fail = |error| StoreError::new(path, error);
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                for entry in fs::read_dir(path).map_err(fail)? {
-                    let name = entry.map_err(fail)?.file_name();
-                    if !belongs(&name) {
-                        return Err(StoreError::NotEmpty { path: path.to_path_buf() });
-                    }
-                }
-            }
-            Ok(_) => return Err(StoreError::NotADirectory { path: path.to_path_buf() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(fail(error)),
-        }
-        // A link to a folder stays a link, and `..` or a last `/` have no name to put things beside.
-        let target = match fs::canonicalize(path) {
-            Ok(whole) => whole,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_path_buf(),
-            Err(error) => return Err(fail(error)),
-        };
+        let target = replaceable(path, belongs)?;
         let temporary = make_beside(&target).map_err(fail)?;
         Ok(Self { target, temporary, committed: false })
     }
@@ -92,23 +74,9 @@ impl AtomicFolder {
     }
 
     fn place(&mut self) -> io::Result<()> {
-        sync_directories(&self.temporary)?;
-        let mut aside = None;
-        if self.target.exists() {
-            let name = make_beside(&self.target)?;
-            fs::rename(&self.target, &name)?;
-            aside = Some(name);
-        }
-        if let Err(error) = fs::rename(&self.temporary, &self.target) {
-            if let Some(before) = aside {
-                // The first failure is the one to tell of.
-                let _ = fs::rename(before, &self.target);
-            }
-            return Err(error);
-        }
+        put_in_place(&self.temporary, &self.target)?;
         self.committed = true;
-        sync_directory(directory_of(&self.target))?;
-        aside.map_or(Ok(()), fs::remove_dir_all)
+        Ok(())
     }
 }
 
@@ -119,6 +87,54 @@ impl Drop for AtomicFolder {
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }
+}
+
+/// Where a folder is to stand, if nothing is there that may not be replaced.
+pub(crate) fn replaceable(
+    path: &Path,
+    belongs: impl Fn(&OsStr) -> bool,
+) -> Result<PathBuf, StoreError> {
+    let fail = |error| StoreError::new(path, error);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            for entry in fs::read_dir(path).map_err(fail)? {
+                let name = entry.map_err(fail)?.file_name();
+                if !belongs(&name) {
+                    return Err(StoreError::NotEmpty { path: path.to_path_buf() });
+                }
+            }
+        }
+        Ok(_) => return Err(StoreError::NotADirectory { path: path.to_path_buf() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(fail(error)),
+    }
+    // A link to a folder stays a link, and `..` or a last `/` have no name to put things beside.
+    match fs::canonicalize(path) {
+        Ok(whole) => Ok(whole),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_path_buf()),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Syncs a folder, renames it to its target, and syncs the directory it is in. What stood there is
+/// moved aside first and deleted last.
+pub(crate) fn put_in_place(folder: &Path, target: &Path) -> io::Result<()> {
+    sync_directories(folder)?;
+    let mut aside = None;
+    if target.exists() {
+        let name = make_beside(target)?;
+        fs::rename(target, &name)?;
+        aside = Some(name);
+    }
+    if let Err(error) = fs::rename(folder, target) {
+        if let Some(before) = aside {
+            // The first failure is the one to tell of.
+            let _ = fs::rename(before, target);
+        }
+        return Err(error);
+    }
+    sync_directory(directory_of(target))?;
+    aside.map_or(Ok(()), fs::remove_dir_all)
 }
 
 /// Makes a folder with a name of its own in the directory of `target`.

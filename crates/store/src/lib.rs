@@ -27,8 +27,10 @@ mod atomic;
 mod directory;
 mod error;
 mod folder;
+mod working;
 
 pub use atomic::{AtomicFile, write_atomically};
 pub use directory::create_directory;
 pub use error::StoreError;
 pub use folder::AtomicFolder;
+pub use working::WorkingFolder;

@@ -109,6 +109,21 @@ impl Format {
         let parquet = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
         Ok(if metadata.is_dir() || parquet { Self::Meds } else { Self::Lines })
     }
+
+    /// The format that a cohort is written in: JSON lines if the name ends in `.jsonl`, else a
+    /// MEDS dataset.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use consequence_tables::Format;
+    ///
+    /// assert_eq!(Format::to_write(Path::new("cohort.jsonl")), Format::Lines);
+    /// assert_eq!(Format::to_write(Path::new("cohort")), Format::Meds);
+    /// ```
+    pub fn to_write(path: &Path) -> Self {
+        let lines = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"));
+        if lines { Self::Lines } else { Self::Meds }
+    }
 }
 
 /// When encounters were, in microseconds since 1970, record by record.

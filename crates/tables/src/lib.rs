@@ -10,6 +10,7 @@
 //! is one, and a sentence on what to do; a message names codes, and nothing else of a patient.
 #![forbid(unsafe_code)]
 
+mod calendar;
 mod dataset;
 mod document;
 mod error;
@@ -20,9 +21,11 @@ mod limits;
 pub mod meds;
 mod problem;
 pub mod vocabulary;
+mod writer;
 
 pub use dataset::{Dataset, Format, VisitTimes};
 pub use error::TableError;
 pub use jsonl::WriteError;
 pub use limits::Limits;
 pub use problem::Problem;
+pub use writer::CohortWriter;

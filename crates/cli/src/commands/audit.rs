@@ -14,6 +14,7 @@ pub fn run(arguments: &AuditArguments) -> Result<Outcome, Error> {
         top: arguments.top,
         show_ids: arguments.show_ids,
         referee: arguments.referee,
+        split: arguments.split,
         ..AuditOptions::default()
     };
     let report = audit(&inputs, &options, &Bar::default())?;

@@ -5,6 +5,11 @@ pub mod check;
 pub mod convert;
 pub mod demo;
 pub mod enforce;
+pub mod export;
+pub mod import;
+pub mod mine;
+pub mod rules_from;
+pub mod simulate;
 
 use std::path::PathBuf;
 

@@ -5,12 +5,13 @@ mod text;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Reader, Violation};
-use consequence_record::Cohort;
+use consequence_record::{Cohort, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::load::LoadedCohort;
 use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::{Error, Inputs, RuleReference};
@@ -26,11 +27,13 @@ pub struct AuditOptions {
     pub show_ids: bool,
     /// Whether the naive referee judges every record again.
     pub referee: bool,
+    /// Only records of this split; none: all records.
+    pub split: Option<Split>,
 }
 
 impl Default for AuditOptions {
     fn default() -> Self {
-        Self { examples: 3, top: 20, show_ids: false, referee: false }
+        Self { examples: 3, top: 20, show_ids: false, referee: false, split: None }
     }
 }
 
@@ -41,10 +44,12 @@ pub struct AuditReport {
     pub cohort: String,
     /// The rule files.
     pub files: Vec<String>,
+    /// The split whose records were looked at; none: all of them.
+    pub split: Option<&'static str>,
     /// Records looked at.
     pub records: u64,
-    /// Visits looked at, static visits included.
-    pub visits: u64,
+    /// Encounters looked at; static visits are not counted.
+    pub encounters: u64,
     /// Records that break no hard rule.
     pub valid_records: u64,
     /// Violations of rules that look at one visit only.
@@ -124,8 +129,12 @@ pub fn audit(
     watch: &dyn Watch,
 ) -> Result<AuditReport, Error> {
     let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-    let (cohort, records_are_lines) =
-        cohort.map(|loaded| (loaded.cohort, loaded.records_are_lines)).unwrap_or_default();
+    let records_are_lines = cohort.as_ref().is_some_and(|loaded| loaded.records_are_lines);
+    let (cohort, places) = match cohort {
+        Some(loaded) => chosen(inputs, loaded, options.split)?,
+        None => (Cohort::default(), None),
+    };
+    let place = |index: usize| places.as_ref().map_or(index, |places| places[index]);
     let set = &loaded.rules;
     let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
         .map_err(|error| Error::compile(set, error))?;
@@ -135,7 +144,13 @@ pub fn audit(
         auditor.audit(&cohort, options.examples, &|done| watch.advance(done))
     });
     if options.referee {
-        watched(watch, "judging again", Some(records), || agree(&auditor, set, &cohort, watch))?;
+        watched(watch, "judging again", Some(records), || agree(&auditor, set, &cohort, watch))
+            .map_err(|error| match error {
+                Error::Disagreement { record, visit, rule } => {
+                    Error::Disagreement { record: place(record - 1) + 1, visit, rule }
+                }
+                other => other,
+            })?;
     }
     let mut broken: Vec<BrokenRule> = set
         .rules
@@ -151,7 +166,7 @@ pub fn audit(
                 .examples
                 .iter()
                 .map(|example| BrokenVisit {
-                    record: example.record + 1,
+                    record: place(example.record) + 1,
                     visit: example.visit,
                     id: options.show_ids.then(|| cohort.id(example.record).to_owned()),
                 })
@@ -163,8 +178,9 @@ pub fn audit(
     Ok(AuditReport {
         cohort: inputs.cohort.as_ref().map_or_else(String::new, |path| path.display().to_string()),
         files: loaded.files,
+        split: options.split.map(Split::name),
         records: found.records,
-        visits: found.visits,
+        encounters: found.visits - found.records.min(found.visits),
         valid_records: found.valid_records,
         static_violations: found.static_violations,
         temporal_violations: found.temporal_violations,
@@ -176,6 +192,30 @@ pub fn audit(
         warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
         top: options.top,
     })
+}
+
+/// The records to look at and, where these are not all, their places in the cohort.
+fn chosen(
+    inputs: &Inputs,
+    loaded: LoadedCohort,
+    split: Option<Split>,
+) -> Result<(Cohort, Option<Vec<usize>>), Error> {
+    let Some(split) = split else { return Ok((loaded.cohort, None)) };
+    let of_split = |&index: &usize| loaded.splits.get(index) == Some(&split);
+    let places: Vec<usize> = (0..loaded.cohort.len()).filter(of_split).collect();
+    if places.is_empty() {
+        return Err(Error::Cohort {
+            path: inputs.cohort.clone().unwrap_or_default(),
+            what: format!("no record is in the {split} split"),
+            help: "audit another split, or all records",
+        });
+    }
+    let mut part = Cohort::default();
+    for &index in &places {
+        let record = loaded.cohort.record(index);
+        part.push_visits(loaded.cohort.id(index), record.visits(), record.ended());
+    }
+    Ok((part, Some(places)))
 }
 
 /// Has the referee judge every record, and refuses any disagreement with the auditor.

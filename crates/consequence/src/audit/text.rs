@@ -7,17 +7,21 @@ use crate::words::{count, list, number, percent};
 
 impl Display for AuditReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let split = self.split.map_or_else(String::new, |split| format!(" ({split} split)"));
         writeln!(
             out,
-            "{}: {}, {}, against {} of {}",
+            "{}{split}: {}, {}, against {} of {}",
             self.cohort,
             count(self.records, "record"),
-            count(self.visits - self.records.min(self.visits), "encounter"),
+            count(self.encounters, "encounter"),
             count(self.rules_checked as u64, "hard rule"),
             list(&self.files)
         )?;
         if self.refereed {
             writeln!(out, "  the referee judged every record again and agrees")?;
+        }
+        if self.rules_checked == 0 {
+            return writeln!(out, "\nno hard rules: there is nothing that a record could break");
         }
         if self.violations() == 0 {
             return writeln!(out, "\nno violations: every record obeys every hard rule");

@@ -18,6 +18,9 @@ impl Display for CheckReport {
             return explanation.fmt(out);
         }
         self.head(out)?;
+        if self.rules.total == 0 {
+            return writeln!(out, "\nno rules: every record is allowed");
+        }
         self.verdict(out)?;
         self.conflicts(out)?;
         self.cycles(out)?;
@@ -46,7 +49,9 @@ impl CheckReport {
             .iter()
             .map(|form| format!("{} {}", number(form.rules as u64), form.form))
             .collect();
-        writeln!(out, "  forms: {}", forms.join(", "))?;
+        if !forms.is_empty() {
+            writeln!(out, "  forms: {}", forms.join(", "))?;
+        }
         let source = match &self.codes.source {
             CodeSource::Rules => "as the rules name them",
             CodeSource::Cohort(file) | CodeSource::Vocabulary(file) => &format!("from {file}"),

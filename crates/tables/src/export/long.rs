@@ -4,9 +4,9 @@ use std::path::Path;
 
 use consequence_store::write_atomically;
 
-use super::calendar::Moment;
 use super::rows::Rows;
 use super::timeline::Timeline;
+use crate::calendar::Moment;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 

@@ -7,7 +7,6 @@
 //! Where a cohort has no times, codes that tell the time between visits (`GAP//7-30d`) become times
 //! again: the middle of the band, after a first visit on the first of January 2000.
 
-mod calendar;
 mod demographics;
 mod long;
 mod omop;

@@ -6,7 +6,6 @@ use std::path::Path;
 use consequence_record::{Code, RecordView};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError};
 
-use super::calendar::{Date, Moment};
 use super::demographics::{age_years, sex_concept};
 use super::omop_tables::{
     Cell, EVENT_TABLES, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON, PERSON_FILE, VISIT, VISIT_FILE,
@@ -14,6 +13,7 @@ use super::omop_tables::{
 };
 use super::rows::{Nothing, Rows};
 use super::timeline::Timeline;
+use crate::calendar::{Date, Moment};
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 
@@ -58,18 +58,20 @@ pub fn omop(
     let files = || EVENT_TABLES.iter().map(|table| table.file);
     let ours =
         |name: &str| files().chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| file == name);
+    let path = path.as_ref();
     let folder =
         AtomicFolder::replacing(path, |name| options.replace && name.to_str().is_some_and(ours))?;
-    let mut tables = Tables::create(folder.path(), dataset)?;
+    let told = |error: StoreError| error.told_of(path);
+    let mut tables = Tables::create(folder.path(), dataset).map_err(told)?;
     let timeline = Timeline::new(dataset);
     let mut times = Vec::new();
     for (index, record) in dataset.cohort.records().enumerate() {
         timeline.times(index, record, &mut times);
         tables
             .write_record(index, record, &times, &timeline)
-            .map_err(|error| StoreError::new(folder.path(), error))?;
+            .map_err(|error| StoreError::new(path, error))?;
     }
-    tables.commit()?;
+    tables.commit().map_err(told)?;
     Ok(folder.commit()?)
 }
 

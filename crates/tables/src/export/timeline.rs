@@ -3,10 +3,8 @@
 use consequence_record::{Code, RecordView};
 
 use crate::Dataset;
+use crate::calendar::{DAY, UNDATED_START};
 
-const DAY: i64 = 86_400_000_000;
-/// The first of January 2000, when records begin that have no dates.
-const START: i64 = 10_957 * DAY;
 const GAP_PREFIX: &str = "GAP//";
 
 /// Finds the times of encounters: those recorded, or those that the codes of gaps tell.
@@ -43,7 +41,7 @@ impl<'d> Timeline<'d> {
             times.extend_from_slice(recorded.of(index));
             return;
         }
-        let mut now = START;
+        let mut now = UNDATED_START;
         for (visit, codes) in record.visits().enumerate().skip(1) {
             if visit > 1 {
                 let gap = codes.iter().find_map(|code| self.gaps.get(code.index()).copied()?);

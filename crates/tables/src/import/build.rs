@@ -1,12 +1,12 @@
 //! From the events of one subject to a record.
 
 use super::codes::{Codes, Role};
-use super::date::{DAY, years_between};
 use super::event::{Event, Fact, VisitKey};
 use super::finals::Finals;
 use super::quantiles::Cuts;
 use super::summary::{ImportSummary, Reason};
 use super::{ImportOptions, ImportProblem};
+use crate::calendar::{DAY, years_between};
 
 /// What can be said of all records of a source.
 #[derive(Clone, Copy, Debug)]

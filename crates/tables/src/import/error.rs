@@ -255,6 +255,12 @@ fn listed(names: &[String]) -> String {
     }
 }
 
+impl From<TableError> for ImportError {
+    fn from(error: TableError) -> Self {
+        Self { file: Arc::clone(&error.file), line: error.line, problem: error.into() }
+    }
+}
+
 impl From<TableError> for ImportProblem {
     fn from(error: TableError) -> Self {
         Self::Cohort(Box::new(error))
@@ -305,7 +311,7 @@ impl ImportProblem {
             Self::InvalidUtf8 { .. } => "save the table as UTF-8",
             Self::CutShort | Self::Damaged(_) => "copy or download the file again",
             Self::TooLarge { .. } | Self::TooDense { .. } => {
-                "raise the limit if the table is real; a file made to fill a disk looks like this"
+                "a file made to fill a disk looks like this; if the table is real, unpack it yourself"
             }
             Self::LongRow { .. } => {
                 "a quote may be left open here; raise the limit if the row is real"

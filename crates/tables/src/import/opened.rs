@@ -220,12 +220,15 @@ impl Import {
         let mut cohort = Cohort::default();
         let mut times = VisitTimes::default();
         let mut records = self.records();
+        let mut splits = Vec::new();
         for record in &mut records {
             let record = record?;
             cohort.push(&record.id, &record.record);
+            splits.push(record.split);
             times.push(record.times.as_deref().unwrap_or_default());
         }
         let mut dataset = Dataset::new(cohort, self.vocabulary());
+        dataset.splits = splits;
         dataset.titles = self.titles.clone();
         dataset.times = self.profile.dated.then_some(times);
         Ok((dataset, records.summary().clone()))
@@ -252,7 +255,7 @@ fn cut(
         let Some(code) = event.fact.code().filter(|_| !event.value.is_nan()) else { continue };
         let of_subject = match split {
             Some((subject, of_subject)) if subject == event.subject => of_subject,
-            _ => Split::of(subjects.id(event.subject)),
+            _ => subjects.split(event.subject),
         };
         split = Some((event.subject, of_subject));
         let count = counts.entry(code as u32).or_default();

@@ -17,7 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use super::ImportProblem;
-use super::date::{DAY, civil};
+use crate::calendar::{DAY, civil};
 
 const BATCH_ROWS: usize = 8192;
 

@@ -160,7 +160,7 @@ impl<'i> Records<'i> {
             visits.push(codes);
         }
         let id = import.subjects.id(subject).to_owned();
-        let split = Split::of(&id);
+        let split = import.subjects.split(subject);
         summary.count_split(split);
         let record = Record::new(visits);
         let record = if draft.ended { record } else { record.cut() };

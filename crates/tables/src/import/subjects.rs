@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use consequence_record::Split;
 use rustc_hash::FxHashMap;
 
 use super::ImportProblem;
@@ -15,6 +16,8 @@ pub(super) struct Subjects {
     /// Where each was listed, as a file and a line; empty where sources have no such list.
     listed: Vec<(u32, u64)>,
     files: Vec<Arc<str>>,
+    /// The split of each subject that the source puts into one.
+    splits: FxHashMap<u32, Split>,
 }
 
 impl Subjects {
@@ -58,6 +61,16 @@ impl Subjects {
     /// The identifier of a subject.
     pub fn id(&self, number: u32) -> &str {
         self.ids.get(number as usize).map_or("", |id| id)
+    }
+
+    /// Takes the word of the source for the split of a subject.
+    pub fn put_into(&mut self, number: u32, split: Split) {
+        self.splits.insert(number, split);
+    }
+
+    /// The split of a subject: what the source says, or else what the hash of its identifier gives.
+    pub fn split(&self, number: u32) -> Split {
+        self.splits.get(&number).copied().unwrap_or_else(|| Split::of(self.id(number)))
     }
 
     /// Puts subjects into the order they are handed on in.

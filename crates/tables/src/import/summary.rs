@@ -165,7 +165,7 @@ impl fmt::Display for ImportSummary {
             write!(out, "\n{} records cut, so that they have no end", self.cut)?;
         }
         for (reason, count) in &self.dropped {
-            write!(out, "\nleft out: {count} {reason}")?;
+            write!(out, "\nleft out: {reason} ({count})")?;
         }
         Ok(())
     }

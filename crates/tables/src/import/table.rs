@@ -11,7 +11,8 @@ use super::parquet::ParquetRows;
 use super::progress::{Step, Teller};
 use super::text::TextRows;
 use super::unpack::{self, explained};
-use super::{ImportError, ImportLimits, ImportProblem, date};
+use super::{ImportError, ImportLimits, ImportProblem};
+use crate::calendar;
 
 /// A column to read: the names it goes by, and whether it must be there.
 #[derive(Clone, Debug)]
@@ -243,7 +244,7 @@ impl<'a> Table<'a> {
     pub fn time(&self, column: usize) -> Result<Option<i64>, ImportError> {
         match self.text(column)? {
             "" => Ok(None),
-            text => date::parse(text).map(Some).ok_or_else(|| self.bad_date(column)),
+            text => calendar::parse(text).map(Some).ok_or_else(|| self.bad_date(column)),
         }
     }
 

@@ -9,20 +9,20 @@ use crate::Problem;
 use crate::document::shown;
 
 /// Where code numbers come from.
-pub(super) enum Codes {
+pub(crate) enum Codes {
     Given(Arc<Vocabulary>),
     Met(Met),
 }
 
 /// Codes numbered as they are met.
 #[derive(Default)]
-pub(super) struct Met {
-    numbers: FxHashMap<Box<str>, u32>,
+pub(crate) struct Met {
+    numbers: FxHashMap<Arc<str>, u32>,
     uses: Vec<Use>,
 }
 
-#[derive(Clone, Copy)]
 struct Use {
+    name: Arc<str>,
     kind: Kind,
     first_line: u64,
 }
@@ -41,6 +41,14 @@ impl Codes {
             Self::Met(met) => met.number(name, kind, line),
         }
     }
+
+    /// The name of a code that was met.
+    pub fn name(&self, code: Code) -> &str {
+        match self {
+            Self::Given(vocabulary) => vocabulary.name(code),
+            Self::Met(met) => &met.uses[code.index()].name,
+        }
+    }
 }
 
 impl Met {
@@ -49,7 +57,7 @@ impl Met {
 
     fn number(&mut self, name: &str, kind: Kind, line: u64) -> Result<Code, Problem> {
         if let Some(&number) = self.numbers.get(name) {
-            let Use { kind: before, first_line } = self.uses[number as usize];
+            let Use { kind: before, first_line, .. } = self.uses[number as usize];
             if before != kind {
                 return Err(Problem::TwoKinds { code: shown(name), kind, first_line });
             }
@@ -59,8 +67,9 @@ impl Met {
             return Err(Problem::TooManyCodes { limit: Self::MOST });
         }
         let number = self.uses.len() as u32;
-        self.numbers.insert(name.into(), number);
-        self.uses.push(Use { kind, first_line: line });
+        let name: Arc<str> = name.into();
+        self.numbers.insert(Arc::clone(&name), number);
+        self.uses.push(Use { name, kind, first_line: line });
         Ok(Code(number))
     }
 
@@ -68,7 +77,7 @@ impl Met {
     /// cohort in its numbers.
     pub fn settle(self, met: &Cohort) -> Result<(Cohort, Vocabulary), VocabularyError> {
         let Self { numbers, uses } = self;
-        let mut listed: Vec<(Box<str>, u32)> = numbers.into_iter().collect();
+        let mut listed: Vec<(Arc<str>, u32)> = numbers.into_iter().collect();
         listed.sort_unstable_by(|(left, left_number), (right, right_number)| {
             let encounter = |number: &u32| uses[*number as usize].kind == Kind::Encounter;
             (encounter(left_number), left).cmp(&(encounter(right_number), right))

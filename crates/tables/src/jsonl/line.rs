@@ -27,7 +27,7 @@ pub(super) struct LineParser<'p> {
 
 /// The record of a line. The static visit is kept apart, since it may come after the encounters.
 #[derive(Default)]
-pub(super) struct ParsedLine {
+pub(crate) struct ParsedLine {
     pub id: String,
     pub ended: bool,
     /// Codes that stood more than once in their visit.
@@ -76,8 +76,13 @@ impl<'p> LineParser<'p> {
         }
     }
 
-    /// The record of a line, or what is wrong with it and the column where that shows.
-    pub fn parse(&mut self, text: &str, number: u64) -> Result<&ParsedLine, (Problem, u64)> {
+    /// The record of a line and the codes met so far, or what is wrong with it and the column where
+    /// that shows.
+    pub fn parse(
+        &mut self,
+        text: &str,
+        number: u64,
+    ) -> Result<(&ParsedLine, &Codes), (Problem, u64)> {
         self.number = number;
         self.visit.clear();
         self.parsed.clear();
@@ -85,7 +90,7 @@ impl<'p> LineParser<'p> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let outcome = Record(self).deserialize(&mut deserializer);
         match outcome.and_then(|()| deserializer.end()) {
-            Ok(()) => Ok(&self.parsed),
+            Ok(()) => Ok((&self.parsed, self.codes)),
             Err(error) => Err((self.trouble.explain(&error), place(&error).1)),
         }
     }

@@ -31,7 +31,9 @@ mod lines;
 mod read;
 mod write;
 
+pub(crate) use codes::{Codes, Met};
+pub(crate) use read::each_record;
 pub(crate) use write::check;
 
 pub use read::{Loaded, ReadOptions, Summary, read, read_from};
-pub use write::{WriteError, write};
+pub use write::{WriteError, Writer, write};

@@ -9,7 +9,7 @@ use consequence_record::{Cohort, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::codes::{Codes, Met};
-use super::line::LineParser;
+use super::line::{LineParser, ParsedLine};
 use super::lines::{Lines, Next};
 use crate::problem::Document;
 use crate::{Limits, Problem, TableError};
@@ -58,13 +58,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, Tab
     let name = path.display().to_string();
     match File::open(path) {
         Ok(file) => read_from(BufReader::with_capacity(BUFFER_BYTES, file), &name, options),
-        Err(error) => Err(TableError {
-            problem: Problem::Open(error),
-            file: name.into(),
-            line: None,
-            column: None,
-            document: Document::Records,
-        }),
+        Err(error) => Err(of_lines(&name, Problem::Open(error), None, None)),
     }
 }
 
@@ -74,22 +68,39 @@ pub fn read_from(
     name: &str,
     options: &ReadOptions,
 ) -> Result<Loaded, TableError> {
-    let fail = |problem, line: Option<u64>, column: Option<u64>| TableError {
-        problem,
-        file: name.into(),
-        line,
-        column,
-        document: Document::Records,
-    };
-    let limits = &options.limits;
     let mut codes = match &options.vocabulary {
         Some(vocabulary) => Codes::Given(Arc::clone(vocabulary)),
         None => Codes::Met(Met::default()),
     };
-    let mut parser = LineParser::new(&mut codes, limits);
+    let mut cohort = Cohort::default();
+    let summary = each_record(reader, name, &mut codes, &options.limits, |record, _| {
+        cohort.push_visits(&record.id, record.visits(), record.ended);
+        Ok::<_, TableError>(())
+    })?;
+    let (cohort, vocabulary) = match codes {
+        Codes::Given(vocabulary) => (cohort, vocabulary),
+        Codes::Met(met) => {
+            let (cohort, vocabulary) =
+                met.settle(&cohort).map_err(|error| of_lines(name, error.into(), None, None))?;
+            (cohort, Arc::new(vocabulary))
+        }
+    };
+    Ok(Loaded { cohort, vocabulary, summary })
+}
+
+/// Reads the records of a stream one after the other, and hands each on with the codes met so far.
+/// One line is in memory at a time, and the ids.
+pub(crate) fn each_record<E: From<TableError>>(
+    reader: impl BufRead,
+    name: &str,
+    codes: &mut Codes,
+    limits: &Limits,
+    mut take: impl FnMut(&ParsedLine, &Codes) -> Result<(), E>,
+) -> Result<Summary, E> {
+    let fail = |problem, line, column| E::from(of_lines(name, problem, line, column));
+    let mut parser = LineParser::new(codes, limits);
     let mut lines = Lines::new(reader, limits.line_bytes);
     let mut lines_by_id: FxHashMap<Box<str>, u64> = FxHashMap::default();
-    let mut cohort = Cohort::default();
     let mut summary = Summary::default();
     loop {
         let next = lines.advance();
@@ -112,7 +123,7 @@ pub fn read_from(
             summary.blank_lines += 1;
             continue;
         }
-        let record = parser
+        let (record, codes) = parser
             .parse(text, number)
             .map_err(|(problem, column)| fail(problem, Some(number), Some(column)))?;
         if let Some(first_line) = lines_by_id.insert(record.id.as_str().into(), number) {
@@ -122,18 +133,14 @@ pub fn read_from(
         summary.encounters += record.encounter_count() as u64;
         summary.codes += record.code_count() as u64;
         summary.merged += record.merged;
-        cohort.push_visits(&record.id, record.visits(), record.ended);
+        take(record, codes)?;
     }
-    if cohort.is_empty() {
+    if summary.records == 0 {
         return Err(fail(Problem::NoRecords, None, None));
     }
-    let (cohort, vocabulary) = match codes {
-        Codes::Given(vocabulary) => (cohort, vocabulary),
-        Codes::Met(met) => {
-            let (cohort, vocabulary) =
-                met.settle(&cohort).map_err(|error| fail(error.into(), None, None))?;
-            (cohort, Arc::new(vocabulary))
-        }
-    };
-    Ok(Loaded { cohort, vocabulary, summary })
+    Ok(summary)
+}
+
+fn of_lines(name: &str, problem: Problem, line: Option<u64>, column: Option<u64>) -> TableError {
+    TableError { problem, file: name.into(), line, column, document: Document::Records }
 }

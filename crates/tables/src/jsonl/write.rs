@@ -1,10 +1,10 @@
 //! Writing a cohort.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use consequence_record::{Code, Cohort, Kind, RecordView, Vocabulary};
-use consequence_store::{StoreError, write_atomically};
+use consequence_record::{Code, Cohort, Kind, Vocabulary};
+use consequence_store::{AtomicFile, StoreError};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
@@ -27,86 +27,154 @@ pub enum WriteError {
 
 /// Writes a cohort as JSON lines: whole and under its name, or not at all.
 ///
-/// Reading the file with the same vocabulary gives the same cohort. So a cohort that could not be
-/// read back is refused before anything is written.
+/// Reading the file with the same vocabulary gives the same cohort; one that could not be read back
+/// is refused.
 pub fn write(
     path: impl AsRef<Path>,
     cohort: &Cohort,
     vocabulary: &Vocabulary,
 ) -> Result<(), WriteError> {
-    check(cohort, vocabulary)?;
-    write_atomically(path, |writer| {
-        let names = quoted_names(vocabulary)?;
-        let mut line = Vec::new();
-        for (index, record) in cohort.records().enumerate() {
-            line.clear();
-            write_record(&mut line, cohort.id(index), record, &names)?;
-            writer.write_all(&line)?;
-        }
-        Ok(())
-    })?;
-    Ok(())
+    let mut writer = Writer::create(path, vocabulary)?;
+    for (index, record) in cohort.records().enumerate() {
+        writer.push(cohort.id(index), record.ended(), record.visits())?;
+    }
+    writer.finish()
 }
 
-fn write_record(
-    line: &mut Vec<u8>,
-    id: &str,
-    record: RecordView<'_>,
-    names: &[String],
-) -> io::Result<()> {
-    line.write_all(b"{\"id\":")?;
-    serde_json::to_writer(&mut *line, id)?;
-    for (visit, codes) in record.visits().enumerate() {
-        line.write_all(match visit {
+/// Writes JSON lines record by record, in as much memory as the ids take.
+///
+/// ```
+/// use consequence_record::{Code, Kind, Vocabulary};
+/// use consequence_tables::jsonl::Writer;
+///
+/// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("cohort.jsonl");
+/// let mut writer = Writer::create(&path, &vocabulary)?;
+/// writer.push("p1", true, [&[][..], &[Code(0)], &[]])?;
+/// writer.finish()?;
+/// let line = std::fs::read_to_string(&path)?;
+/// assert_eq!(line, "{\"id\":\"p1\",\"static\":[],\"visits\":[[\"ICD9CM//250\"],[]]}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: AtomicFile,
+    kinds: Vec<Kind>,
+    /// Every name as JSON writes it, so that each is quoted once and not once per use.
+    names: Vec<String>,
+    ids: FxHashSet<Box<str>>,
+    line: Vec<u8>,
+}
+
+impl Writer {
+    /// Begins a file; nothing is at `path` before [`finish`](Self::finish).
+    pub fn create(path: impl AsRef<Path>, vocabulary: &Vocabulary) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let quoted = vocabulary.codes().map(|code| serde_json::to_string(vocabulary.name(code)));
+        let names = quoted.collect::<Result<_, _>>();
+        Ok(Self {
+            path: path.to_path_buf(),
+            file: AtomicFile::create(path)?,
+            names: names.map_err(|error| StoreError::new(path, error.into()))?,
+            kinds: kinds(vocabulary),
+            ids: FxHashSet::default(),
+            line: Vec::new(),
+        })
+    }
+
+    /// Appends a record: its static visit, then its encounters, of which there is at least one.
+    /// After an error the writer is of no more use.
+    pub fn push<'a, V>(&mut self, id: &str, ended: bool, visits: V) -> Result<(), WriteError>
+    where
+        V: IntoIterator<Item = &'a [Code]>,
+    {
+        let number = self.ids.len() + 1;
+        let fail = |reason| WriteError::Record { number, reason };
+        if !self.ids.insert(id.into()) {
+            return Err(fail(REPEATED_ID));
+        }
+        self.begin_line(id).map_err(|error| StoreError::new(&self.path, error))?;
+        let mut count = 0;
+        for (visit, codes) in visits.into_iter().enumerate() {
+            check_visit(visit, codes, &self.kinds).map_err(fail)?;
+            self.write_visit(visit, codes);
+            count += 1;
+        }
+        if count < 2 {
+            return Err(fail(NO_ENCOUNTER));
+        }
+        self.line.extend_from_slice(if ended { b"]}\n" } else { b"],\"ended\":false}\n" });
+        Ok(self.file.write_all(&self.line).map_err(|error| StoreError::new(&self.path, error))?)
+    }
+
+    fn begin_line(&mut self, id: &str) -> io::Result<()> {
+        self.line.clear();
+        self.line.extend_from_slice(b"{\"id\":");
+        Ok(serde_json::to_writer(&mut self.line, id)?)
+    }
+
+    fn write_visit(&mut self, visit: usize, codes: &[Code]) {
+        self.line.extend_from_slice(match visit {
             0 => b",\"static\":",
             1 => b",\"visits\":[",
             _ => b",",
-        })?;
-        write_codes(line, codes, names)?;
-    }
-    line.write_all(if record.ended() { b"]}\n" } else { b"],\"ended\":false}\n" })
-}
-
-fn write_codes(line: &mut Vec<u8>, codes: &[Code], names: &[String]) -> io::Result<()> {
-    line.push(b'[');
-    for (place, code) in codes.iter().enumerate() {
-        if place > 0 {
-            line.push(b',');
+        });
+        self.line.push(b'[');
+        for (place, code) in codes.iter().enumerate() {
+            if place > 0 {
+                self.line.push(b',');
+            }
+            self.line.extend_from_slice(self.names[code.index()].as_bytes());
         }
-        line.write_all(names[code.index()].as_bytes())?;
+        self.line.push(b']');
     }
-    line.push(b']');
-    Ok(())
+
+    /// Puts the file in place.
+    pub fn finish(self) -> Result<(), WriteError> {
+        Ok(self.file.commit()?)
+    }
 }
 
-/// Every name as JSON writes it, so that each is quoted once and not once per use.
-fn quoted_names(vocabulary: &Vocabulary) -> io::Result<Vec<String>> {
-    vocabulary.codes().map(|code| Ok(serde_json::to_string(vocabulary.name(code))?)).collect()
+const REPEATED_ID: &str = "has the id of an earlier one";
+const NO_ENCOUNTER: &str = "has no encounter";
+
+/// The kind of each code, `END` last.
+fn kinds(vocabulary: &Vocabulary) -> Vec<Kind> {
+    vocabulary.codes().map(|code| vocabulary.kind(code)).collect()
+}
+
+/// Refuses a visit that could not be read back.
+fn check_visit(visit: usize, codes: &[Code], kinds: &[Kind]) -> Result<(), &'static str> {
+    for code in codes {
+        let Some(&kind) = kinds.get(code.index()) else {
+            return Err("has a code that is not of the vocabulary");
+        };
+        if code.index() + 1 == kinds.len() {
+            return Err("stores `END`, which is derived");
+        }
+        if kind != Kind::of_visit(visit) {
+            return Err("has a static code in an encounter, or the reverse");
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a cohort that could not be read back.
 pub(crate) fn check(cohort: &Cohort, vocabulary: &Vocabulary) -> Result<(), WriteError> {
+    let kinds = kinds(vocabulary);
     let mut ids = FxHashSet::default();
     for (index, record) in cohort.records().enumerate() {
-        let fail = |reason| Err(WriteError::Record { number: index + 1, reason });
+        let fail = |reason| WriteError::Record { number: index + 1, reason };
         if !ids.insert(cohort.id(index)) {
-            return fail("has the id of an earlier one");
+            return Err(fail(REPEATED_ID));
         }
         if record.len() < 2 {
-            return fail("has no encounter");
+            return Err(fail(NO_ENCOUNTER));
         }
         for (visit, codes) in record.visits().enumerate() {
-            for &code in codes {
-                if code.index() >= vocabulary.len() {
-                    return fail("has a code that is not of the vocabulary");
-                }
-                if code == vocabulary.end() {
-                    return fail("stores `END`, which is derived");
-                }
-                if vocabulary.kind(code) != Kind::of_visit(visit) {
-                    return fail("has a static code in an encounter, or the reverse");
-                }
-            }
+            check_visit(visit, codes, &kinds).map_err(fail)?;
         }
     }
     Ok(())

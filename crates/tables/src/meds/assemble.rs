@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::MedsProblem;
 use super::codebook::Meaning;
-use super::layout::MICROSECONDS_A_DAY;
+use crate::calendar::DAY;
 use crate::{Limits, Problem, VisitTimes};
 
 /// The records of one data file.
@@ -97,7 +97,7 @@ impl<'a> Assembler<'a> {
                 self.last_time = time;
                 let key = match event.visit {
                     Some(number) => Key::Numbered(number),
-                    None => Key::Day(time.div_euclid(MICROSECONDS_A_DAY)),
+                    None => Key::Day(time.div_euclid(DAY)),
                 };
                 match self.last {
                     Some((last, visit)) if last == key => visit,
@@ -172,6 +172,11 @@ impl<'a> Assembler<'a> {
         if self.keep_times {
             self.part.times.push(&self.times);
         }
+    }
+
+    /// The records that are whole by now.
+    pub fn drain(&mut self) -> Part {
+        std::mem::take(&mut self.part)
     }
 
     /// The records, once all events are in.

@@ -21,7 +21,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 
 use super::MedsProblem;
-use super::layout::MICROSECONDS_A_DAY;
+use crate::calendar::DAY;
 use crate::{Problem, TableError};
 
 /// Rows that are decoded at a time.
@@ -88,8 +88,17 @@ impl Table {
     pub fn each_batch(
         self,
         columns: &[&'static str],
-        mut take: impl FnMut(&[ArrayRef], u64) -> Result<(), TableError>,
+        take: impl FnMut(&[ArrayRef], u64) -> Result<(), TableError>,
     ) -> Result<(), TableError> {
+        self.each_batch_or(columns, take)
+    }
+
+    /// The same for one who may stop for reasons of another kind.
+    pub fn each_batch_or<E: From<TableError>>(
+        self,
+        columns: &[&'static str],
+        mut take: impl FnMut(&[ArrayRef], u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Self { path, file, metadata } = self;
         let fail = |error: &ParquetError| TableError::of_file(&path, damage(error));
         guarded(&path, || {
@@ -110,7 +119,7 @@ impl Table {
                     columns.iter().map(|name| batch.column_by_name(name).cloned()).collect();
                 let Some(arrays) = arrays else {
                     let problem = MedsProblem::Damaged("a column is missing".into());
-                    return Err(TableError::of_file(&path, problem));
+                    return Err(TableError::of_file(&path, problem).into());
                 };
                 take(&arrays, before)?;
                 before += batch.num_rows() as u64;
@@ -135,13 +144,13 @@ fn as_dictionaries(metadata: &ArrowReaderMetadata) -> Arc<Schema> {
 }
 
 /// Runs a decoder. One that gives up in a panic on a file that is damaged counts as an error.
-fn guarded<T>(
+fn guarded<T, E: From<TableError>>(
     path: &Path,
-    decode: impl FnOnce() -> Result<T, TableError>,
-) -> Result<T, TableError> {
+    decode: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| {
         let problem = MedsProblem::Damaged("it cannot be decoded".into());
-        Err(TableError::of_file(path, problem))
+        Err(TableError::of_file(path, problem).into())
     })
 }
 
@@ -214,9 +223,9 @@ pub(super) fn times<'a>(
         DataType::Timestamp(TimeUnit::Second, _) => {
             scaled(array, array.as_primitive::<TimestampSecondType>().values(), 1_000_000)?
         }
-        DataType::Date32 => owned(array.as_primitive::<Date32Type>().values(), |&value| {
-            i64::from(value) * MICROSECONDS_A_DAY
-        }),
+        DataType::Date32 => {
+            owned(array.as_primitive::<Date32Type>().values(), |&value| i64::from(value) * DAY)
+        }
         other => return Err(wrong_type(column, "times, as timestamp[us]", other)),
     };
     Ok(Integers { values, nulls: array.nulls() })

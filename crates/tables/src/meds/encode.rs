@@ -102,19 +102,30 @@ pub(super) fn write_table(
     fields: Vec<Field>,
     columns: Result<Vec<ArrayRef>, ArrowError>,
 ) -> Result<(), StoreError> {
+    write_tables(path, fields, std::iter::once(columns))
+}
+
+/// Writes tables of the same columns, one below the other, to a file.
+pub(super) fn write_tables(
+    path: &Path,
+    fields: Vec<Field>,
+    tables: impl Iterator<Item = Result<Vec<ArrayRef>, ArrowError>>,
+) -> Result<(), StoreError> {
     let schema = Arc::new(Schema::new(fields));
-    let batch = columns
-        .and_then(|columns| RecordBatch::try_new(Arc::clone(&schema), columns))
-        .map_err(|error| failure(path, error.into()))?;
+    let mut batches = tables.map(|columns| {
+        columns
+            .and_then(|columns| RecordBatch::try_new(Arc::clone(&schema), columns))
+            .map_err(ParquetError::from)
+    });
     // Without the note on arrow types, codes read as the strings that MEDS asks for, and not as
     // the dictionary they are written from.
     let options = ArrowWriterOptions::new()
         .with_properties(properties().map_err(|error| failure(path, error))?)
         .with_skip_arrow_metadata(true);
     let mut file = AtomicFile::create(path)?;
-    ArrowWriter::try_new_with_options(&mut file, schema, options)
+    ArrowWriter::try_new_with_options(&mut file, Arc::clone(&schema), options)
         .and_then(|mut writer| {
-            writer.write(&batch)?;
+            batches.try_for_each(|batch| writer.write(&batch?))?;
             writer.close()
         })
         .map_err(|error| failure(path, error))?;

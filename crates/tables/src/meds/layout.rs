@@ -1,8 +1,14 @@
 //! What a dataset is made of: the names of its files, its columns, and its markers.
 
+use std::ffi::OsStr;
+
 use consequence_record::Vocabulary;
 
+use crate::calendar::{DAY, UNDATED_START};
+
 pub(super) const DATA: &str = "data";
+/// Rules that are known to hold in the dataset, beside its folders.
+pub(super) const TRUTH: &str = "truth.rules";
 pub(super) const METADATA: &str = "metadata";
 pub(super) const CODES: &str = "metadata/codes.parquet";
 pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
@@ -22,14 +28,19 @@ pub(super) const KIND: &str = "kind";
 pub(super) const SPLIT: &str = "split";
 pub(super) const ORIGINAL: &str = "original_id";
 
-pub(super) const MICROSECONDS_A_DAY: i64 = 86_400_000_000;
+/// The place of a data file in its dataset.
+pub(super) fn data_file(number: usize) -> String {
+    format!("{DATA}/{number:06}.parquet")
+}
 
-/// The first encounter of an undated record: the first of January 2000, in microseconds.
-const ORDINAL_START: i64 = 10_957 * MICROSECONDS_A_DAY;
+/// Whether a name is that of a part of a dataset that we write.
+pub(super) fn is_part(name: &OsStr) -> bool {
+    [DATA, METADATA, TRUTH].iter().any(|part| name == *part)
+}
 
 /// The time that encounter `visit`, counted from 1, gets where only the order is known.
 pub(super) fn ordinal_time(visit: usize) -> i64 {
-    ORDINAL_START + (visit as i64 - 1) * MICROSECONDS_A_DAY
+    UNDATED_START + (visit as i64 - 1) * DAY
 }
 
 /// What the `kind` column of the list of codes says of a code that is no code of a visit: each

@@ -30,14 +30,21 @@
 mod assemble;
 mod codebook;
 mod columns;
+mod describe;
 mod encode;
+mod events;
 mod layout;
 mod metadata;
 mod numbering;
 mod problem;
 mod read;
+mod shards;
+mod stream;
 mod write;
+
+pub(crate) use stream::Stream;
 
 pub use problem::MedsProblem;
 pub use read::{Loaded, MedsOptions, Summary, load, read};
-pub use write::{Subject, Writer, WriterOptions, write, write_with};
+pub use shards::Shards;
+pub use write::{Subject, Writer, WriterOptions, try_place, write, write_with};

@@ -1,11 +1,12 @@
 //! Reading a dataset, ours or another tool's.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Array;
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Split, Vocabulary};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -64,34 +65,16 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
 pub fn load(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Loaded, TableError> {
     let path = path.as_ref();
     let limits = &options.limits;
-    let files = data_files(path)?;
-    let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
-    let listed = listed.unwrap_or_default();
-    let own = listed.codebook(&path.join(CODES), limits)?;
-    let codebook = match (&options.vocabulary, own) {
-        (None, Some(own)) => own,
-        (None, None) => codebook::from_events(&files, options)?,
-        (Some(given), own) => Codebook {
-            vocabulary: Arc::clone(given),
-            markers: own.map_or_else(Markers::default, |own| own.markers),
-        },
-    };
-    let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
-    let splits = beside(path, SPLITS, metadata::splits)?.unwrap_or_default();
-    let ids = beside(path, SUBJECTS, metadata::ids)?.unwrap_or_default();
-
-    let mut gathered = Gathered {
-        times: (ordinal != Some(true)).then(VisitTimes::default),
-        ..Gathered::default()
-    };
-    let keep_times = gathered.times.is_some();
+    let Known { files, codebook, titles, dated, splits, ids } = Known::of(path, options)?;
+    let mut gathered = Gathered { times: dated.then(VisitTimes::default), ..Gathered::default() };
     let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
     for group in files.chunks(at_once) {
         let parts: Vec<Result<Part, TableError>> = group
             .par_iter()
             .map(|file| {
-                let assembler = Assembler::new(&ids, limits, keep_times);
-                read_file(file, &codebook, assembler, limits)
+                let mut assembler = Assembler::new(&ids, limits, dated);
+                read_file(file, &codebook, &mut assembler, limits, |_| Ok::<_, TableError>(()))?;
+                Ok(assembler.finish())
             })
             .collect();
         for (file, part) in group.iter().zip(parts) {
@@ -103,9 +86,72 @@ pub fn load(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Loaded, Tab
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
     summary.files = files.len() as u64;
-    let titles = listed.titles(&codebook.vocabulary);
     let dataset = Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, times };
     Ok(Loaded { dataset, summary })
+}
+
+/// What is known of a dataset before its events are read.
+pub(super) struct Known {
+    pub files: Vec<PathBuf>,
+    pub codebook: Codebook,
+    pub titles: BTreeMap<Code, String>,
+    /// Whether times are real, and not only an order.
+    pub dated: bool,
+    pub splits: FxHashMap<i64, Split>,
+    pub ids: FxHashMap<i64, Box<str>>,
+}
+
+impl Known {
+    pub fn of(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
+        let limits = &options.limits;
+        let files = data_files(path)?;
+        let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
+        let listed = listed.unwrap_or_default();
+        let own = listed.codebook(&path.join(CODES), limits)?;
+        let codebook = match (&options.vocabulary, own) {
+            (None, Some(own)) => own,
+            (None, None) => codebook::from_events(&files, options)?,
+            (Some(given), own) => Codebook {
+                vocabulary: Arc::clone(given),
+                markers: own.map_or_else(Markers::default, |own| own.markers),
+            },
+        };
+        let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
+        Ok(Self {
+            titles: listed.titles(&codebook.vocabulary),
+            files,
+            codebook,
+            dated: ordinal != Some(true),
+            splits: beside(path, SPLITS, metadata::splits)?.unwrap_or_default(),
+            ids: beside(path, SUBJECTS, metadata::ids)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// The file each subject was met in.
+#[derive(Default)]
+pub(super) struct Met {
+    files: Vec<PathBuf>,
+    subjects: FxHashMap<i64, u32>,
+}
+
+impl Met {
+    pub fn begin(&mut self, file: &Path) {
+        self.files.push(file.to_path_buf());
+    }
+
+    /// Refuses a subject that an earlier file has.
+    pub fn meet(&mut self, subject: i64, row: u64) -> Result<(), TableError> {
+        let number = self.files.len().saturating_sub(1);
+        match self.subjects.insert(subject, number as u32) {
+            None => Ok(()),
+            Some(other) => {
+                let other = self.files[other as usize].clone();
+                let problem = MedsProblem::SubjectInTwoFiles { other };
+                Err(TableError::of_row(&self.files[number], row, problem))
+            }
+        }
+    }
 }
 
 /// What has been read so far.
@@ -115,9 +161,7 @@ struct Gathered {
     splits: Vec<Split>,
     times: Option<VisitTimes>,
     summary: Summary,
-    /// The file each subject was met in.
-    files: Vec<PathBuf>,
-    subjects: FxHashMap<i64, u32>,
+    met: Met,
 }
 
 impl Gathered {
@@ -127,19 +171,11 @@ impl Gathered {
         part: Part,
         splits: &FxHashMap<i64, Split>,
     ) -> Result<(), TableError> {
-        let number = self.files.len() as u32;
-        self.files.push(file.to_path_buf());
+        self.met.begin(file);
         for (index, (record, &(subject, row))) in
             part.cohort.records().zip(&part.subjects).enumerate()
         {
-            if let Some(other) = self.subjects.insert(subject, number) {
-                let other = self.files[other as usize].clone();
-                return Err(TableError::of_row(
-                    file,
-                    row,
-                    MedsProblem::SubjectInTwoFiles { other },
-                ));
-            }
+            self.met.meet(subject, row)?;
             let id = part.cohort.id(index);
             self.cohort.push_visits(id, record.visits(), record.ended());
             self.splits.push(splits.get(&subject).copied().unwrap_or_else(|| {
@@ -156,13 +192,14 @@ impl Gathered {
     }
 }
 
-/// Reads the records of one data file.
-fn read_file(
+/// Reads the events of one data file into an assembler, which `each` sees after every batch.
+pub(super) fn read_file<'a, E: From<TableError>>(
     path: &Path,
     codebook: &Codebook,
-    mut assembler: Assembler<'_>,
+    assembler: &mut Assembler<'a>,
     limits: &Limits,
-) -> Result<Part, TableError> {
+    mut each: impl FnMut(&mut Assembler<'a>) -> Result<(), E>,
+) -> Result<(), E> {
     let table = Table::open(path)?;
     let mut columns = vec![SUBJECT, TIME, CODE];
     for column in &columns {
@@ -171,14 +208,14 @@ fn read_file(
     table.bound_strings(CODE, limits.code_bytes)?;
     let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
     columns.extend(visit_column);
-    table.each_batch(&columns, |arrays, before| {
+    table.each_batch_or(&columns, |arrays, before| {
         let fail = |problem| TableError::of_file(path, problem);
         let at_row = |row: usize, problem: Problem| {
             TableError::of_row(path, before + row as u64 + 1, problem)
         };
         let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
         if let Some(row) = subjects.first_null() {
-            return Err(at_row(row, MedsProblem::Null(SUBJECT).into()));
+            return Err(at_row(row, MedsProblem::Null(SUBJECT).into()).into());
         }
         let times = times(TIME, &arrays[1]).map_err(fail)?;
         let codes = strings(CODE, &arrays[2]).map_err(fail)?;
@@ -194,12 +231,12 @@ fn read_file(
             .collect();
         for (row, &subject) in subjects.values.iter().enumerate() {
             let Some(key) = codes.key(row) else {
-                return Err(at_row(row, MedsProblem::Null(CODE).into()));
+                return Err(at_row(row, MedsProblem::Null(CODE).into()).into());
             };
             let time = times.get(row);
             let meaning = meanings[key][usize::from(time.is_some())];
             if meaning == Meaning::Nothing {
-                return Err(at_row(row, codebook.refusal(codes.values.value(key), limits)));
+                return Err(at_row(row, codebook.refusal(codes.values.value(key), limits)).into());
             }
             let visit = visits.as_ref().and_then(|visits| visits.get(row));
             let event = Event { subject, time, visit };
@@ -207,9 +244,8 @@ fn read_file(
                 .take(event, meaning, before + row as u64 + 1)
                 .map_err(|problem| at_row(row, problem))?;
         }
-        Ok(())
-    })?;
-    Ok(assembler.finish())
+        each(assembler)
+    })
 }
 
 /// Reads a file of the metadata, if the dataset is a folder and has it.

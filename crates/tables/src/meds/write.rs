@@ -5,18 +5,16 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use consequence_record::{Code, Kind, Split, Vocabulary};
+use consequence_record::{Code, Split, Vocabulary};
 use consequence_store::{AtomicFolder, StoreError, create_directory, write_atomically};
 use rayon::prelude::*;
-use serde_json::json;
 
+use super::describe;
 use super::encode::{self, Shard, write_table};
-use super::layout::{
-    CODE, CODES, CUT_KIND, DATA, DESCRIPTION, KIND, METADATA, Markers, ORIGINAL, PARENTS, SPLIT,
-    SPLITS, SUBJECT, SUBJECTS, TITLE, VISIT, VISIT_KIND, ordinal_time,
-};
+use super::events::Events;
+use super::layout::{DATA, METADATA, ORIGINAL, SUBJECT, SUBJECTS, TRUTH, data_file, is_part};
 use super::numbering::Numbering;
 use crate::{Dataset, WriteError};
 
@@ -33,11 +31,13 @@ pub struct WriterOptions {
     pub shard_rows: usize,
     /// What the codes mean.
     pub titles: BTreeMap<Code, String>,
+    /// Rules that are known to hold, as text for a file `truth.rules` beside the two folders.
+    pub truth: Option<String>,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { replace: false, shard_rows: 1_000_000, titles: BTreeMap::new() }
+        Self { replace: false, shard_rows: 1_000_000, titles: BTreeMap::new(), truth: None }
     }
 }
 
@@ -78,6 +78,8 @@ pub struct Subject<'s> {
 /// ```
 #[derive(Debug)]
 pub struct Writer {
+    /// The path as the caller gave it, for messages.
+    path: PathBuf,
     folder: AtomicFolder,
     options: WriterOptions,
     vocabulary: Arc<Vocabulary>,
@@ -100,19 +102,17 @@ impl Writer {
         vocabulary: Arc<Vocabulary>,
         options: WriterOptions,
     ) -> Result<Self, WriteError> {
-        let ours = |name: &OsStr| options.replace && (name == DATA || name == METADATA);
-        let folder = AtomicFolder::replacing(path, ours)?;
-        create_directory(&folder.path().join(DATA))?;
-        create_directory(&folder.path().join(METADATA))?;
-        let markers = Markers::beside(&vocabulary);
-        let codes = vocabulary.codes().filter(|&code| code != vocabulary.end());
-        let marks = [&markers.visit, &markers.cut].map(|mark| mark.as_deref().unwrap_or_default());
-        let names = encode::names(codes.map(|code| vocabulary.name(code)).chain(marks));
+        let path = path.as_ref();
+        let folder = begin(path, options.replace)?;
+        for inner in [DATA, METADATA] {
+            create_directory(&folder.path().join(inner)).map_err(|error| error.told_of(path))?;
+        }
         Ok(Self {
+            path: path.to_path_buf(),
             folder,
             shard: Shard::with_capacity(options.shard_rows.min(1 << 20)),
             options,
-            names: Arc::new(names),
+            names: Arc::new(describe::names(&vocabulary)),
             vocabulary,
             numbering: Numbering::default(),
             subjects: Vec::new(),
@@ -132,47 +132,15 @@ impl Writer {
     {
         let place = self.subjects.len() + 1;
         let fail = |reason| Err(WriteError::Record { number: place, reason });
-        let visits = visits.into_iter();
-        let count = visits.len();
-        if count < 2 {
-            return fail("has no encounter");
-        }
         if *self.dated.get_or_insert(subject.times.is_some()) != subject.times.is_some() {
             return fail("has times where others have none, or the reverse");
-        }
-        if let Some(times) = subject.times {
-            if times.len() + 1 != count {
-                return fail("has more encounters than times, or the reverse");
-            }
-            if !times.is_sorted() {
-                return fail("has encounters that go back in time");
-            }
         }
         let Some(number) = self.numbering.number(subject.id) else {
             return fail("has the id of an earlier one");
         };
-        // The numbers of the markers follow those of the codes; `END` has none.
-        let visit_marker = self.vocabulary.end().0 as i32;
-        for (visit, codes) in visits.enumerate() {
-            let place = (visit > 0).then(|| {
-                let time = subject.times.map(|times| times[visit - 1]);
-                (time.unwrap_or_else(|| ordinal_time(visit)), visit as i64)
-            });
-            if visit > 0 {
-                self.shard.push(number, visit_marker, place);
-            }
-            if !subject.ended && visit + 1 == count {
-                self.shard.push(number, visit_marker + 1, place);
-            }
-            for &code in codes {
-                if code >= self.vocabulary.end() {
-                    return fail("has a code that is not of the vocabulary, or stores `END`");
-                }
-                if self.vocabulary.kind(code) != Kind::of_visit(visit) {
-                    return fail("has a static code in an encounter, or the reverse");
-                }
-                self.shard.push(number, code.0 as i32, place);
-            }
+        let events = Events { number, ended: subject.ended, times: subject.times };
+        if let Err(reason) = events.push(&mut self.shard, &self.vocabulary, visits) {
+            return fail(reason);
         }
         self.subjects.push(number);
         self.splits.push(subject.split);
@@ -188,14 +156,16 @@ impl Writer {
     /// Sets a full shard aside. Where it ends depends on the records alone.
     fn close_shard(&mut self) {
         let next = Shard::with_capacity(self.options.shard_rows.min(1 << 20));
-        let path = self.folder.path().join(DATA).join(format!("{:06}.parquet", self.shard_count));
+        let path = self.folder.path().join(data_file(self.shard_count));
         self.full.push((path, std::mem::replace(&mut self.shard, next)));
         self.shard_count += 1;
     }
 
     fn encode_full(&mut self) -> Result<(), StoreError> {
         let names = &self.names;
-        self.full.par_drain(..).try_for_each(|(path, shard)| shard.write(&path, names))
+        let written =
+            self.full.par_drain(..).try_for_each(|(path, shard)| shard.write(&path, names));
+        written.map_err(|error| error.told_of(&self.path))
     }
 
     /// Writes what is left and puts the dataset in place.
@@ -204,9 +174,21 @@ impl Writer {
             self.close_shard();
         }
         self.encode_full()?;
-        self.write_codes()?;
-        self.write_splits()?;
-        self.write_description()?;
+        self.write_rest().map_err(|error| error.told_of(&self.path))?;
+        Ok(self.folder.commit()?)
+    }
+
+    /// Writes all but the events.
+    fn write_rest(&mut self) -> Result<(), StoreError> {
+        let folder = self.folder.path();
+        describe::write_codes(folder, &self.vocabulary, &self.names, &self.options.titles)?;
+        let subjects = self.subjects.iter().copied().zip(self.splits.iter().copied());
+        describe::write_splits(folder, subjects)?;
+        describe::write_description(folder, self.dated == Some(true))?;
+        if let Some(truth) = &self.options.truth {
+            let path = self.folder.path().join(TRUTH);
+            write_atomically(path, |out| out.write_all(truth.as_bytes()))?;
+        }
         let given = std::mem::take(&mut self.numbering).given();
         if !given.is_empty() {
             let ids = given.iter().map(|(id, _)| &**id);
@@ -220,60 +202,27 @@ impl Writer {
             ];
             write_table(&self.folder.path().join(SUBJECTS), fields, Ok(columns))?;
         }
-        Ok(self.folder.commit()?)
+        Ok(())
     }
+}
 
-    fn write_codes(&self) -> Result<(), StoreError> {
-        let vocabulary = &self.vocabulary;
-        let codes = || vocabulary.codes().filter(|&code| code != vocabulary.end());
-        let titles = codes().map(|code| self.options.titles.get(&code).map(String::as_str));
-        let markers = [Some("one for each encounter"), Some("the record was cut here")];
-        let kinds = codes().map(|code| match vocabulary.kind(code) {
-            Kind::Static => "static",
-            Kind::Encounter => "encounter",
-        });
-        let (lists, no_parents) = encode::no_lists(self.names.len());
-        let columns: Vec<ArrayRef> = vec![
-            Arc::clone(&self.names) as ArrayRef,
-            Arc::new(titles.chain(markers).collect::<StringArray>()),
-            no_parents,
-            Arc::new(encode::names(kinds.chain([VISIT_KIND, CUT_KIND]))),
-        ];
-        let fields = vec![
-            Field::new(CODE, DataType::Utf8, false),
-            Field::new(TITLE, DataType::Utf8, true),
-            Field::new(PARENTS, lists, true),
-            Field::new(KIND, DataType::Utf8, false),
-        ];
-        write_table(&self.folder.path().join(CODES), fields, Ok(columns))
-    }
+/// Refuses a place where no dataset could be written, before there is one to write. Nothing is left
+/// there.
+///
+/// ```
+/// use consequence_tables::meds;
+///
+/// let place = tempfile::tempdir()?;
+/// assert!(meds::try_place(place.path().join("cohort"), false).is_ok());
+/// assert!(meds::try_place(place.path().join("none/cohort"), false).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn try_place(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
+    begin(path.as_ref(), replace).map(drop)
+}
 
-    fn write_splits(&self) -> Result<(), StoreError> {
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from(self.subjects.clone())),
-            Arc::new(encode::names(self.splits.iter().map(|split| split.name()))),
-        ];
-        let fields = vec![
-            Field::new(SUBJECT, DataType::Int64, false),
-            Field::new(SPLIT, DataType::Utf8, false),
-        ];
-        write_table(&self.folder.path().join(SPLITS), fields, Ok(columns))
-    }
-
-    fn write_description(&self) -> Result<(), StoreError> {
-        let time = if self.dated == Some(true) { "recorded" } else { "ordinal" };
-        let description = json!({
-            "etl_name": "consequence",
-            "etl_version": env!("CARGO_PKG_VERSION"),
-            "meds_version": "0.4.1",
-            "other_extension_columns": [VISIT],
-            "time": time,
-        });
-        write_atomically(self.folder.path().join(DESCRIPTION), |out| {
-            serde_json::to_writer_pretty(&mut *out, &description)?;
-            out.write_all(b"\n")
-        })
-    }
+fn begin(path: &Path, replace: bool) -> Result<AtomicFolder, StoreError> {
+    AtomicFolder::replacing(path, |name: &OsStr| replace && is_part(name))
 }
 
 /// Writes a dataset into a new folder.

@@ -1,82 +1,166 @@
 //! Cohorts that have readers of their own: JSON lines and MEDS.
 
+use std::io::BufReader;
 use std::path::Path;
 
-use consequence_record::Code;
+use consequence_record::{Code, Split};
 
 use super::super::build::Profile;
 use super::super::codes::Role;
 use super::super::collector::Collector;
 use super::super::event::{Event, Fact, VisitKey};
-use super::super::{ImportError, Source};
-use crate::jsonl::{self, ReadOptions};
-use crate::meds::{self, MedsOptions};
-use crate::{Dataset, Limits, TableError};
+use super::super::progress::Step;
+use super::super::unpack::{self, explained};
+use super::super::{ImportError, ImportProblem};
+use crate::jsonl::{self, Codes, Met};
+use crate::meds::{MedsOptions, Stream};
+use crate::{Limits, Problem, TableError};
 
-pub(super) fn gather(
+/// What the records are called among the tables of a source.
+const RECORDS: &str = "records";
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// Takes in records as JSON lines.
+pub(super) fn gather_lines(
     path: &Path,
-    source: &Source,
     collector: &mut Collector<'_>,
 ) -> Result<Profile, ImportError> {
-    let limits = Limits {
+    let name = path.display().to_string();
+    let whole = |problem| ImportError::whole(name.as_str(), problem);
+    let total = path.metadata().map_or(0, |file| file.len());
+    (collector.teller)(Step::Begin { task: RECORDS, total });
+    let bytes = unpack::open(path, collector.limits(), collector.teller).map_err(whole)?;
+    let reader = BufReader::with_capacity(BUFFER_BYTES, bytes);
+    let (mut codes, mut facts) = (Codes::Met(Met::default()), Facts::default());
+    let limits = limits(collector);
+    let summary = jsonl::each_record(reader, &name, &mut codes, &limits, |record, codes| {
+        let given = Given { id: &record.id, split: None, ended: record.ended, times: None };
+        put(collector, given, record.visits(), &mut facts, |code| codes.name(code))
+            .map_err(whole)?
+    })
+    .map_err(unpacked)?;
+    finish(collector, summary.records);
+    Ok(Profile { dated: false, listed: true, sex: false, age: false })
+}
+
+/// Takes in a MEDS dataset, with the splits that it has.
+pub(super) fn gather_meds(
+    path: &Path,
+    collector: &mut Collector<'_>,
+) -> Result<Profile, ImportError> {
+    let name = path.display().to_string();
+    let whole = |problem| ImportError::whole(name.as_str(), problem);
+    let options = MedsOptions { limits: limits(collector), ..MedsOptions::default() };
+    let stream = Stream::open(path, &options)?;
+    (collector.teller)(Step::Begin { task: RECORDS, total: stream.bytes() });
+    let (mut facts, mut count) = (Facts::default(), 0);
+    let teller = collector.teller;
+    stream.each_record(
+        |streamed| {
+            count += 1;
+            let ended = streamed.record.ended();
+            let given =
+                Given { id: streamed.id, split: streamed.split, ended, times: streamed.times };
+            let name = |code| stream.vocabulary().name(code);
+            put(collector, given, streamed.record.visits(), &mut facts, name).map_err(whole)?
+        },
+        |bytes| teller(Step::Advance(bytes)),
+    )?;
+    for (&code, title) in stream.titles() {
+        collector.codes.title_of(&[stream.vocabulary().name(code)], title);
+    }
+    finish(collector, count);
+    Ok(Profile { dated: stream.dated(), listed: true, sex: false, age: false })
+}
+
+fn finish(collector: &mut Collector<'_>, records: u64) {
+    (collector.teller)(Step::Finish);
+    collector.summary.tables.push((RECORDS.to_owned(), records));
+}
+
+fn limits(collector: &Collector<'_>) -> Limits {
+    Limits {
         line_bytes: collector.limits().row_bytes,
         visits: collector.limits().visits,
         code_bytes: collector.limits().code_bytes,
         ..Limits::default()
+    }
+}
+
+/// An error of a stream that may have been unpacked on the way.
+fn unpacked(error: ImportError) -> ImportError {
+    let ImportError { problem, file, line } = error;
+    let problem = match problem {
+        ImportProblem::Cohort(inner) => match *inner {
+            TableError { problem: Problem::Read(error), .. } => explained(error),
+            other => other.into(),
+        },
+        other => other,
     };
-    let name = path.display().to_string();
-    let dataset = read(path, source, limits).map_err(|error| {
-        let line = error.line;
-        ImportError { problem: error.into(), file: name.as_str().into(), line }
-    })?;
-    put(&dataset, collector, &name)?;
-    Ok(Profile { dated: dataset.times.is_some(), listed: true, sex: false, age: false })
+    ImportError { problem, file, line }
 }
 
-fn read(path: &Path, source: &Source, limits: Limits) -> Result<Dataset, TableError> {
-    match source {
-        Source::Meds => meds::read(path, &MedsOptions { limits, ..MedsOptions::default() }),
-        _ => {
-            let loaded = jsonl::read(path, &ReadOptions { limits, ..ReadOptions::default() })?;
-            Ok(Dataset::new(loaded.cohort, loaded.vocabulary))
-        }
+/// The facts that codes of the source are, by their numbers there.
+#[derive(Default)]
+struct Facts(Vec<Option<Fact>>);
+
+/// What is given of a record beside its visits.
+struct Given<'r> {
+    id: &'r str,
+    split: Option<Split>,
+    ended: bool,
+    times: Option<&'r [i64]>,
+}
+
+/// Takes in a record. What is wrong with its codes is a problem of the whole source, and what goes
+/// wrong with the events put aside is not.
+fn put<'a, 'n>(
+    collector: &mut Collector<'_>,
+    given: Given<'_>,
+    visits: impl Iterator<Item = &'a [Code]>,
+    facts: &mut Facts,
+    name: impl Fn(Code) -> &'n str,
+) -> Result<Result<(), ImportError>, ImportProblem> {
+    let subject = collector.subjects.number(given.id)?;
+    if let Some(split) = given.split {
+        collector.subjects.put_into(subject, split);
     }
-}
-
-fn put(dataset: &Dataset, collector: &mut Collector<'_>, name: &str) -> Result<(), ImportError> {
-    let whole = |problem| ImportError::whole(name, problem);
-    let cohort = &dataset.cohort;
-    for (index, record) in cohort.records().enumerate() {
-        let subject = collector.subjects.number(cohort.id(index)).map_err(whole)?;
-        let times = dataset.times.as_ref().map(|times| times.of(index));
-        for (visit, codes) in record.visits().enumerate() {
-            let (key, role, time) = match visit.checked_sub(1) {
-                None => (VisitKey::STATIC, Role::Static, None),
-                Some(place) => {
-                    let time = times.and_then(|times| times.get(place).copied());
-                    (VisitKey::named(&visit.to_string()), Role::Encounter, time)
-                }
-            };
-            if visit > 0 {
-                collector.put(Event::new(subject, Fact::VISIT, key, time))?;
+    let mut events = Vec::new();
+    for (visit, codes) in visits.enumerate() {
+        let (key, role, time) = match visit.checked_sub(1) {
+            None => (VisitKey::STATIC, Role::Static, None),
+            Some(place) => {
+                let time = given.times.and_then(|times| times.get(place).copied());
+                (VisitKey::named(&visit.to_string()), Role::Encounter, time)
             }
-            for &code in codes {
-                let code_name = dataset.vocabulary.name(code);
-                let fact = collector.codes.fact(&[code_name], role).map_err(whole)?;
-                collector.put(Event::new(subject, fact, key, time))?;
-            }
+        };
+        if visit > 0 {
+            events.push(Event::new(subject, Fact::VISIT, key, time));
         }
-        if !record.ended() {
-            collector.put(Event::new(subject, Fact::CUT, VisitKey::STATIC, None))?;
+        for &code in codes {
+            let fact = facts.of(code, || collector.codes.fact(&[name(code)], role))?;
+            events.push(Event::new(subject, fact, key, time));
         }
     }
-    for (&code, title) in &dataset.titles {
-        title_of(dataset, code, title, collector);
+    if !given.ended {
+        events.push(Event::new(subject, Fact::CUT, VisitKey::STATIC, None));
     }
-    collector.summary.tables.push(("records".to_owned(), cohort.len() as u64));
-    Ok(())
+    Ok(events.into_iter().try_for_each(|event| collector.put(event)))
 }
 
-fn title_of(dataset: &Dataset, code: Code, title: &str, collector: &mut Collector<'_>) {
-    collector.codes.title_of(&[dataset.vocabulary.name(code)], title);
+impl Facts {
+    fn of(
+        &mut self,
+        code: Code,
+        found: impl FnOnce() -> Result<Fact, ImportProblem>,
+    ) -> Result<Fact, ImportProblem> {
+        if self.0.len() <= code.index() {
+            self.0.resize(code.index() + 1, None);
+        }
+        match self.0[code.index()] {
+            Some(fact) => Ok(fact),
+            None => Ok(*self.0[code.index()].insert(found()?)),
+        }
+    }
 }

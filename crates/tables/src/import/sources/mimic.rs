@@ -23,20 +23,30 @@ fn place(
     }
 }
 
-/// Takes in the death in hospital that a row of admissions tells of.
-pub(super) fn put_death(
+/// Reads the table of admissions. `admitted` finds when the one of a row began, given the subject.
+pub(super) fn read_admissions(
     collector: &mut Collector<'_>,
-    table: &Table<'_>,
-    column: usize,
-    subject: u32,
-    visit: VisitKey,
+    parts: Parts,
+    admitted: impl Fn(&Table<'_>, usize, u32) -> Result<Option<i64>, ImportError>,
 ) -> Result<(), ImportError> {
-    if table.integer(column)? == Some(1) {
-        let fact = collector.codes.fact(&["DISCHARGE", "EXPIRED"], Role::Encounter);
-        let fact = fact.map_err(|problem| table.fail(problem))?;
-        collector.put(Event::new(subject, fact, visit, None))?;
-    }
-    Ok(())
+    let columns = vec![
+        Column::needed(&["subject_id"]),
+        Column::needed(&["hadm_id"]),
+        Column::needed(&["admittime"]),
+        Column::optional(&["hospital_expire_flag"]),
+    ];
+    collector.read(parts, columns, |collector, table| {
+        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
+        let visit = VisitKey::named(table.needed_text(1)?);
+        let time = admitted(table, 2, subject)?;
+        collector.put(Event::new(subject, Fact::VISIT, visit, time))?;
+        if table.integer(3)? == Some(1) {
+            let fact = collector.codes.fact(&["DISCHARGE", "EXPIRED"], Role::Encounter);
+            let fact = fact.map_err(|problem| table.fail(problem))?;
+            collector.put(Event::new(subject, fact, visit, None))?;
+        }
+        Ok(())
+    })
 }
 
 /// Reads a table of ICD codes. `systems` names the system of each version.
@@ -142,14 +152,4 @@ pub(super) fn read_measurements(
         collector.codes.title_of(&["LAB", table.text(0)?], table.text(1)?);
         Ok(())
     })
-}
-
-/// Takes in an admission and when it began.
-pub(super) fn put_admission(
-    collector: &mut Collector<'_>,
-    subject: u32,
-    visit: VisitKey,
-    time: Option<i64>,
-) -> Result<(), ImportError> {
-    collector.put(Event::new(subject, Fact::VISIT, visit, time))
 }

@@ -8,9 +8,7 @@ use super::super::collector::Collector;
 use super::super::event::VisitKey;
 use super::super::folder::Folder;
 use super::super::table::Column;
-use super::mimic::{
-    put_admission, put_death, read_drugs, read_icd, read_measurements, read_titles,
-};
+use super::mimic::{read_admissions, read_drugs, read_icd, read_measurements, read_titles};
 use super::{LISTED, put_birth, put_sex};
 
 pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profile, ImportError> {
@@ -23,18 +21,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
         put_birth(collector, subject, table.time(2)?)
     })?;
-    let columns = vec![
-        Column::needed(&["subject_id"]),
-        Column::needed(&["hadm_id"]),
-        Column::needed(&["admittime"]),
-        Column::optional(&["hospital_expire_flag"]),
-    ];
-    collector.read(admissions, columns, |collector, table| {
-        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-        let visit = VisitKey::named(table.needed_text(1)?);
-        put_admission(collector, subject, visit, table.time(2)?)?;
-        put_death(collector, table, 3, subject, visit)
-    })?;
+    read_admissions(collector, admissions, |table, column, _| table.time(column))?;
     read_icd(collector, diagnoses, |_| Some("ICD9CM"), false)?;
     read_titles(collector, folder.find("D_ICD_DIAGNOSES")?, |_| Some("ICD9CM"))?;
     if let Some(procedures) = folder.find("PROCEDURES_ICD")? {

@@ -4,15 +4,13 @@ use std::path::Path;
 
 use super::super::build::Profile;
 use super::super::collector::Collector;
-use super::super::date::{self, DAY};
 use super::super::event::VisitKey;
 use super::super::folder::Folder;
 use super::super::table::{Column, Table};
 use super::super::{ImportError, ImportProblem};
-use super::mimic::{
-    put_admission, put_death, read_drugs, read_icd, read_measurements, read_titles,
-};
+use super::mimic::{read_admissions, read_drugs, read_icd, read_measurements, read_titles};
 use super::{LISTED, put_birth, put_sex};
+use crate::calendar::{self, DAY};
 
 pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profile, ImportError> {
     let folder = Folder::open(path, &["hosp"])?;
@@ -29,23 +27,13 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         let year = table.integer(3)?.filter(|year| (1..=9999).contains(year));
         anchors.push(year);
         let (Some(age), Some(year)) = (table.integer(2)?, year) else { return Ok(()) };
-        let Some(birth) = year.checked_sub(age).and_then(|year| date::day(year, 1, 1)) else {
+        let Some(birth) = year.checked_sub(age).and_then(|year| calendar::day(year, 1, 1)) else {
             return Err(table.fail(ImportProblem::BadNumber { column: table.name(2) }));
         };
         put_birth(collector, subject, Some(birth * DAY))
     })?;
-    let columns = vec![
-        Column::needed(&["subject_id"]),
-        Column::needed(&["hadm_id"]),
-        Column::needed(&["admittime"]),
-        Column::optional(&["hospital_expire_flag"]),
-    ];
-    collector.read(admissions, columns, |collector, table| {
-        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-        let visit = VisitKey::named(table.needed_text(1)?);
-        let anchor = anchors.get(subject as usize).copied().flatten();
-        put_admission(collector, subject, visit, admitted(table, 2, anchor)?)?;
-        put_death(collector, table, 3, subject, visit)
+    read_admissions(collector, admissions, |table, column, subject| {
+        admitted(table, column, anchors.get(subject as usize).copied().flatten())
     })?;
     read_icd(collector, diagnoses, diagnosis_system, true)?;
     read_titles(collector, folder.find("d_icd_diagnoses")?, diagnosis_system)?;
@@ -82,7 +70,7 @@ fn admitted(
     anchor: Option<i64>,
 ) -> Result<Option<i64>, ImportError> {
     let text = table.text(column)?;
-    match anchor.and_then(|anchor| date::parse_short(text, anchor)) {
+    match anchor.and_then(|anchor| calendar::parse_short(text, anchor)) {
         Some(time) => Ok(Some(time)),
         None => table.time(column),
     }

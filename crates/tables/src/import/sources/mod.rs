@@ -38,7 +38,8 @@ pub(super) fn gather(
         Source::Synthea => synthea::gather(path, collector),
         Source::UciDiabetes => uci::gather(path, collector),
         Source::Csv(columns) => long::gather(path, columns, collector),
-        Source::Jsonl | Source::Meds => dataset::gather(path, source, collector),
+        Source::Jsonl => dataset::gather_lines(path, collector),
+        Source::Meds => dataset::gather_meds(path, collector),
     }?;
     let truncate = match source {
         Source::UciDiabetes => collector.options.truncate.or(Some(uci::CATEGORY)),

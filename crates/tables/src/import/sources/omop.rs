@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use super::super::build::Profile;
 use super::super::codes::{Role, is_icd, start, without_dot};
 use super::super::collector::Collector;
-use super::super::date::{self, DAY};
 use super::super::event::{Event, Fact, VisitKey};
 use super::super::folder::{Folder, Parts};
 use super::super::summary::Reason;
 use super::super::table::{Column, Table};
 use super::super::{ImportError, ImportProblem};
 use super::{LISTED, put_birth, put_sex};
+use crate::calendar::{self, DAY};
 
 /// What codes are called whose concept is not described.
 const SYSTEM: &str = "OMOP";
@@ -118,7 +118,7 @@ fn read_persons(collector: &mut Collector<'_>, parts: Parts) -> Result<(), Impor
             (None, None) => None,
             (None, Some(year)) => {
                 let (month, day) = (table.integer(3)?.unwrap_or(1), table.integer(4)?.unwrap_or(1));
-                let Some(birth) = date::day(year, month, day) else {
+                let Some(birth) = calendar::day(year, month, day) else {
                     return Err(table.bad_date(2));
                 };
                 Some(birth * DAY)

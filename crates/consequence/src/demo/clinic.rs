@@ -8,11 +8,11 @@ use consequence_store::{create_directory, write_atomically};
 use consequence_tables::jsonl;
 use serde_json::json;
 
-use crate::enforce::refuse_place;
+use crate::place::refuse_place;
 use crate::{Error, load};
 
 /// The rules of the small clinic, `examples/clinic.rules`.
-pub const CLINIC_RULES: &str = include_str!("../../../examples/clinic.rules");
+pub const CLINIC_RULES: &str = include_str!("../../../../examples/clinic.rules");
 
 const STATICS: [&str; 6] =
     ["AGE//0-17", "AGE//18-44", "AGE//45-64", "AGE//65+", "SEX//F", "SEX//M"];

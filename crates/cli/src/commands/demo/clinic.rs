@@ -1,4 +1,4 @@
-//! `consequence demo`: each step printed as the command that a user would type.
+//! `consequence demo --clinic`: rules written by hand, proved, and records repaired by them.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use consequence::demo::Clinic;
 use consequence::enforce::{EnforceOptions, enforce};
 use consequence::{Error, Inputs};
 
-use super::Outcome;
-use crate::args::DemoArguments;
+use super::{shown, step};
 use crate::bar::Bar;
+use crate::commands::Outcome;
 use crate::output;
 
-pub fn run(arguments: &DemoArguments, seed: u64) -> Result<Outcome, Error> {
+pub fn run(folder: &Path, records: u64, seed: u64, force: bool) -> Result<Outcome, Error> {
     let bar = Bar::default();
-    let clinic = Clinic::in_folder(&arguments.out);
-    clinic.write(arguments.records, seed, arguments.force)?;
+    let clinic = Clinic::in_folder(folder);
+    clinic.write(records, seed, force)?;
     let [rules, codes, cohort, repaired] =
         [&clinic.rules, &clinic.vocabulary, &clinic.cohort, &clinic.repaired]
             .map(|path| shown(path));
@@ -48,22 +48,11 @@ pub fn run(arguments: &DemoArguments, seed: u64) -> Result<Outcome, Error> {
         &format!("enforce {cohort} --rules {rules} --vocabulary {codes} --out {repaired}"),
     );
     let out = clinic.repaired.clone();
-    let repair = EnforceOptions { out, force: arguments.force, seed, ..EnforceOptions::default() };
+    let repair = EnforceOptions { out, force, seed, ..EnforceOptions::default() };
     output::data(&enforce(&inputs(&clinic.cohort), &repair, &bar)?.to_string());
 
     step("And now?", &format!("audit {repaired} --rules {rules} --vocabulary {codes} --referee"));
     let report = audit(&inputs(&clinic.repaired), &options, &bar)?;
     output::data(&report.to_string());
     Ok(Outcome::found(report.violations() > 0))
-}
-
-fn step(question: &str, command: &str) {
-    output::data(&format!("\n== {question}\n$ consequence {command}\n\n"));
-}
-
-/// A path as it is typed: in quotes where a shell would take it apart.
-fn shown(path: &Path) -> String {
-    let path = path.display().to_string();
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
-    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }

@@ -1,10 +1,17 @@
-//! Dates as tables write them.
+//! The calendar: times in microseconds since 1970, read as tables write them and written as people do.
+
+use std::fmt;
 
 /// Microseconds in a day.
 pub(crate) const DAY: i64 = 86_400_000_000;
 
+const SECOND: i64 = 1_000_000;
+
+/// The first of January 2000, when records begin that have no dates.
+pub(crate) const UNDATED_START: i64 = 10_957 * DAY;
+
 /// The days from 1970-01-01 to a date of the Gregorian calendar; none where there is no such date.
-pub(super) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(crate) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     const LENGTHS: [i64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) {
         return None;
@@ -21,7 +28,8 @@ pub(super) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// The year, month and day of a day counted from 1970-01-01.
-pub(super) fn civil(days: i64) -> (i64, i64, i64) {
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+    // 400 years are an era of 146,097 days; that of the year 0 began 719,468 days before 1970.
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -34,7 +42,7 @@ pub(super) fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// The full years between two times.
-pub(super) fn years_between(from: i64, to: i64) -> i64 {
+pub(crate) fn years_between(from: i64, to: i64) -> i64 {
     let (from_year, from_month, from_day) = civil(from.div_euclid(DAY));
     let (to_year, to_month, to_day) = civil(to.div_euclid(DAY));
     to_year - from_year - i64::from((to_month, to_day) < (from_month, from_day))
@@ -42,7 +50,7 @@ pub(super) fn years_between(from: i64, to: i64) -> i64 {
 
 /// A time in microseconds since 1970 from `2024-01-31`, `2024/01/31` or `20240131`, with or without
 /// a time of day and an offset from UTC.
-pub(super) fn parse(text: &str) -> Option<i64> {
+pub(crate) fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let compact = text.len() >= 8 && text.bytes().take(8).all(|byte| byte.is_ascii_digit());
     let (date, rest) = text.split_at_checked(if compact { 8 } else { 10 })?;
@@ -65,7 +73,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
 
 /// A time from `2/24/96 14:38`: month, day and a year without its century, which is the one that
 /// brings the year closest to `near`.
-pub(super) fn parse_short(text: &str, near: i64) -> Option<i64> {
+pub(crate) fn parse_short(text: &str, near: i64) -> Option<i64> {
     let (date, time) = match text.trim().split_once(' ') {
         Some((date, time)) => (date, time_of_day(time.trim())?),
         None => (text.trim(), 0),
@@ -108,7 +116,7 @@ fn time_of_day(text: &str) -> Option<i64> {
         "" => 0,
         part => digits(part)? * 10_i64.pow(6 - part.len() as u32),
     };
-    Some((((hours * 60 + minutes - offset) * 60) + seconds) * 1_000_000 + micros)
+    Some((((hours * 60 + minutes - offset) * 60) + seconds) * SECOND + micros)
 }
 
 /// A number of a few digits and nothing else.
@@ -117,9 +125,75 @@ fn digits(text: &str) -> Option<i64> {
     if short { text.parse().ok() } else { None }
 }
 
+/// The day of a time, shown as `2000-01-31`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Date(pub i64);
+
+impl Date {
+    /// The year.
+    pub fn year(self) -> i64 {
+        civil(self.0.div_euclid(DAY)).0
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = civil(self.0.div_euclid(DAY));
+        write!(out, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+/// A time, shown as `2000-01-31 23:59:59`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(pub i64);
+
+impl fmt::Display for Moment {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_day = self.0.rem_euclid(DAY);
+        let seconds = of_day / SECOND;
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        write!(out, "{} {hour:02}:{minute:02}:{second:02}", Date(self.0))?;
+        match of_day % SECOND {
+            0 => Ok(()),
+            micros => write!(out, ".{micros:06}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_around_the_edges() {
+        let day = |days: i64| Date(days * DAY).to_string();
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(-1), "1969-12-31");
+        assert_eq!(day(10_957), "2000-01-01");
+        assert_eq!(day(11_016), "2000-02-29");
+        assert_eq!(day(11_017), "2000-03-01");
+        assert_eq!(day(47_540), "2100-02-28");
+        assert_eq!(day(47_541), "2100-03-01");
+        assert_eq!(day(-719_468), "0000-03-01");
+        assert_eq!(Moment(-1).to_string(), "1969-12-31 23:59:59.999999");
+        assert_eq!(Moment(DAY / 2).to_string(), "1970-01-01 12:00:00");
+        assert!(
+            !Moment(i64::MIN).to_string().is_empty() && !Moment(i64::MAX).to_string().is_empty()
+        );
+    }
+
+    #[test]
+    fn every_day_of_a_thousand_years_follows_the_one_before() {
+        let mut before = civil(-400_000);
+        for days in -399_999..400_000 {
+            let now = civil(days);
+            let next_day = now == (before.0, before.1, before.2 + 1);
+            let next_month = now == (before.0, before.1 + 1, 1) && before.2 >= 28;
+            let next_year = now == (before.0 + 1, 1, 1) && (before.1, before.2) == (12, 31);
+            assert!(next_day || next_month || next_year, "{before:?} {now:?}");
+            before = now;
+        }
+    }
 
     #[test]
     fn days_follow_the_calendar() {

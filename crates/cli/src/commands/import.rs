@@ -1,0 +1,258 @@
+//! `consequence import`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use consequence::Error;
+use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source, import};
+
+use super::Outcome;
+use crate::args::number;
+use crate::bar::Bar;
+use crate::output;
+
+/// A kind of source, each with the options that mean something for it.
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// MIMIC-III: a folder with PATIENTS, ADMISSIONS, DIAGNOSES_ICD
+    ///
+    /// PROCEDURES_ICD and PRESCRIPTIONS are read too where they are there, and LABEVENTS with
+    /// --quantiles. Tables are .csv, .csv.gz or .parquet, in any letter case.
+    Mimic3(TableArguments),
+    /// MIMIC-IV: its folder hosp, or the one above it
+    ///
+    /// It needs patients, admissions and diagnoses_icd. procedures_icd and prescriptions are read
+    /// too where they are there, and labevents with --quantiles.
+    Mimic4(TableArguments),
+    /// OMOP common data model 5.3 or 5.4: a folder with PERSON, VISIT_OCCURRENCE
+    ///
+    /// CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEATH and CONCEPT are read too
+    /// where they are there, and MEASUREMENT with --quantiles. Tables are .csv, .csv.gz or .parquet,
+    /// in any letter case.
+    Omop(TableArguments),
+    /// Synthea: its folder of CSV files
+    ///
+    /// It needs patients and encounters. conditions, procedures and medications are read too where
+    /// they are there, and observations with --quantiles.
+    Synthea(TableArguments),
+    /// The diabetes data of 130 US hospitals: diabetic_data.csv, or its zip archive
+    ///
+    /// Diagnoses are cut to their categories unless --truncate says otherwise.
+    UciDiabetes(PeopleArguments),
+    /// A table with one code a row, as .csv, .csv.gz or .parquet
+    ///
+    /// Rows of one visit are one encounter; rows without a visit are one encounter a day. A row with
+    /// neither visit nor time is a static code.
+    Csv(CsvArguments),
+    /// Records as JSON lines, compressed by gzip or not
+    Jsonl(Common),
+    /// A MEDS dataset, or one Parquet file of its events
+    Meds(Common),
+}
+
+/// What every kind of source takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The folder or file to read
+    pub source: PathBuf,
+    /// The folder to write (MEDS), or the file if its name ends in .jsonl
+    #[arg(long, value_name = "COHORT")]
+    pub out: PathBuf,
+    /// Replace the cohort if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Characters of ICD codes to keep; 3 gives categories
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
+    pub truncate: Option<usize>,
+    /// Turn codes into others: a table of two columns, or one with a column phecode
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
+    /// The column of the map that has the codes of the source
+    #[arg(long, value_name = "COLUMN", requires = "map", requires = "map_to")]
+    pub map_from: Option<String>,
+    /// The column of the map that has what they are turned into
+    #[arg(long, value_name = "COLUMN", requires = "map", requires = "map_from")]
+    pub map_to: Option<String>,
+    /// Leave out codes that the map does not have, if it has others of their system
+    #[arg(long, requires = "map")]
+    pub drop_unmapped: bool,
+    /// Leave out codes of encounters that fewer patients have
+    #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = number)]
+    pub min_patients: usize,
+    /// Encounters to keep of each patient, the first ones; a record that is cut has no END
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
+    pub max_visits: Option<usize>,
+    /// Leave out encounters without a code
+    #[arg(long)]
+    pub drop_empty: bool,
+    /// Add codes for the time since the encounter before, such as GAP//7-30d
+    #[arg(long)]
+    pub gaps: bool,
+    /// Where rows wait while they are sorted [default: the system's temporary folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Sex and age, for sources that tell them.
+#[derive(Debug, Args)]
+pub struct People {
+    /// Where age bands begin, in years
+    #[arg(
+        long,
+        value_name = "YEARS",
+        value_delimiter = ',',
+        default_value = "0,20,40,60,80,100",
+        conflicts_with = "no_ages"
+    )]
+    pub ages: Vec<u16>,
+    /// No codes for age; otherwise patients of unknown age are left out
+    #[arg(long)]
+    pub no_ages: bool,
+    /// No codes for sex; otherwise patients of unknown sex are left out
+    #[arg(long)]
+    pub no_sex: bool,
+}
+
+/// Values, for sources that have measurements.
+#[derive(Debug, Args)]
+pub struct Values {
+    /// Put the values of each measurement into so many parts of equal size, as in LAB//50912//q4
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
+    pub quantiles: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub struct TableArguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub people: People,
+    #[command(flatten)]
+    pub values: Values,
+}
+
+#[derive(Debug, Args)]
+pub struct PeopleArguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub people: People,
+}
+
+#[derive(Debug, Args)]
+pub struct CsvArguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub values: Values,
+    /// The column that says who
+    #[arg(long, value_name = "COLUMN", default_value = "subject_id")]
+    pub subject: String,
+    /// The column that says when [default: time; none if --visit is given]
+    #[arg(long, value_name = "COLUMN")]
+    pub time: Option<String>,
+    /// The column of codes
+    #[arg(long, value_name = "COLUMN", default_value = "code")]
+    pub code: String,
+    /// The column that says in which encounter
+    #[arg(long, value_name = "COLUMN")]
+    pub visit: Option<String>,
+    /// The column with the values of measurements, for --quantiles
+    #[arg(long, value_name = "COLUMN", requires = "quantiles")]
+    pub value: Option<String>,
+    /// Columns whose values are static codes: sex gives SEX//F
+    #[arg(long = "static", value_name = "COLUMN", value_delimiter = ',')]
+    pub statics: Vec<String>,
+    /// The column that is 1 or true where the code is a static one
+    #[arg(long, value_name = "COLUMN")]
+    pub static_flag: Option<String>,
+}
+
+pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
+    let (source, common) = match command {
+        ImportCommand::Mimic3(arguments) => (Source::Mimic3, &arguments.common),
+        ImportCommand::Mimic4(arguments) => (Source::Mimic4, &arguments.common),
+        ImportCommand::Omop(arguments) => (Source::Omop, &arguments.common),
+        ImportCommand::Synthea(arguments) => (Source::Synthea, &arguments.common),
+        ImportCommand::UciDiabetes(arguments) => (Source::UciDiabetes, &arguments.common),
+        ImportCommand::Csv(arguments) => (Source::Csv(arguments.columns()), &arguments.common),
+        ImportCommand::Jsonl(common) => (Source::Jsonl, common),
+        ImportCommand::Meds(common) => (Source::Meds, common),
+    };
+    let mut options = common.options()?;
+    match command {
+        ImportCommand::Mimic3(arguments)
+        | ImportCommand::Mimic4(arguments)
+        | ImportCommand::Omop(arguments)
+        | ImportCommand::Synthea(arguments) => {
+            arguments.people.put_into(&mut options);
+            options.quantiles = arguments.values.quantiles;
+        }
+        ImportCommand::UciDiabetes(arguments) => arguments.people.put_into(&mut options),
+        ImportCommand::Csv(arguments) => options.quantiles = arguments.values.quantiles,
+        ImportCommand::Jsonl(_) | ImportCommand::Meds(_) => {}
+    }
+    let task = ImportTask {
+        source,
+        path: common.source.clone(),
+        options,
+        out: common.out.clone(),
+        force: common.force,
+    };
+    let report = import(&task, &Bar::default())?;
+    if common.json {
+        output::json(&report);
+    } else {
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+impl Common {
+    fn options(&self) -> Result<ImportOptions, Error> {
+        let mut options = ImportOptions {
+            truncate: self.truncate,
+            min_patients: self.min_patients as u64,
+            max_visits: self.max_visits,
+            drop_empty: self.drop_empty,
+            gaps: self.gaps,
+            scratch: self.scratch.clone(),
+            ..ImportOptions::default()
+        };
+        if let Some(path) = &self.map {
+            let columns = self.map_from.as_deref().zip(self.map_to.as_deref());
+            let mut map = CodeMap::read(path, columns, &options.limits)?;
+            map.drop_unmapped = self.drop_unmapped;
+            options.map = Some(map);
+        }
+        Ok(options)
+    }
+}
+
+impl People {
+    fn put_into(&self, options: &mut ImportOptions) {
+        options.sex = !self.no_sex;
+        options.age_bands = if self.no_ages { Vec::new() } else { self.ages.clone() };
+    }
+}
+
+impl CsvArguments {
+    fn columns(&self) -> CsvColumns {
+        let time = self.time.clone().or_else(|| match self.visit {
+            Some(_) => None,
+            None => CsvColumns::default().time,
+        });
+        CsvColumns {
+            subject: self.subject.clone(),
+            time,
+            code: self.code.clone(),
+            visit: self.visit.clone(),
+            value: self.value.clone(),
+            static_flag: self.static_flag.clone(),
+            statics: self.statics.clone(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `consequence mine`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use consequence::Error;
+use consequence::mine::{Cutoffs, MineOptions, NearRules, SearchOptions, mine};
+
+use super::Outcome;
+use crate::bar::Bar;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub struct MineArguments {
+    /// The cohort (JSON lines, or a MEDS dataset), from any source
+    pub cohort: PathBuf,
+    /// The rule file to write
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// How often codes must have been seen [default: by the size of the cohort]
+    #[arg(long, value_name = "KIND")]
+    pub cutoffs: Option<Kind>,
+    /// Visits with a code before a rule is made of it, for every kind of rule
+    #[arg(long, value_name = "VISITS", conflicts_with = "cutoffs", value_parser = support)]
+    pub min_support: Option<u64>,
+    /// Leave out what has exceptions, rather than make soft rules of it
+    #[arg(long)]
+    pub no_soft: bool,
+    /// A list of codes with titles, for codes that the cohort gives none
+    #[arg(long, value_name = "FILE")]
+    pub titles: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The kinds of cohorts that the paper's cut-offs are for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Kind {
+    /// Some ten thousand records with few visits
+    Inpatient,
+    /// A million records with many visits
+    Outpatient,
+}
+
+pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
+    let cutoffs = match arguments.cutoffs {
+        Some(Kind::Inpatient) => Some(Cutoffs::inpatient()),
+        Some(Kind::Outpatient) => Some(Cutoffs::outpatient()),
+        None => arguments.min_support.map(Cutoffs::alike),
+    };
+    let options = MineOptions {
+        cohort: arguments.cohort.clone(),
+        out: arguments.out.clone(),
+        force: arguments.force,
+        titles: arguments.titles.clone(),
+        search: SearchOptions {
+            cutoffs,
+            near: (!arguments.no_soft).then(NearRules::default),
+            ..SearchOptions::default()
+        },
+    };
+    let report = mine(&options, &Bar::default())?;
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+fn support(text: &str) -> Result<u64, String> {
+    match consequence::parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("a rule needs at least one visit that shows it".into()),
+        count => Ok(count),
+    }
+}

@@ -1,0 +1,220 @@
+//! `consequence rules from`: one subcommand a table, each with the options that mean something.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use consequence::Error;
+use consequence::packs::{self, RuleTable, RulesFromOptions, rules_from};
+
+use super::Outcome;
+use crate::bar::Bar;
+use crate::output;
+
+#[derive(Debug, Subcommand)]
+pub enum FromCommand {
+    /// The CMS Medicare Code Editor: diagnoses and procedures of one sex, diagnoses of some ages
+    #[command(after_help = "Example:\n  consequence rules from mce MCE_Simple_Code_Edits_v32.txt \
+                            --cohort cohort --out sex-and-age.rules")]
+    Mce(MceArguments),
+    /// The OHDSI Data Quality Dashboard, concept level: concepts of one sex
+    #[command(after_help = "Example:\n  consequence rules from dqd \
+                            OMOP_CDMv5.4_Concept_Level.csv --cohort cohort --out sex.rules")]
+    Dqd(DqdArguments),
+    /// A phecode map, version 1.2: codes or phecodes of one sex
+    #[command(after_help = "Example:\n  consequence rules from phecode \
+                            phecode_map_v1_2_icd9.csv.gz --level categories --out sex.rules")]
+    Phecode(PhecodeArguments),
+    /// HCUP chronic condition indicators: soft rules that what is chronic stays
+    #[command(after_help = "Example:\n  consequence rules from cci cci2015.csv.gz --cohort \
+                            cohort --stays 0.8 --out chronic.rules")]
+    Cci(CciArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct MceArguments {
+    #[command(flatten)]
+    shared: TableArguments,
+    #[command(flatten)]
+    level: LevelArguments,
+    #[command(flatten)]
+    sexes: SexArguments,
+    /// A list of all codes, which categories need
+    #[arg(long, visible_alias = "titles", value_name = "FILE")]
+    codes: Option<PathBuf>,
+    /// What stands before procedures [default: ICD9PROC// or ICD10PCS//]
+    #[arg(long, value_name = "TEXT")]
+    procedure_prefix: Option<String>,
+    /// What stands before age bands
+    #[arg(long, value_name = "TEXT", default_value = "AGE//")]
+    ages: String,
+    /// Years that a record may go on after its age band was taken
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    years: u16,
+}
+
+#[derive(Debug, Args)]
+pub struct DqdArguments {
+    #[command(flatten)]
+    shared: TableArguments,
+    #[command(flatten)]
+    sexes: SexArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct PhecodeArguments {
+    #[command(flatten)]
+    shared: TableArguments,
+    #[command(flatten)]
+    level: LevelArguments,
+    #[command(flatten)]
+    sexes: SexArguments,
+    /// What the rules are about: the ICD codes of the map, or the phecodes
+    #[arg(long, value_name = "CODES", default_value = "icd")]
+    over: Over,
+}
+
+#[derive(Debug, Args)]
+pub struct CciArguments {
+    #[command(flatten)]
+    shared: TableArguments,
+    #[command(flatten)]
+    level: LevelArguments,
+    /// How likely a chronic condition is coded again in the next visit: the table does not say
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.9)]
+    stays: f64,
+}
+
+/// What every table takes.
+#[derive(Debug, Args)]
+struct TableArguments {
+    /// The table, plain or gzip
+    file: PathBuf,
+    /// The rule file to write
+    #[arg(long)]
+    out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+    /// Only codes of this cohort (JSON lines, or a MEDS dataset), as it spells them
+    #[arg(long)]
+    cohort: Option<PathBuf>,
+    /// Only codes of this file: {"static": [...], "encounter": [...]}
+    #[arg(long, conflicts_with = "cohort")]
+    vocabulary: Option<PathBuf>,
+    /// What stands before the codes [default: that of their system, such as ICD9CM//]
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Write the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct LevelArguments {
+    /// Single codes, or categories of three characters whose codes all agree
+    #[arg(long, default_value = "codes")]
+    level: Level,
+}
+
+#[derive(Debug, Args)]
+struct SexArguments {
+    /// A static code that means female; may be given again
+    #[arg(long, value_name = "CODE", default_value = "SEX//F")]
+    female: Vec<String>,
+    /// A static code that means male; may be given again
+    #[arg(long, value_name = "CODE", default_value = "SEX//M")]
+    male: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    Codes,
+    Categories,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Over {
+    Icd,
+    Phecodes,
+}
+
+pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
+    let (options, json) = match command {
+        FromCommand::Mce(given) => (
+            RulesFromOptions {
+                table: RuleTable::Mce,
+                level: given.level.chosen(),
+                codes: given.codes.clone(),
+                procedure_prefix: given.procedure_prefix.clone(),
+                female: given.sexes.female.clone(),
+                male: given.sexes.male.clone(),
+                ages: given.ages.clone(),
+                years: given.years,
+                ..given.shared.options()
+            },
+            given.shared.json,
+        ),
+        FromCommand::Dqd(given) => (
+            RulesFromOptions {
+                table: RuleTable::Dqd,
+                female: given.sexes.female.clone(),
+                male: given.sexes.male.clone(),
+                ..given.shared.options()
+            },
+            given.shared.json,
+        ),
+        FromCommand::Phecode(given) => (
+            RulesFromOptions {
+                table: RuleTable::Phecode(match given.over {
+                    Over::Icd => packs::Over::Icd,
+                    Over::Phecodes => packs::Over::Phecodes,
+                }),
+                level: given.level.chosen(),
+                female: given.sexes.female.clone(),
+                male: given.sexes.male.clone(),
+                ..given.shared.options()
+            },
+            given.shared.json,
+        ),
+        FromCommand::Cci(given) => (
+            RulesFromOptions {
+                table: RuleTable::Cci,
+                level: given.level.chosen(),
+                stays: given.stays,
+                ..given.shared.options()
+            },
+            given.shared.json,
+        ),
+    };
+    let report = rules_from(&options, &Bar::default())?;
+    if json {
+        output::json(&report);
+    } else {
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+impl LevelArguments {
+    fn chosen(&self) -> packs::Level {
+        match self.level {
+            Level::Codes => packs::Level::Codes,
+            Level::Categories => packs::Level::Categories,
+        }
+    }
+}
+
+impl TableArguments {
+    /// What the arguments say, and nothing that belongs to one table alone.
+    fn options(&self) -> RulesFromOptions {
+        RulesFromOptions {
+            file: self.file.clone(),
+            out: self.out.clone(),
+            force: self.force,
+            cohort: self.cohort.clone(),
+            vocabulary: self.vocabulary.clone(),
+            prefix: self.prefix.clone(),
+            ..RulesFromOptions::default()
+        }
+    }
+}

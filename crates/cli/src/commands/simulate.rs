@@ -1,0 +1,59 @@
+//! `consequence simulate`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use consequence::Error;
+use consequence::simulate::{Preset, SimulateOptions, simulate};
+
+use super::Outcome;
+use crate::args::records;
+use crate::bar::Bar;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub struct SimulateArguments {
+    /// The kind of cohort
+    pub preset: PresetName,
+    /// Patients to simulate [default: 46,520 inpatient, 1,006,321 outpatient]
+    #[arg(long, value_name = "NUMBER", value_parser = records)]
+    pub patients: Option<u64>,
+    /// The folder to write (MEDS), or the file if its name ends in .jsonl
+    #[arg(long, value_name = "COHORT")]
+    pub out: PathBuf,
+    /// Replace the cohort if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A built-in cohort.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum PresetName {
+    /// Hospital stays: few and full of codes
+    Inpatient,
+    /// Visits to a doctor: many and short
+    Outpatient,
+}
+
+pub fn run(arguments: &SimulateArguments, seed: u64) -> Result<Outcome, Error> {
+    let options = SimulateOptions {
+        preset: match arguments.preset {
+            PresetName::Inpatient => Preset::Inpatient,
+            PresetName::Outpatient => Preset::Outpatient,
+        },
+        patients: arguments.patients.map(|patients| patients as usize),
+        out: arguments.out.clone(),
+        force: arguments.force,
+        seed,
+    };
+    let report = simulate(&options, &Bar::default())?;
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,233 @@
+//! Rules found in a cohort, as a file to read and to check.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use consequence_mine::MineError;
+use consequence_record::Code;
+use consequence_rules::{
+    CompileError, CompileOptions, LanguageLimits, Plan, ResolveOptions, RuleSet, compile, parse,
+    resolve,
+};
+use consequence_store::write_atomically;
+use consequence_tables::Dataset;
+use serde::Serialize;
+
+pub use consequence_mine::{
+    Cutoffs, Dropped, Evidence, MineOptions as SearchOptions, Mined, MinedRule, NearRules, Reason,
+    Tally, Template, Tried, mine as search,
+};
+
+use crate::Error;
+use crate::packs::code_list;
+use crate::place::refuse_place;
+use crate::watch::{Watch, watched};
+
+/// Where to mine, and where the rules go.
+#[derive(Clone, Debug, Default)]
+pub struct MineOptions {
+    /// The cohort: JSON lines, or a MEDS dataset.
+    pub cohort: PathBuf,
+    /// The rule file to write.
+    pub out: PathBuf,
+    /// Whether to replace it if it is there.
+    pub force: bool,
+    /// A list of codes with titles, for codes that the cohort gives none.
+    pub titles: Option<PathBuf>,
+    /// What counts as enough evidence.
+    pub search: SearchOptions,
+}
+
+/// What was mined.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MineReport {
+    /// The cohort, as the user named it.
+    pub cohort: String,
+    /// The rule file that was written.
+    pub out: String,
+    /// Rules that must hold.
+    pub hard_rules: usize,
+    /// Rules that hold with a probability.
+    pub soft_rules: usize,
+    /// How many of each template.
+    pub templates: Vec<TemplateCount>,
+    /// What the proof of the rules took.
+    pub proof: MinedProof,
+    /// How long it took.
+    pub seconds: Seconds,
+    /// The rules with their evidence, and what did not become a rule.
+    #[serde(flatten)]
+    pub mined: Mined,
+}
+
+/// What became of the claims of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TemplateCount {
+    /// The template.
+    pub template: Template,
+    /// Hard rules.
+    pub hard: usize,
+    /// Soft rules.
+    pub soft: usize,
+    /// Claims left out because the tuning split contradicts them.
+    pub contradicted: usize,
+    /// Claims left out because rare exceptions are too likely.
+    pub doubted: usize,
+    /// Soft claims left out because another soft rule decides the code.
+    pub crowded: usize,
+}
+
+/// The proof that mined rules can always be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MinedProof {
+    /// The most encounters of a record that it holds for.
+    pub max_visits: u16,
+    /// Statements whose negation was shown to be impossible.
+    pub statements: usize,
+}
+
+/// How long each part took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Reading the cohort.
+    pub reading: f64,
+    /// Mining.
+    pub mining: f64,
+    /// Compiling the rules and proving that they can be kept.
+    pub proving: f64,
+}
+
+/// Mines the train split of a cohort, drops what the tuning split contradicts, proves that the
+/// rules can be kept together, and writes them with their evidence.
+///
+/// ```
+/// use consequence::Unwatched;
+/// use consequence::mine::{MineOptions, mine};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, out] = ["cohort.jsonl", "mined.rules"].map(|name| folder.path().join(name));
+/// let visit = |number| if number % 5 == 0 { "[\"INSULIN\",\"DIABETES\"]" } else { "[]" };
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [{}]}}\n", visit(n));
+/// std::fs::write(&cohort, (0..500).map(line).collect::<String>())?;
+///
+/// let options = MineOptions { cohort, out: out.clone(), ..MineOptions::default() };
+/// assert_eq!(mine(&options, &Unwatched)?.hard_rules, 1);
+/// assert!(std::fs::read_to_string(out)?.contains(": DIABETES <=> INSULIN\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn mine(options: &MineOptions, watch: &dyn Watch) -> Result<MineReport, Error> {
+    refuse_place(&options.out, options.force)?;
+    let list = options.titles.as_deref().map(code_list).transpose()?;
+    let (dataset, reading) =
+        timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&options.cohort)));
+    let dataset = dataset?;
+    let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
+    let (mined, mining) = timed(|| {
+        watched(watch, "mining", None, || search(cohort, vocabulary, splits, &options.search))
+    });
+    let mined = mined.map_err(|error| refused(&options.cohort, &error))?;
+    let known: BTreeMap<&str, &str> =
+        titles.iter().map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title)).collect();
+    let title = |code: &str| {
+        let listed = || list.as_ref().and_then(|list| list.title(code));
+        known.get(code).copied().or_else(listed).map(str::to_owned)
+    };
+    let text = mined.text(&title);
+    let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
+    let (plan, proving) = timed(|| {
+        watched(watch, "compiling and proving", None, || {
+            let name = options.out.display().to_string();
+            let file = parse(&name, text.as_bytes(), &LanguageLimits::default())?;
+            let resolve_options = ResolveOptions::default();
+            let rules = resolve(&[file], Some(Arc::clone(vocabulary)), &resolve_options)?.rules;
+            prove(&Arc::new(rules), longest)
+        })
+    });
+    let statements = plan?.proof().goals;
+    write_atomically(&options.out, |file| file.write_all(text.as_bytes()))?;
+    let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
+    Ok(MineReport {
+        cohort: options.cohort.display().to_string(),
+        out: options.out.display().to_string(),
+        hard_rules: mined.rules.len() - soft_rules,
+        soft_rules,
+        templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
+        proof: MinedProof { max_visits: longest, statements },
+        seconds: Seconds { reading, mining, proving },
+        mined,
+    })
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let outcome = work();
+    (outcome, start.elapsed().as_secs_f64())
+}
+
+/// A plan for the rules, or why there is none.
+fn prove(set: &Arc<RuleSet>, max_visits: u16) -> Result<Plan, Error> {
+    let options = CompileOptions { max_visits, ..CompileOptions::default() };
+    compile(Arc::clone(set), &options).map_err(|error| cannot_be_kept(set, error))
+}
+
+/// Every record of the train split obeys the hard rules, so this is about their number, about soft
+/// rules, or a defect; the reader should know that it is not about a rule of theirs.
+fn cannot_be_kept(set: &RuleSet, error: CompileError) -> Error {
+    match Error::compile(set, error) {
+        Error::Compile { what, rules, .. } => Error::Compile {
+            what: format!("the mined rules cannot be kept together, and were not written: {what}"),
+            rules,
+            help: "mine with --no-soft, or ask for more evidence with --min-support",
+        },
+        other => other,
+    }
+}
+
+fn refused(cohort: &Path, error: &MineError) -> Error {
+    let help = match error {
+        MineError::NoTrain => {
+            "a record without a split of its own gets one by its id, eight in ten train; bring more \
+             records, or name `train` in metadata/subject_splits.parquet"
+        }
+        _ => "give a part of the cohort",
+    };
+    Error::Cohort { path: cohort.to_path_buf(), what: error.to_string(), help }
+}
+
+fn counts(mined: &Mined, template: Template) -> TemplateCount {
+    let rules = || mined.rules.iter().filter(|rule| rule.template == template);
+    let soft = rules().filter(|rule| rule.probability.is_some()).count();
+    let dropped = |reason: Reason| {
+        let of = |one: &&Dropped| one.rule.template == template && one.reason == reason;
+        mined.dropped.iter().filter(of).count()
+    };
+    TemplateCount {
+        template,
+        hard: rules().count() - soft,
+        soft,
+        contradicted: dropped(Reason::Contradicted),
+        doubted: dropped(Reason::Doubted),
+        crowded: dropped(Reason::Crowded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_exclude_each_other_are_named() {
+        let rules = RuleSet::parse("rule one: A\nrule two: not A\nrule other: B => C", None);
+        let set = Arc::new(rules.expect("rules"));
+        let message = prove(&set, 10).expect_err("no plan").to_string();
+        assert!(message.starts_with("the mined rules cannot be kept together"), "{message}");
+        for part in ["rule one: A", "rule two: not A", "--no-soft"] {
+            assert!(message.contains(part), "no `{part}` in {message}");
+        }
+        assert!(!message.contains("rule other"));
+    }
+}

@@ -1,0 +1,342 @@
+//! Visits decided code by code, or repaired, so that every hard rule holds.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use consequence_prng::{Draws, Purpose, VisitDraws};
+use consequence_record::{Code, Record};
+use consequence_rules::Branch;
+use thiserror::Error;
+
+use crate::enforcer::{Enforcer, HARD};
+use crate::history::History;
+
+/// A caller of [`Writer::guided`] gave something that is not a probability.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+#[error("the probability of code number {} is {value}, not a number from 0 to 1", .code.0)]
+pub struct BadProbability {
+    /// The code it was given for.
+    pub code: Code,
+    /// What was given.
+    pub value: f64,
+}
+
+/// What the rules say of one code of a visit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ruling {
+    /// Nothing.
+    Free,
+    /// A soft rule gives its probability.
+    Soft {
+        /// The rule's number.
+        rule: u32,
+        /// The probability that the code is present.
+        probability: f64,
+    },
+    /// A hard rule decides it.
+    Forced(bool),
+}
+
+/// Stands for the decision diagram among the candidates for a position.
+const DIAGRAM: u32 = u32::MAX;
+
+/// Writes one record at a time, visit by visit, obeying the plan.
+///
+/// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or decided
+/// step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
+/// [`Writer::ruling`] and [`Writer::place`], then [`Writer::close`].
+#[derive(Clone, Debug)]
+pub struct Writer<'a> {
+    enforcer: &'a Enforcer,
+    history: History,
+    /// Demands that may hold, by the position they speak of: the next one first.
+    candidates: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The next position that some demand may speak of.
+    next: u32,
+    /// How many of the visit's standing demands have been passed.
+    passed: usize,
+    /// The place in the plan's decision diagram, while it has a say in the visit.
+    branch: Option<Branch>,
+    given: Vec<u32>,
+    record: Record,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(enforcer: &'a Enforcer) -> Self {
+        Self {
+            enforcer,
+            history: History::new(&enforcer.layout),
+            candidates: BinaryHeap::new(),
+            next: u32::MAX,
+            passed: 0,
+            branch: None,
+            given: Vec::new(),
+            record: Record { visits: Vec::new(), ended: false },
+        }
+    }
+
+    /// The number of the visit to be written next; 0 is the static visit.
+    pub fn visit(&self) -> usize {
+        self.history.visit
+    }
+
+    /// What has been written so far.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Takes the record and begins a new one.
+    pub fn take(&mut self) -> Record {
+        self.history.clear();
+        std::mem::take(&mut self.record)
+    }
+
+    /// Samples the next visit: each code in the plan's order is forced by a hard rule, drawn by a
+    /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
+    ///
+    /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
+    /// keyed by its place in the plan's order.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended: [`Writer::take`] it first.
+    pub fn guided(
+        &mut self,
+        draws: &Draws,
+        record: u64,
+        mut probability: impl FnMut(Code, &[Code]) -> f64,
+    ) -> Result<&[Code], BadProbability> {
+        let order = &self.enforcer.layout.order;
+        let mut codes = draws.visit(record, 0, self.history.visit as u16, Purpose::Code);
+        let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
+        let mut decided: Vec<Code> = Vec::new();
+        for position in self.open() {
+            let code = order.code(position);
+            let value = probability(code, &decided);
+            if !(0.0..=1.0).contains(&value) {
+                self.history.abandon();
+                return Err(BadProbability { code, value });
+            }
+            if self.propose(position, codes.below(position, value), &mut rules) {
+                decided.push(code);
+            }
+        }
+        Ok(self.close())
+    }
+
+    /// Repairs a visit: each code keeps the value it was given unless a rule forces it or draws it.
+    /// `END` among the codes says that the visit is the record's last. Gives the visit.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended ([`Writer::take`] it first), or if a code is not of the vocabulary.
+    pub fn overridden(&mut self, given: &[Code], draws: &Draws, record: u64) -> &[Code] {
+        let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
+        let mut positions = std::mem::take(&mut self.given);
+        positions.clear();
+        positions.extend(given.iter().map(|&code| self.enforcer.layout.order.position(code)));
+        positions.sort_unstable();
+        let Range { start: first, end: last } = self.open();
+        let mut rest = positions.iter().copied().filter(|&at| first <= at && at < last).peekable();
+        loop {
+            let proposed = rest.peek().copied().unwrap_or(last);
+            let position = proposed.min(self.next);
+            if position >= last {
+                break;
+            }
+            while rest.next_if_eq(&position).is_some() {}
+            self.decide(position, proposed == position, &mut rules);
+        }
+        self.given = positions;
+        self.close()
+    }
+
+    /// The code that marks the last encounter.
+    pub fn end(&self) -> Code {
+        self.enforcer.layout.order.code(self.enforcer.layout.end)
+    }
+
+    /// Whether a rule the user wrote would end the record if the next visit held these codes.
+    pub fn ends_by_rule(&mut self, codes: &[Code]) -> bool {
+        let Enforcer { layout, endings, .. } = self.enforcer;
+        for &code in codes {
+            self.history.set_present(layout.order.position(code));
+        }
+        let history = &self.history;
+        let mut ends = false;
+        endings.for_each_open(history, |id| ends |= endings.holds(id, history));
+        self.history.abandon();
+        ends
+    }
+
+    /// Begins the next visit and gives the positions, in the plan's order, of the codes that it may
+    /// hold.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended: [`Writer::take`] it first.
+    pub fn open(&mut self) -> Range<u32> {
+        assert!(!self.record.ended, "no visit follows the end");
+        let enforcer = self.enforcer;
+        self.history.abandon();
+        let mut open = std::mem::take(&mut self.candidates).into_vec();
+        open.clear();
+        self.passed = 0;
+        enforcer.demands.for_each_prompted(&self.history, |id| {
+            open.push(Reverse((enforcer.demanded[id as usize].output, id)));
+        });
+        self.branch = None;
+        if let Some(diagram) = enforcer.plan.diagram()
+            && self.history.visit > 0
+        {
+            let holds = |atom| enforcer.layout.past(enforcer.plan.atoms(), atom, &self.history);
+            self.branch = Some(diagram.start(self.history.visit, holds));
+            open.extend(diagram.positions.iter().map(|&position| Reverse((position, DIAGRAM))));
+        }
+        self.candidates = BinaryHeap::from(open);
+        self.next = self.next_candidate();
+        let layout = &enforcer.layout;
+        match self.history.visit {
+            0 => 0..layout.statics,
+            _ => layout.statics..layout.order.codes().len() as u32,
+        }
+    }
+
+    /// Decides the code at a position, given what was drawn for it, and gives what was decided.
+    #[inline]
+    pub fn propose(&mut self, position: u32, proposed: bool, rules: &mut VisitDraws) -> bool {
+        (proposed || self.next == position) && self.decide(position, proposed, rules)
+    }
+
+    /// What the rules say of the code at a position, from the history and the codes decided so far.
+    /// To be followed by [`Writer::place`].
+    pub fn ruling(&mut self, position: u32) -> Ruling {
+        let (forced, soft) = self.demanded(position);
+        if forced {
+            return Ruling::Forced(true);
+        }
+        if self.barred(position) {
+            return Ruling::Forced(false);
+        }
+        match [false, true].map(|present| self.possible(position, present)) {
+            [true, false] => return Ruling::Forced(false),
+            [false, true] => return Ruling::Forced(true),
+            _ => {}
+        }
+        soft.map_or(Ruling::Free, |number| {
+            let implication = &self.enforcer.plan.soft()[number as usize];
+            Ruling::Soft { rule: implication.rule, probability: implication.probability }
+        })
+    }
+
+    /// Decides the code at a position. Whoever decides against a ruling breaks a rule; what rules say
+    /// of later codes follows what was decided.
+    pub fn place(&mut self, position: u32, present: bool) {
+        let enforcer = self.enforcer;
+        if let (Some(at), Some(diagram)) = (self.branch, enforcer.plan.diagram()) {
+            let branch = diagram.branches(at, position)[usize::from(present)];
+            // Values that no rule allows: the diagram has nothing more to say of this visit.
+            self.branch = (branch != Branch::IMPOSSIBLE).then_some(branch);
+        }
+        if present {
+            self.history.set_present(position);
+            for &id in enforcer.demands.filed(position) {
+                self.candidates.push(Reverse((enforcer.demanded[id as usize].output, id)));
+            }
+        }
+        self.next = self.next_candidate();
+    }
+
+    /// Ends the visit and gives it.
+    pub fn close(&mut self) -> &[Code] {
+        let layout = &self.enforcer.layout;
+        let present = &self.history.present;
+        let mut visit: Vec<Code> = present
+            .iter()
+            .filter(|&&position| position != layout.end)
+            .map(|&position| layout.order.code(position))
+            .collect();
+        visit.sort_unstable();
+        self.record.ended = present.contains(&layout.end);
+        self.record.visits.push(visit);
+        self.history.advance(layout);
+        self.record.visits.last().map_or(&[], Vec::as_slice)
+    }
+
+    #[inline]
+    fn next_candidate(&self) -> u32 {
+        let standing = self.standing().get(self.passed).map_or(u32::MAX, |&(position, _)| position);
+        self.candidates.peek().map_or(standing, |&Reverse((position, _))| position.min(standing))
+    }
+
+    fn standing(&self) -> &'a [(u32, u32)] {
+        &self.enforcer.standing[usize::from(self.history.visit > 0)]
+    }
+
+    /// Decides one code. Hard rules win over soft ones, soft ones over what was proposed; of two
+    /// soft rules the one written later wins.
+    fn decide(&mut self, position: u32, proposed: bool, rules: &mut VisitDraws) -> bool {
+        let (forced, soft) = self.demanded(position);
+        let mut present = forced || {
+            let wanted = soft.map_or(proposed, |number| {
+                let implication = &self.enforcer.plan.soft()[number as usize];
+                rules.below(implication.rule, implication.probability)
+            });
+            wanted && !self.barred(position)
+        };
+        if !self.possible(position, present) {
+            present = !present;
+        }
+        self.place(position, present);
+        present
+    }
+
+    /// Whether a hard rule demands the code at a position, and which soft rule speaks of it.
+    fn demanded(&mut self, position: u32) -> (bool, Option<u32>) {
+        let enforcer = self.enforcer;
+        let mut forced = false;
+        let mut soft = None;
+        let mut demand = |id: u32, history: &History| {
+            if !forced && enforcer.demands.holds(id, history) {
+                match enforcer.demanded[id as usize].soft {
+                    HARD => forced = true,
+                    number => soft = soft.max(Some(number)),
+                }
+            }
+        };
+        while let Some(&Reverse((at, id))) = self.candidates.peek()
+            && at <= position
+        {
+            self.candidates.pop();
+            if at == position && id != DIAGRAM {
+                demand(id, &self.history);
+            }
+        }
+        while let Some(&(at, id)) = self.standing().get(self.passed)
+            && at <= position
+        {
+            self.passed += 1;
+            if at == position {
+                demand(id, &self.history);
+            }
+        }
+        (forced, soft)
+    }
+
+    /// Whether a hard rule keeps the code at a position off.
+    fn barred(&self, position: u32) -> bool {
+        let bars = &self.enforcer.bars;
+        bars.filed(position).iter().any(|&id| bars.holds(id, &self.history))
+    }
+
+    /// Whether the plan's decision diagram, if it has a say, allows a value.
+    fn possible(&self, position: u32, present: bool) -> bool {
+        match (self.branch, self.enforcer.plan.diagram()) {
+            (Some(at), Some(diagram)) => {
+                diagram.branches(at, position)[usize::from(present)] != Branch::IMPOSSIBLE
+            }
+            _ => true,
+        }
+    }
+}

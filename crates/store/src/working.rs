@@ -1,0 +1,101 @@
+//! A folder that takes more than one run of the program to fill.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::StoreError;
+use crate::atomic::PARTIAL;
+use crate::folder::{put_in_place, replaceable};
+
+/// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
+/// outlives the program, so that a later run can go on; [`commit`](Self::commit) puts it in place.
+///
+/// What is written into [`path`](Self::path) should be written with [`AtomicFile`], so that a file is
+/// there whole or not at all.
+///
+/// [`AtomicFile`]: crate::AtomicFile
+///
+/// ```
+/// use consequence_store::{WorkingFolder, write_atomically};
+///
+/// let place = tempfile::tempdir()?;
+/// let target = place.path().join("cohort");
+/// let folder = WorkingFolder::open(&target, |_| false)?;
+/// write_atomically(folder.path().join("a.txt"), |writer| writer.write_all(b"one"))?;
+/// drop(folder);
+///
+/// let folder = WorkingFolder::open(&target, |_| false)?;
+/// assert!(folder.path().ends_with("cohort.unfinished") && folder.path().join("a.txt").is_file());
+/// folder.commit()?;
+/// assert!(target.join("a.txt").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WorkingFolder {
+    target: PathBuf,
+    path: PathBuf,
+}
+
+impl WorkingFolder {
+    /// Finds the folder of an earlier run, or makes one. A folder that stands at the target is
+    /// replaced in the end if every name in it is one that `belongs` to what is being written.
+    pub fn open(
+        target: impl AsRef<Path>,
+        belongs: impl Fn(&OsStr) -> bool,
+    ) -> Result<Self, StoreError> {
+        let path = Self::place(&target)?;
+        let target = replaceable(target.as_ref(), belongs)?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made.map_err(|error| StoreError::new(&path, error))?,
+        }
+        Ok(Self { target, path })
+    }
+
+    /// Where the folder for a target is while it is filled, whether it is there or not.
+    pub fn place(target: impl AsRef<Path>) -> Result<PathBuf, StoreError> {
+        let target = target.as_ref();
+        let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let Some(name) = whole.file_name() else {
+            return Err(StoreError::IsDirectory { path: target.to_path_buf() });
+        };
+        let mut name = name.to_os_string();
+        name.push(".unfinished");
+        Ok(whole.with_file_name(name))
+    }
+
+    /// Where to write what the folder is to hold.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Deletes the files that a program killed half-way left in the folder and those inside it.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        sweep(&self.path).map_err(|error| StoreError::new(&self.path, error))
+    }
+
+    /// Deletes the folder.
+    pub fn discard(self) -> Result<(), StoreError> {
+        fs::remove_dir_all(&self.path).map_err(|error| StoreError::new(&self.path, error))
+    }
+
+    /// Puts the folder in place: syncs, renames, and syncs the directory it is in. A folder that is
+    /// replaced is first moved aside and deleted last.
+    pub fn commit(self) -> Result<(), StoreError> {
+        put_in_place(&self.path, &self.target).map_err(|error| StoreError::new(&self.target, error))
+    }
+}
+
+fn sweep(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sweep(&entry.path())?;
+        } else if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

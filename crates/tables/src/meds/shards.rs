@@ -1,0 +1,121 @@
+//! A dataset written data file by data file, over as many runs of the program as it takes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::StringArray;
+use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_store::{StoreError, WorkingFolder, create_directory};
+
+use super::describe;
+use super::encode::Shard;
+use super::events::Events;
+use super::layout::{DATA, METADATA, data_file, is_part};
+use crate::WriteError;
+
+/// A dataset of undated records that is written data file by data file, each whole or not at all. What
+/// is written stays when the program is killed, and a later run goes on with it.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Arc;
+/// use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+/// use consequence_tables::{Dataset, meds::Shards};
+///
+/// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
+/// let mut cohort = Cohort::default();
+/// cohort.push("7", &Record::new(vec![vec![], vec![]]));
+///
+/// let place = tempfile::tempdir()?;
+/// let path = place.path().join("cohort");
+/// Shards::open(&path, Arc::clone(&vocabulary), false)?.write(0, &cohort)?;
+/// assert!(!path.exists());
+///
+/// let shards = Shards::open(&path, vocabulary, false)?;
+/// assert!(shards.has(0) && !shards.has(1));
+/// shards.finish(1, [(7, Split::Train)], &BTreeMap::new())?;
+/// assert_eq!(Dataset::open(&path)?.cohort, cohort);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Shards {
+    folder: WorkingFolder,
+    vocabulary: Arc<Vocabulary>,
+    names: Arc<StringArray>,
+}
+
+impl Shards {
+    /// Finds what an earlier run wrote for the dataset at `path`, or begins. A dataset that stands
+    /// there may be replaced in the end; any other folder never is.
+    pub fn open(
+        path: impl AsRef<Path>,
+        vocabulary: Arc<Vocabulary>,
+        replace: bool,
+    ) -> Result<Self, StoreError> {
+        let folder = WorkingFolder::open(&path, |name: &OsStr| replace && is_part(name))?;
+        for inner in [DATA, METADATA] {
+            create_directory(&folder.path().join(inner))?;
+        }
+        Ok(Self { folder, names: Arc::new(describe::names(&vocabulary)), vocabulary })
+    }
+
+    /// The folder while it is filled.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether a data file is there.
+    pub fn has(&self, file: usize) -> bool {
+        self.folder.path().join(data_file(file)).is_file()
+    }
+
+    /// Writes a data file. The ids of the records are numbers, and the subjects of one data file are
+    /// those of no other.
+    pub fn write(&self, file: usize, cohort: &Cohort) -> Result<(), WriteError> {
+        let mut shard = Shard::with_capacity(cohort.visit_count());
+        for (index, record) in cohort.records().enumerate() {
+            let fail = |reason| WriteError::Record { number: index + 1, reason };
+            let number =
+                cohort.id(index).parse().map_err(|_| fail("has an id that is no number"))?;
+            let events = Events { number, ended: record.ended(), times: None };
+            events.push(&mut shard, &self.vocabulary, record.visits()).map_err(fail)?;
+        }
+        Ok(shard.write(&self.folder.path().join(data_file(file)), &self.names)?)
+    }
+
+    /// Writes all but the events and puts the dataset of so many data files in place. The subjects
+    /// are those of the data files, in order.
+    pub fn finish(
+        self,
+        files: usize,
+        subjects: impl IntoIterator<Item = (i64, Split)>,
+        titles: &BTreeMap<Code, String>,
+    ) -> Result<(), WriteError> {
+        let folder = self.folder.path();
+        self.folder.sweep()?;
+        refuse_strangers(&folder.join(DATA), files)?;
+        describe::write_codes(folder, &self.vocabulary, &self.names, titles)?;
+        describe::write_splits(folder, subjects.into_iter())?;
+        describe::write_description(folder, false)?;
+        Ok(self.folder.commit()?)
+    }
+
+    /// Deletes what was written.
+    pub fn discard(self) -> Result<(), StoreError> {
+        self.folder.discard()
+    }
+}
+
+/// Refuses a folder with files that are not of the dataset: a reader would take them for data.
+fn refuse_strangers(data: &Path, files: usize) -> Result<(), StoreError> {
+    let fail = |error| StoreError::new(data, error);
+    let found = fs::read_dir(data).map_err(fail)?.count();
+    let ours = (0..files).filter(|&file| data.with_file_name(data_file(file)).is_file()).count();
+    match found == ours && ours == files {
+        true => Ok(()),
+        false => Err(StoreError::NotEmpty { path: data.to_path_buf() }),
+    }
+}
