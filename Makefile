@@ -9,7 +9,7 @@ JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
 .PHONY: help demo test python-env bench study format
 
 help:
-	@echo "make demo    simulated records: find rules in them, prove, audit, repair"
+	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
 	@echo "make test    everything that must hold before a change goes in"
 	@echo "make bench   what rules and cohorts cost, measured"
 	@echo "make study   what the project claims, shown at full length"
@@ -47,11 +47,15 @@ study:
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done
-	@echo "== dense_rules"
-	$(CARGO) build --quiet --locked --release -p consequence-studies --bin dense_rules
+	@echo "== kills"
+	$(CARGO) build --quiet --locked --release -p consequence-cli -p consequence-studies --bin consequence --bin kills
+	target/release/kills
+	@echo "== dense_rules, speed_cpu"
+	$(CARGO) build --quiet --locked --release -p consequence-studies --bin dense_rules --bin speed_cpu
 	@test -x target/study-venv/bin/python || $(PYTHON) -m venv target/study-venv
 	target/study-venv/bin/pip install --quiet torch numpy
 	target/study-venv/bin/python studies/dense_rules.py
+	target/study-venv/bin/python studies/speed_cpu.py
 
 format:
 	$(CARGO) fmt --all

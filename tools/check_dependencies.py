@@ -29,6 +29,7 @@ ALLOWED = {
 SEVERAL_VERSIONS = {
     "bit-vec": "the SAT solver asks for 0.5, the property tests for a newer one; both are small",
     "getrandom": "arrow hashes with ahash, which asks for 0.3, and for 0.2 where it is built for the web",
+    "hashbrown": "arrow asks for 0.17, safetensors for 0.16; neither is ours to choose",
     "r-efi": "comes with getrandom, for systems that this program is never built for",
     "syn": "arrow's half and zerocopy derive with 2, serde with a newer one; used at build time alone",
 }

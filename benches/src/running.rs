@@ -43,6 +43,10 @@ pub struct Running {
     pub walk_own_order: Times,
     /// A loop over the codes that only draws.
     pub bare_loop: Times,
+    /// Judging a guided visit, as every generated record is judged.
+    pub referee: Times,
+    /// The same, asking every rule at every visit.
+    pub every_rule: Times,
     /// Encounters in one repeat: proposed, written by override, written by guided. A record that a
     /// rule ends is shorter than it was proposed.
     pub encounters: [usize; 3],
@@ -119,6 +123,7 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
         judged += record.len();
         violations += referee.violations(&record).len();
     }
+    let (judgement, every_rule) = judgements(&referee, effort, &sampled);
     let [proposed, mended, drawn] = [&proposals, &repaired, &sampled].map(encounters);
     Running {
         overridden: overridden.times().per(mended),
@@ -129,6 +134,8 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
         walk_same_order: walk_same_order.times().per(drawn),
         walk_own_order: walk_own_order.times().per(drawn),
         bare_loop: bare_loop.times().per(drawn),
+        referee: judgement,
+        every_rule,
         encounters: [proposed, mended, drawn],
         codes_overridden: codes_per_encounter(&repaired),
         codes_guided: codes_per_encounter(&sampled),
@@ -137,6 +144,34 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
         violations,
     }
 }
+
+/// Times the referee on a few records, and one that passes over no rule.
+fn judgements(referee: &Referee, effort: Effort, sampled: &Cohort) -> (Times, Times) {
+    let judged = || sampled.records().take(effort.judged);
+    let encounters = judged().map(|record| record.len() - 1).sum();
+    let [quick, slow] = interleaved(
+        effort.repeats.min(15),
+        [
+            &mut || {
+                for record in judged() {
+                    assert!(referee.is_valid(&record), "a guided record breaks no rule");
+                }
+            },
+            &mut || {
+                for record in judged() {
+                    for visit in 0..record.len() {
+                        let broken = |&rule: &usize| {
+                            referee.required(rule, visit) && !referee.holds(rule, &record, visit)
+                        };
+                        black_box((0..referee.rule_count()).find(broken));
+                    }
+                }
+            },
+        ],
+    );
+    (quick.times().per(encounters), slow.times().per(encounters))
+}
+
 /// Times the auditor on records as proposed and as repaired, and counts what it found before.
 fn audits(
     workload: &Workload,

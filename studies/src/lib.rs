@@ -4,12 +4,20 @@
 #![forbid(unsafe_code)]
 
 pub mod evidence;
+pub mod generator;
 pub mod implied;
+pub mod kills;
+pub mod learning;
+pub mod learning_simulated;
+pub mod learning_uci;
 pub mod mining;
 pub mod neuron;
 pub mod paper;
 pub mod paper_oracle;
 pub mod pass_verdicts;
+pub mod peers;
+pub mod planted;
+pub mod popularity;
 pub mod published;
 pub mod published_orders;
 pub mod real_cohorts;
@@ -17,4 +25,6 @@ pub mod real_rules;
 pub mod sampled_worlds;
 pub mod small_worlds;
 pub mod soft_frequency;
+pub mod speed_cpu;
+pub mod uci_reference;
 pub mod worlds;

@@ -85,7 +85,7 @@ fn hard_rules(mined: &Mined, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet> 
 }
 
 /// The diagnoses of one sex that the Medicare Code Editor lists, as far as a cohort has them.
-fn sex_rules(level: Level, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet> {
+pub fn sex_rules(level: Level, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet> {
     let open = |path: &str| -> Fallible<File> {
         Ok(File::open(shared(path).ok_or_else(|| format!("no {path}"))?)?)
     };

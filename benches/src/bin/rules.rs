@@ -154,6 +154,8 @@ fn print_running(running: &Running, visit_target: f64) {
     microseconds("  walk without rules, own order", running.walk_own_order, None);
     microseconds("  walk without rules, rules' order", running.walk_same_order, None);
     microseconds("  a loop that only draws", running.bare_loop, None);
+    microseconds("referee", running.referee, None);
+    microseconds("  asking every rule", running.every_rule, None);
     let [proposed, mended, drawn] = running.encounters;
     println!(
         "  encounters a repeat, codes in each: {proposed} of 14 proposed; {mended} of {:.1} overridden; \
@@ -199,6 +201,8 @@ fn row(
             "audit_proposed": times(running.audit_proposed),
             "audit_repaired": times(running.audit_repaired),
             "guided_adds": times(running.guided_adds),
+            "referee": times(running.referee),
+            "every_rule": times(running.every_rule),
             "guided": times(running.guided),
             "walk_own_order": times(running.walk_own_order),
             "walk_same_order": times(running.walk_same_order),

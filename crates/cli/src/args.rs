@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::demo::DemoArguments;
+use crate::commands::evaluate::EvaluateArguments;
 use crate::commands::export::ExportArguments;
+use crate::commands::generate::GenerateArguments;
 use crate::commands::import::ImportCommand;
 use crate::commands::mine::MineArguments;
 use crate::commands::rules_from::FromCommand;
 use crate::commands::simulate::SimulateArguments;
+use crate::commands::synthesize::SynthesizeArguments;
+use crate::commands::train::TrainArguments;
 
 /// Patient records that obey medical rules, and the proof that they do.
 #[derive(Debug, Parser)]
@@ -75,7 +79,30 @@ pub enum Command {
                             Rules are mined in the train split of the cohort and held against its \
                             tuning split.")]
     Mine(MineArguments),
-    /// See it at work: simulate records, find rules in them, prove the rules, audit, repair
+    /// Have a model learn from a cohort, with the rules that it is to obey
+    #[command(
+        after_help = "Example:\n  consequence train cohort --rules mined.rules --out model\n\n\
+                            It learns from the train split; the tuning split tells it when to stop. \
+                            Ctrl-C stops it so that --resume goes on, bit for bit."
+    )]
+    Train(TrainArguments),
+    /// Write new records with a model, each obeying every hard rule
+    #[command(
+        after_help = "Example:\n  consequence generate model --records 10k --out synthetic\n  \
+                            consequence generate model --records 100 --given 'SEX//F, AGE//65+' \
+                            --out women.jsonl"
+    )]
+    Generate(GenerateArguments),
+    /// Measure a model on real records, or generated records beside real ones
+    #[command(after_help = "Example:\n  consequence evaluate --perplexity model --real cohort\n  \
+                            consequence evaluate --real cohort --synthetic synthetic --rules \
+                            mined.rules\n\nExit status 1: generated records break a rule.")]
+    Evaluate(EvaluateArguments),
+    /// From a cohort to generated records in one go: mine, check, train, generate, audit, evaluate
+    #[command(after_help = "Example:\n  consequence synthesize cohort --out synthesis\n  \
+                            consequence synthesize mimic-iii --from mimic3 --out synthesis")]
+    Synthesize(SynthesizeArguments),
+    /// See it at work: simulate records, find rules in them, prove them, train, generate, audit
     #[command(after_help = "Example:\n  consequence demo\n  consequence demo --clinic --out \
                             my-clinic --records 10k")]
     Demo(DemoArguments),
@@ -218,8 +245,15 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-fn split(text: &str) -> Result<consequence::Split, String> {
+pub fn split(text: &str) -> Result<consequence::Split, String> {
     text.replace('-', "_").parse().map_err(|()| "the splits are train, tuning and held_out".into())
+}
+
+pub fn positive(text: &str) -> Result<usize, String> {
+    match number(text)? {
+        0 => Err("at least 1 is needed".into()),
+        count => Ok(count),
+    }
 }
 
 pub fn records(text: &str) -> Result<u64, String> {
@@ -229,7 +263,7 @@ pub fn records(text: &str) -> Result<u64, String> {
     }
 }
 
-fn visits(text: &str) -> Result<u16, String> {
+pub fn visits(text: &str) -> Result<u16, String> {
     match u16::try_from(number(text)?) {
         Ok(count @ 1..=10_000) => Ok(count),
         _ => Err("a record has 1 to 10_000 encounters".into()),

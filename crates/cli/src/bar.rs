@@ -6,6 +6,8 @@ use std::time::Duration;
 use consequence::Watch;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::{output, stop};
+
 const EVERY: Duration = Duration::from_millis(120);
 
 /// Shows the task at hand where stderr is a terminal, and nothing elsewhere.
@@ -50,5 +52,27 @@ impl Watch for Bar {
 
     fn finish(&self) {
         self.replace(None);
+    }
+
+    fn describe(&self, state: &str) {
+        if let Some(bar) = &*self.current.lock().unwrap_or_else(PoisonError::into_inner) {
+            let template = "{msg} [{bar:30}] {per_sec}, {eta} left";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_message(state.to_owned());
+        }
+    }
+
+    fn note(&self, text: &str) {
+        let say = || output::message(&format!("{text}\n"));
+        match &*self.current.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
+    fn wants_stop(&self) -> bool {
+        stop::asked()
     }
 }

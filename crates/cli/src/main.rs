@@ -5,6 +5,7 @@ mod args;
 mod bar;
 mod commands;
 mod output;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,10 @@ fn main() -> ExitCode {
         Command::Import(command) => commands::import::run(command),
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Mine(arguments) => commands::mine::run(arguments),
+        Command::Train(arguments) => commands::train::run(arguments, shared.seed),
+        Command::Generate(arguments) => commands::generate::run(arguments, shared.seed),
+        Command::Evaluate(arguments) => commands::evaluate::run(arguments),
+        Command::Synthesize(arguments) => commands::synthesize::run(arguments, shared.seed),
         Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),
         Command::Rules(RulesCommand::Convert(arguments)) => commands::convert::run(arguments),
         Command::Rules(RulesCommand::From(command)) => commands::rules_from::run(command),

@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
+use consequence_evaluate::{CompareError, LikelihoodError};
+use consequence_halo::ShapeError;
+use consequence_model::ModelError;
 use consequence_packs::PackError;
 use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
+use consequence_sample::{ConditionError, SampleError};
 use consequence_store::StoreError;
 use consequence_tables::TableError;
 use consequence_tables::import::ImportError;
 use consequence_tables::jsonl::WriteError;
+use consequence_train::TrainError;
 use thiserror::Error;
 
 use crate::{CodeSource, RuleReference};
@@ -125,6 +130,64 @@ pub enum Error {
         /// The record, counted from 1.
         record: usize,
     },
+    /// A model cannot be read or written.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A model could not learn.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A network cannot have these sizes.
+    #[error("{0}\n  = help: choose other values for --width, --layers, --heads or --head-units")]
+    Shape(#[from] ShapeError),
+    /// An option cannot be used here.
+    #[error("{what}\n  = help: {help}")]
+    Option {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// A run that was stopped is in the way.
+    #[error(
+        "a run that was stopped is in the way\n  --> {}\n  = help: go on with it by --resume, or give --force to begin anew",
+        .0.display()
+    )]
+    Stopped(PathBuf),
+    /// The model that is there is of other records, rules or settings.
+    #[error(
+        "the model that is there was made with other records, rules or settings\n  --> {}\n  = help: choose another name, or give --force to replace it",
+        .0.display()
+    )]
+    OtherModel(PathBuf),
+    /// Training was asked to stop.
+    #[error(
+        "stopped after {}; nothing is lost\n  --> {}\n  = help: give the same command with --resume to go on",
+        epochs(*epochs_done), checkpoint.display()
+    )]
+    Interrupted {
+        /// Epochs that are over.
+        epochs_done: usize,
+        /// What can be gone on from.
+        checkpoint: PathBuf,
+    },
+    /// The work was asked to stop between two steps.
+    #[error(
+        "stopped; what is done is kept\n  --> {}\n  = help: give the same command with --resume to go on",
+        .0.display()
+    )]
+    Halted(PathBuf),
+    /// Records could not be generated.
+    #[error(transparent)]
+    Sample(SampleError),
+    /// Conditions that cannot be given.
+    #[error("{0}")]
+    Given(#[from] ConditionError),
+    /// The likelihood of records could not be measured.
+    #[error(transparent)]
+    Likelihood(#[from] LikelihoodError),
+    /// Two cohorts cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// The threads could not be started.
     #[error(
         "cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads"
@@ -175,9 +238,33 @@ impl Error {
             CompileError::Unproved { rule, .. } => {
                 (named(rule.as_slice()), "this is a defect of the program, not of the rules")
             }
+            CompileError::SoftTooEarly { rule } => (
+                named(std::slice::from_ref(rule)),
+                "leave the rule out, or train a model with these rules",
+            ),
             _ => (Vec::new(), "give --max-visits at least 1"),
         };
         Self::Compile { what: error.to_string(), rules, help }
+    }
+}
+
+impl From<SampleError> for Error {
+    fn from(error: SampleError) -> Self {
+        match error {
+            // The rules concerned are named with their places.
+            SampleError::Compile { error, rules } => Self::compile(&rules, error),
+            SampleError::Store(error) => Self::Store(error),
+            SampleError::Write(error) => Self::Write(error),
+            other => Self::Sample(other),
+        }
+    }
+}
+
+fn epochs(done: usize) -> String {
+    match done {
+        0 => "a part of the first epoch".into(),
+        1 => "1 epoch".into(),
+        done => format!("{done} epochs"),
     }
 }
 
@@ -186,6 +273,7 @@ fn unknown_help(from: &CodeSource) -> String {
         CodeSource::Rules => "the rules".to_owned(),
         CodeSource::Cohort(file) => format!("{file}; --vocabulary can give the full list"),
         CodeSource::Vocabulary(file) => file.clone(),
+        CodeSource::Model(folder) => format!("the model {folder}"),
     };
     format!("the known codes are those of {known}; --allow-unknown takes others as never present")
 }

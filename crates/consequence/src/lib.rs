@@ -140,8 +140,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Learn and generate
+//! [`train::train`] has a model learn from a cohort, with rules; [`generate::generate`] writes new records
+//! with it, each obeying every hard rule; [`evaluate::perplexity`] and [`evaluate::compare`] measure the
+//! model and what it wrote. [`synthesize::synthesize`] does all of it.
+//!
 //! # Sample
-//! [`Writer::guided`] samples a visit code by code. The caller gives each code's probability,
+//! A model of your own needs no more than probabilities. [`Writer::guided`] samples a visit code by code. The caller gives each code's probability,
 //! knowing what was decided before; the rules decide where they must. Records depend on the seed
 //! and their number alone.
 //! ```
@@ -173,19 +178,25 @@ pub mod check;
 pub mod convert;
 mod count;
 pub mod demo;
+mod digest;
 pub mod enforce;
 mod error;
+pub mod evaluate;
 pub mod export;
 mod figures;
+pub mod generate;
 pub mod import;
 pub mod load;
 pub mod mine;
+mod model_rules;
 pub mod packs;
 mod place;
 mod reference;
 pub mod simulate;
 mod source;
+pub mod synthesize;
 mod threads;
+pub mod train;
 mod watch;
 mod words;
 

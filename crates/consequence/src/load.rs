@@ -19,6 +19,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::Error;
+use crate::source::CodeSource;
 use crate::watch::{Watch, watched};
 
 /// How to load rules.
@@ -82,6 +83,21 @@ pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Er
         rules: Arc::new(resolved.rules),
         warnings: resolved.warnings,
         files: paths.iter().map(|path| path.display().to_string()).collect(),
+    })
+}
+
+/// Loads rules; where they name codes that are not known, the error says where the known ones come
+/// from.
+pub(crate) fn rules_over(
+    paths: &[PathBuf],
+    options: &RuleOptions,
+    from: &CodeSource,
+) -> Result<LoadedRules, Error> {
+    rules(paths, options).map_err(|error| match error {
+        Error::Rules(diagnostics) if diagnostics.iter().any(|one| one.lacks_code) => {
+            Error::UnknownCodes { diagnostics, from: from.clone() }
+        }
+        other => other,
     })
 }
 

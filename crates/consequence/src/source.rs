@@ -56,12 +56,7 @@ impl Inputs {
             (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
             (None, None) => CodeSource::Rules,
         };
-        let rules = load::rules(&self.rules, &options).map_err(|error| match error {
-            Error::Rules(diagnostics) if diagnostics.iter().any(|one| one.lacks_code) => {
-                Error::UnknownCodes { diagnostics, from: source.clone() }
-            }
-            other => other,
-        })?;
+        let rules = load::rules_over(&self.rules, &options, &source)?;
         let codes = CodeSummary::new(&rules.rules.vocabulary, source);
         Ok(Opened { rules, cohort, codes })
     }
@@ -88,6 +83,8 @@ pub enum CodeSource {
     Cohort(String),
     /// From a vocabulary file.
     Vocabulary(String),
+    /// From a model.
+    Model(String),
 }
 
 impl CodeSummary {

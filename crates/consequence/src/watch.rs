@@ -1,6 +1,6 @@
 //! Who is told how far a long task has come.
 
-/// Someone who watches a pipeline at work. Told from several threads at once.
+/// Someone who watches a pipeline at work, and may ask it to stop. Told from several threads at once.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +26,17 @@ pub trait Watch: Sync {
 
     /// The task is over.
     fn finish(&self);
+
+    /// Where the task at hand stands, in a few words that take the place of those before.
+    fn describe(&self, _state: &str) {}
+
+    /// Something to know before the task is over.
+    fn note(&self, _text: &str) {}
+
+    /// Whether the task should come to an end as soon as nothing is lost by it. Only training asks.
+    fn wants_stop(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody watches.

@@ -19,7 +19,7 @@ impl<V: Visits + ?Sized> Moment<'_, V> {
             Formula::Constant(truth) => *truth,
             Formula::Now(code) => self.present(*code, self.now),
             Formula::In(code, window) => {
-                self.selected(window).into_iter().any(|then| self.present(*code, then))
+                self.any_selected(window, |then| self.present(*code, then))
             }
             Formula::Not(inner) => !self.satisfies(inner),
             Formula::And(parts) => parts.iter().all(|part| self.satisfies(part)),
@@ -44,15 +44,15 @@ impl<V: Visits + ?Sized> Moment<'_, V> {
         lives_in(self.vocabulary, code, visit) && self.record.codes(visit).contains(&code)
     }
 
-    /// The visits a window selects, seen from here.
-    fn selected(&self, window: &Window) -> Vec<usize> {
+    /// Whether something is so of a visit that a window selects, seen from here.
+    fn any_selected(&self, window: &Window, is_so: impl Fn(usize) -> bool) -> bool {
         if window.is_past() {
-            return (0..self.now).collect();
+            return (0..self.now).any(is_so);
         }
         let by_number = window.visits().iter().map(|&visit| usize::from(visit));
         let by_distance =
             window.distances().iter().filter_map(|&back| self.now.checked_sub(usize::from(back)));
-        by_number.chain(by_distance).filter(|&visit| visit < self.now).collect()
+        by_number.chain(by_distance).any(|visit| visit < self.now && is_so(visit))
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{Formula, Rule, RuleSet, Strength};
+use consequence_rules::{Formula, Rule, RuleSet};
 
 use crate::defect::defects;
+use crate::docket::Docket;
 use crate::truth::Moment;
 use crate::{Defect, Visits};
 
@@ -23,6 +24,8 @@ pub struct Violation {
 pub struct Referee {
     vocabulary: Arc<Vocabulary>,
     cases: Vec<Case>,
+    /// The hard rules.
+    docket: Docket,
 }
 
 /// A rule and where it is required.
@@ -38,7 +41,9 @@ impl Referee {
     pub fn new(rules: &RuleSet) -> Self {
         let vocabulary = Arc::clone(&rules.vocabulary);
         let cases = rules.rules.iter().map(|rule| Case::new(&vocabulary, rule.clone())).collect();
-        Self { vocabulary, cases }
+        let hard = rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard());
+        let docket = Docket::new(&vocabulary, hard.map(|(number, rule)| (number, &rule.formula)));
+        Self { vocabulary, cases, docket }
     }
 
     /// The number of rules, soft ones included.
@@ -68,14 +73,13 @@ impl Referee {
     /// Every hard rule at every visit that it is required of and false at, visit by visit.
     pub fn violations<V: Visits + ?Sized>(&self, record: &V) -> Vec<Violation> {
         let mut found = Vec::new();
-        for visit in 0..record.visit_count() {
-            for (rule, case) in self.cases.iter().enumerate() {
-                let hard = case.rule.strength == Strength::Hard;
-                if hard && self.required(rule, visit) && !self.holds(rule, record, visit) {
-                    found.push(Violation { rule, visit });
-                }
+        self.docket.call(&self.vocabulary, record, |visit, rule| {
+            if self.required(rule, visit) && !self.holds(rule, record, visit) {
+                found.push(Violation { rule, visit });
             }
-        }
+        });
+        found.sort_unstable_by_key(|violation: &Violation| (violation.visit, violation.rule));
+        found.dedup();
         found
     }
 

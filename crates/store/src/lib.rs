@@ -30,7 +30,7 @@ mod folder;
 mod working;
 
 pub use atomic::{AtomicFile, write_atomically};
-pub use directory::create_directory;
+pub use directory::{create_directory, remove_file, sweep};
 pub use error::StoreError;
 pub use folder::AtomicFolder;
 pub use working::WorkingFolder;

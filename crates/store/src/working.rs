@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
-use crate::atomic::PARTIAL;
+use crate::directory::sweep;
 use crate::folder::{put_in_place, replaceable};
 
 /// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
@@ -73,7 +73,7 @@ impl WorkingFolder {
 
     /// Deletes the files that a program killed half-way left in the folder and those inside it.
     pub fn sweep(&self) -> Result<(), StoreError> {
-        sweep(&self.path).map_err(|error| StoreError::new(&self.path, error))
+        sweep(&self.path)
     }
 
     /// Deletes the folder.
@@ -86,16 +86,4 @@ impl WorkingFolder {
     pub fn commit(self) -> Result<(), StoreError> {
         put_in_place(&self.path, &self.target).map_err(|error| StoreError::new(&self.target, error))
     }
-}
-
-fn sweep(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sweep(&entry.path())?;
-        } else if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }

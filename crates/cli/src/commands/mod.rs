@@ -5,11 +5,15 @@ pub mod check;
 pub mod convert;
 pub mod demo;
 pub mod enforce;
+pub mod evaluate;
 pub mod export;
+pub mod generate;
 pub mod import;
 pub mod mine;
 pub mod rules_from;
 pub mod simulate;
+pub mod synthesize;
+pub mod train;
 
 use std::path::PathBuf;
 
@@ -37,9 +41,10 @@ fn inputs(rules: &[PathBuf], cohort: Option<&PathBuf>, codes: &CodeArguments) ->
         rules: rules.to_vec(),
         cohort: cohort.cloned(),
         vocabulary: codes.vocabulary.clone(),
-        unknown_codes: match codes.allow_unknown {
-            true => UnknownCodes::Absent,
-            false => UnknownCodes::Refuse,
-        },
+        unknown_codes: unknown_codes(codes.allow_unknown),
     }
+}
+
+fn unknown_codes(allowed: bool) -> UnknownCodes {
+    if allowed { UnknownCodes::Absent } else { UnknownCodes::Refuse }
 }

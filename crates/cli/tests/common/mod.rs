@@ -1,6 +1,8 @@
 //! Running the real program on files in a folder of its own.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod clinic;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

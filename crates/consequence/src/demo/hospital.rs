@@ -1,13 +1,11 @@
-//! A simulated hospital: its records, the rules found in them, and records that make no sense.
+//! A simulated hospital: its records, the rules found in them, a model of them and what it writes.
 
 use std::path::{Path, PathBuf};
 
-use consequence_record::{Code, Cohort};
 use consequence_store::create_directory;
-use consequence_tables::{Dataset, jsonl};
 
 use crate::Error;
-use crate::place::refuse_place;
+use crate::place::{refuse_folder, refuse_place};
 
 /// The files of the simulated hospital.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +14,10 @@ pub struct Hospital {
     pub cohort: PathBuf,
     /// The rules found in it.
     pub rules: PathBuf,
-    /// Its records with their parts mixed up.
-    pub mixed: PathBuf,
-    /// Where the mixed records go once they are repaired.
-    pub repaired: PathBuf,
+    /// The model that learns from it, a folder.
+    pub model: PathBuf,
+    /// The cohort that the model writes, a folder.
+    pub synthetic: PathBuf,
 }
 
 impl Hospital {
@@ -29,55 +27,32 @@ impl Hospital {
         Self {
             cohort: file("cohort"),
             rules: file("mined.rules"),
-            mixed: file("mixed.jsonl"),
-            repaired: file("repaired.jsonl"),
+            model: file("model"),
+            synthetic: file("synthetic"),
         }
     }
 
-    /// Makes the folder, and refuses it if a file would be replaced that must not be.
-    pub fn prepare(&self, force: bool) -> Result<(), Error> {
-        if let Some(folder) = self.cohort.parent() {
-            create_directory(folder)?;
-        }
-        for path in [&self.rules, &self.mixed, &self.repaired] {
-            refuse_place(path, force)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the records of the cohort as a careless tool might make them up: the static visit of
-    /// one patient, and the visits of the next, the last of them first.
+    /// Makes the folder, and refuses it if something would be replaced that must not be.
     ///
     /// ```
     /// use consequence::demo::Hospital;
     ///
     /// let folder = tempfile::tempdir()?;
-    /// let cohort = folder.path().join("cohort.jsonl");
-    /// std::fs::write(
-    ///     &cohort,
-    ///     "{\"id\": 1, \"static\": [\"SEX//F\"], \"visits\": [[\"A\"], [\"B\"]]}\n\
-    ///      {\"id\": 2, \"static\": [\"SEX//M\"], \"visits\": [[\"C\"]]}\n",
-    /// )?;
-    /// let hospital = Hospital { cohort, ..Hospital::in_folder(folder.path()) };
-    /// hospital.write_mixed()?;
-    /// assert_eq!(
-    ///     std::fs::read_to_string(&hospital.mixed)?,
-    ///     "{\"id\":\"1\",\"static\":[\"SEX//F\"],\"visits\":[[\"C\"]]}\n\
-    ///      {\"id\":\"2\",\"static\":[\"SEX//M\"],\"visits\":[[\"B\"],[\"A\"]]}\n"
-    /// );
+    /// let hospital = Hospital::in_folder(&folder.path().join("demo"));
+    /// hospital.prepare(false)?;
+    /// std::fs::write(&hospital.rules, "")?;
+    /// assert!(hospital.prepare(false).is_err());
+    /// assert!(hospital.prepare(true).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_mixed(&self) -> Result<(), Error> {
-        let Dataset { cohort, vocabulary, .. } = Dataset::open(&self.cohort)?;
-        let mut mixed = Cohort::default();
-        for index in 0..cohort.len() {
-            let other = cohort.record((index + 1) % cohort.len());
-            let mut visits: Vec<&[Code]> = other.visits().skip(1).collect();
-            visits.push(cohort.record(index).visit(0));
-            visits.reverse();
-            mixed.push_visits(cohort.id(index), visits, true);
+    pub fn prepare(&self, force: bool) -> Result<(), Error> {
+        if let Some(folder) = self.cohort.parent() {
+            create_directory(folder)?;
         }
-        jsonl::write(&self.mixed, &mixed, &vocabulary)?;
+        refuse_place(&self.rules, force)?;
+        for folder in [&self.cohort, &self.model, &self.synthetic] {
+            refuse_folder(folder, force)?;
+        }
         Ok(())
     }
 }

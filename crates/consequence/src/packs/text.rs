@@ -26,7 +26,9 @@ impl Display for RulesFromReport {
         }
         if let Some(source) = &self.codes {
             let file = match source {
-                CodeSource::Cohort(file) | CodeSource::Vocabulary(file) => file,
+                CodeSource::Cohort(file)
+                | CodeSource::Vocabulary(file)
+                | CodeSource::Model(file) => file,
                 CodeSource::Rules => "the rules",
             };
             writeln!(out, "  {} left out: {file} has no such code", number(self.unknown as u64))?;

@@ -5,25 +5,29 @@ use std::path::{Path, PathBuf};
 use consequence::audit::{AuditOptions, audit};
 use consequence::check::{CheckOptions, check};
 use consequence::demo::Hospital;
-use consequence::enforce::{EnforceOptions, enforce};
+use consequence::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
+use consequence::generate::GenerateTask;
 use consequence::mine::{MineOptions, MineReport, Template, mine};
-use consequence::simulate::{Preset, SimulateOptions, simulate};
+use consequence::simulate::{self, SimulateOptions, simulate};
+use consequence::train::{Learner, NetworkTask, Preset, TrainTask};
 use consequence::{Error, Inputs, Split};
 
 use super::{shown, step};
 use crate::bar::Bar;
 use crate::commands::Outcome;
+use crate::commands::generate::write;
+use crate::commands::train::learn;
 use crate::output;
 
 pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outcome, Error> {
     let bar = Bar::default();
     let hospital = Hospital::in_folder(folder);
     hospital.prepare(force)?;
-    let [cohort, rules, mixed, repaired] =
-        [&hospital.cohort, &hospital.rules, &hospital.mixed, &hospital.repaired]
+    let [cohort, rules, model, synthetic] =
+        [&hospital.cohort, &hospital.rules, &hospital.model, &hospital.synthetic]
             .map(|path| shown(path));
     output::data(
-        "Records of a simulated hospital, and rules that nobody wrote: found in the data.\n",
+        "Records of a simulated hospital, rules that nobody wrote, and new records that obey them.\n",
     );
 
     // One is what `--seed` is without being told.
@@ -31,7 +35,7 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
     let simulated = format!("simulate inpatient --patients {patients} --out {cohort}{other_seed}");
     step("Make records.", &simulated);
     let options = SimulateOptions {
-        preset: Preset::Inpatient,
+        preset: simulate::Preset::Inpatient,
         patients: Some(usize::try_from(patients).unwrap_or(usize::MAX)),
         out: hospital.cohort.clone(),
         force,
@@ -67,23 +71,54 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
     let held_out = AuditOptions { split: Some(Split::HeldOut), ..AuditOptions::default() };
     output::data(&audit(&inputs(&hospital.cohort), &held_out, &bar)?.to_string());
 
-    hospital.write_mixed()?;
-    output::data(&format!(
-        "\nNow records that make no sense, as a careless tool might make them up: in {mixed}\n\
-         each has the sex and age of one patient and the visits of another, the last one first.\n"
-    ));
-    let few = AuditOptions { top: 8, ..AuditOptions::default() };
-    step("Does anyone notice?", &format!("audit {mixed} --rules {rules} --top {}", few.top));
-    output::data(&audit(&inputs(&hospital.mixed), &few, &bar)?.to_string());
+    let learnt = format!("train {cohort} --rules {rules} --size tiny --out {model}{other_seed}");
+    step("Have a network learn from them, with the rules.", &learnt);
+    let mut network = NetworkTask::of(Preset::Tiny);
+    network.options.seed = seed;
+    let task = TrainTask {
+        inputs: inputs(&hospital.cohort),
+        force,
+        learner: Learner::Halo(network),
+        ..TrainTask::new(&hospital.cohort, &hospital.model)
+    };
+    output::data(&learn(&task)?.to_string());
 
-    step("Repair them.", &format!("enforce {mixed} --rules {rules} --out {repaired}"));
-    let out = hospital.repaired.clone();
-    let repair = EnforceOptions { out, force, seed, ..EnforceOptions::default() };
-    output::data(&enforce(&inputs(&hospital.mixed), &repair, &bar)?.to_string());
-    output::data(
-        "\nRules of your own, conflicts between them and more repairs: consequence demo --clinic\n",
+    let generated = format!("generate {model} --records {patients} --out {synthetic}{other_seed}");
+    step("Write new records.", &generated);
+    let task = GenerateTask {
+        force,
+        seed,
+        ..GenerateTask::new(&hospital.model, patients, &hospital.synthetic)
+    };
+    output::data(&write(&task)?.to_string());
+
+    step("Do they obey the rules?", &format!("audit {synthetic} --rules {rules} --referee"));
+    let twice = AuditOptions { referee: true, ..AuditOptions::default() };
+    let audited = audit(&inputs(&hospital.synthetic), &twice, &bar)?;
+    output::data(&audited.to_string());
+
+    step(
+        "How well does the network foresee patients that it never saw?",
+        &format!("evaluate --perplexity {model} --real {cohort}"),
     );
-    Ok(Outcome::Done)
+    let task = PerplexityTask::new(&hospital.model, &hospital.cohort);
+    output::data(&perplexity(&task, &bar)?.to_string());
+
+    step(
+        "How close do the new records come to the real ones?",
+        &format!("evaluate --real {cohort} --synthetic {synthetic} --rules {rules}"),
+    );
+    let task = CompareTask {
+        real: hospital.cohort.clone(),
+        synthetic: hospital.synthetic.clone(),
+        rules: vec![hospital.rules.clone()],
+        ..CompareTask::default()
+    };
+    output::data(&compare(&task, &bar)?.to_string());
+    output::data(
+        "\nRules of your own, conflicts between them and repairs: consequence demo --clinic\n",
+    );
+    Ok(Outcome::found(audited.violations() > 0))
 }
 
 /// The rule of each kind with the most occasions to fail, with the comments above it.

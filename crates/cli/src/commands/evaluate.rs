@@ -1,0 +1,77 @@
+//! `consequence evaluate`
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use consequence::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
+use consequence::{Error, Split};
+
+use super::{Outcome, unknown_codes};
+use crate::args::split;
+use crate::bar::Bar;
+use crate::output;
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).args(["perplexity", "synthetic"])))]
+pub struct EvaluateArguments {
+    /// Measure how well this model foresees real records
+    #[arg(long, value_name = "MODEL")]
+    pub perplexity: Option<PathBuf>,
+    /// Hold these generated records against real ones, from any tool
+    #[arg(long, value_name = "COHORT")]
+    pub synthetic: Option<PathBuf>,
+    /// The real cohort (JSON lines, or a MEDS dataset)
+    #[arg(long, value_name = "COHORT")]
+    pub real: PathBuf,
+    /// Rule files; with --perplexity they take the place of the model's own
+    #[arg(long, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// Measure the model alone, without any rules
+    #[arg(long, requires = "perplexity", conflicts_with = "rules")]
+    pub no_rules: bool,
+    /// The split of the real cohort that the model is to foresee [default: held_out]
+    #[arg(long, requires = "perplexity", value_parser = split)]
+    pub split: Option<Split>,
+    /// Take codes that only the rules name as never present, rather than as mistakes
+    #[arg(long)]
+    pub allow_unknown: bool,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
+    let EvaluateArguments { rules, real, json, .. } = arguments;
+    let unknown_codes = unknown_codes(arguments.allow_unknown);
+    if let Some(model) = &arguments.perplexity {
+        let task = PerplexityTask {
+            split: arguments.split.unwrap_or(Split::HeldOut),
+            rules: rules.clone(),
+            no_rules: arguments.no_rules,
+            unknown_codes,
+            ..PerplexityTask::new(model, real)
+        };
+        let report = perplexity(&task, &Bar::default())?;
+        if *json {
+            output::json(&report);
+        } else {
+            output::warnings(&report.warnings);
+            output::data(&report.to_string());
+        }
+        return Ok(Outcome::Done);
+    }
+    let task = CompareTask {
+        real: real.clone(),
+        synthetic: arguments.synthetic.clone().unwrap_or_default(),
+        rules: rules.clone(),
+        unknown_codes,
+    };
+    let report = compare(&task, &Bar::default())?;
+    if *json {
+        output::json(&report);
+    } else {
+        output::warnings(&report.warnings);
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::found(report.obedience.is_some_and(|obedience| obedience.violations > 0)))
+}

@@ -1,0 +1,132 @@
+//! `consequence generate`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use consequence::Error;
+use consequence::generate::{GenerateReport, GenerateTask, Mode, generate};
+
+use super::{Outcome, unknown_codes};
+use crate::args::{positive, records};
+use crate::bar::Bar;
+use crate::{output, stop};
+
+#[derive(Debug, Args)]
+pub struct GenerateArguments {
+    /// The folder of the model
+    pub model: PathBuf,
+    /// Records to write
+    #[arg(long, value_name = "NUMBER", value_parser = records)]
+    pub records: u64,
+    /// The folder to write (MEDS), or the file if its name ends in .jsonl
+    #[arg(long, value_name = "COHORT")]
+    pub out: PathBuf,
+    /// How rules and model work together
+    #[arg(long, default_value = "guided")]
+    pub mode: ModeName,
+    /// Rule files to obey instead of the model's own rules
+    #[arg(long, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// Take codes that only the rules name as never present, rather than as mistakes
+    #[arg(long)]
+    pub allow_unknown: bool,
+    /// Static codes that every record has, or has not: 'SEX//F, not SMOKER'
+    #[arg(long, value_name = "CODES")]
+    pub given: Option<String>,
+    /// Go on with the records of this cohort, over and over until there are enough
+    #[arg(long, value_name = "COHORT")]
+    pub prefix: Option<PathBuf>,
+    /// Below 1 what is likely becomes likelier, above 1 less so
+    #[arg(long, default_value = "1", value_name = "NUMBER", allow_negative_numbers = true)]
+    pub temperature: f64,
+    /// Proposals for each record in mode exact
+    #[arg(long, default_value = "16", value_name = "NUMBER", value_parser = tries)]
+    pub proposals: u16,
+    /// The most attempts at a record in mode reject
+    #[arg(long, default_value = "1000", value_name = "NUMBER", value_parser = tries)]
+    pub attempts: u16,
+    /// Records that are written at a time; they do not depend on it
+    #[arg(long, default_value = "256", value_name = "NUMBER", value_parser = positive)]
+    pub batch: usize,
+    /// Records of a data file
+    #[arg(long, default_value = "10k", value_name = "NUMBER", value_parser = records)]
+    pub shard_records: u64,
+    /// Go on with a run that was stopped
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace the cohort if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How rules and model work together.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ModeName {
+    /// Rules decide codes while the visit is drawn, code by code
+    Guided,
+    /// The visit is drawn whole, then repaired: the paper's way
+    Override,
+    /// Several guided proposals for each record, one kept by its weight
+    Exact,
+    /// Records are drawn freely, and again until one obeys
+    Reject,
+    /// No rules
+    Off,
+}
+
+pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
+    let task = GenerateTask {
+        mode: match arguments.mode {
+            ModeName::Guided => Mode::Guided,
+            ModeName::Override => Mode::Override,
+            ModeName::Exact => Mode::Exact,
+            ModeName::Reject => Mode::Reject,
+            ModeName::Off => Mode::Off,
+        },
+        rules: arguments.rules.clone(),
+        unknown_codes: unknown_codes(arguments.allow_unknown),
+        given: arguments.given.clone(),
+        prefix: arguments.prefix.clone(),
+        temperature: arguments.temperature,
+        proposals: arguments.proposals,
+        attempts: arguments.attempts,
+        batch: arguments.batch,
+        shard_records: arguments.shard_records,
+        resume: arguments.resume,
+        force: arguments.force,
+        seed,
+        ..GenerateTask::new(&arguments.model, arguments.records, &arguments.out)
+    };
+    let report = write(&task)?;
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::warnings(&report.warnings);
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Generates so that Ctrl-C says what becomes of it.
+pub fn write(task: &GenerateTask) -> Result<GenerateReport, Error> {
+    let words = match is_lines(&task.out) {
+        true => "stopped: a file of JSON lines is written in one go, and this one was not",
+        false => {
+            "stopped: what was written is kept\n  = help: give the same command with --resume to \
+             go on"
+        }
+    };
+    stop::at_once(words, || generate(task, &Bar::default()))
+}
+
+fn is_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl"))
+}
+
+fn tries(text: &str) -> Result<u16, String> {
+    let count = positive(text)?;
+    u16::try_from(count).map_err(|_| format!("{count} is too many; {} is the most", u16::MAX))
+}

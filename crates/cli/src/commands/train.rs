@@ -1,0 +1,206 @@
+//! `consequence train`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use consequence::Error;
+use consequence::train::{Learner, NetworkTask, Preset, TrainMode, TrainReport, TrainTask, train};
+
+use super::{Outcome, inputs};
+use crate::args::{CodeArguments, number, positive, visits};
+use crate::bar::Bar;
+use crate::{output, stop};
+
+#[derive(Debug, Args)]
+pub struct TrainArguments {
+    /// The cohort to learn from (JSON lines, or a MEDS dataset)
+    pub cohort: PathBuf,
+    /// Rule files that the model is to obey; without any, it learns alone
+    #[arg(long, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// The folder to write
+    #[arg(long, value_name = "MODEL")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub learning: LearningArguments,
+    /// The most encounters that a record may have [default: as many as the longest record has]
+    #[arg(long, value_name = "NUMBER", value_parser = visits)]
+    pub max_visits: Option<u16>,
+    /// Seconds between checkpoints; one is also written after every epoch
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = number)]
+    pub checkpoint_every: usize,
+    /// Go on with a run that was stopped
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace the model if it is there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What learns, and how.
+#[derive(Debug, Args)]
+pub struct LearningArguments {
+    /// What learns
+    #[arg(long, value_name = "KIND", default_value = "halo")]
+    pub generator: Kind,
+    /// Sizes and settings that go together [default: small]
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Size>,
+    /// How rules take part in learning [default: causal]
+    #[arg(long, value_name = "MODE")]
+    pub train_mode: Option<ModeName>,
+    /// The most times that every record is seen [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    pub epochs: Option<usize>,
+    /// Records that are learnt from at once [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    pub batch: Option<usize>,
+    /// The highest learning rate [default: by size]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true)]
+    pub rate: Option<f32>,
+    /// Epochs without a better network before it stops [default: by size]
+    #[arg(long, value_name = "EPOCHS", value_parser = positive)]
+    pub patience: Option<usize>,
+    /// Hidden units of the head for each code [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub head_units: Option<usize>,
+    /// Numbers that a visit is embedded in [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub width: Option<usize>,
+    /// Blocks of attention [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub layers: Option<usize>,
+    /// Heads of attention [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub heads: Option<usize>,
+}
+
+/// A kind of model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A network
+    Halo,
+    /// Counts of codes and of pairs of codes: learnt in a moment
+    Markov,
+}
+
+/// A size of network.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Size {
+    /// Learns in a minute or two, on thousands of records
+    Tiny,
+    /// Learns in minutes on two cores, on tens of thousands of records
+    Small,
+    /// The published network: about 97 million parameters
+    Paper,
+}
+
+/// How rules take part in learning.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ModeName {
+    /// A rule decides a code from what is already decided when its turn comes
+    Causal,
+    /// A rule decides its code from the whole true visit, as the paper writes
+    Paper,
+    /// They do not; for the modes exact, reject and off of generate
+    Off,
+}
+
+pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
+    let task = TrainTask {
+        inputs: inputs(&arguments.rules, Some(&arguments.cohort), &arguments.codes),
+        force: arguments.force,
+        resume: arguments.resume,
+        learner: arguments.learning.learner(seed)?,
+        max_visits: arguments.max_visits,
+        checkpoint_every: Duration::from_secs(arguments.checkpoint_every as u64),
+        ..TrainTask::new(&arguments.cohort, &arguments.out)
+    };
+    let report = learn(&task)?;
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::warnings(&report.warnings);
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Trains so that Ctrl-C loses nothing.
+pub fn learn(task: &TrainTask) -> Result<TrainReport, Error> {
+    stop::gently(|| train(task, &Bar::default()))
+}
+
+impl LearningArguments {
+    pub fn learner(&self, seed: u64) -> Result<Learner, Error> {
+        match self.generator {
+            Kind::Halo => Ok(Learner::Halo(self.network(seed))),
+            Kind::Markov => match self.of_networks() {
+                Some(option) => Err(Error::Option {
+                    what: format!("--{option} is for networks, and a Markov model has none"),
+                    help: "leave the option out, or choose --generator halo",
+                }),
+                None => Ok(Learner::Markov),
+            },
+        }
+    }
+
+    fn network(&self, seed: u64) -> NetworkTask {
+        let mut task = NetworkTask::of(match self.size {
+            Some(Size::Tiny) => Preset::Tiny,
+            Some(Size::Small) | None => Preset::Small,
+            Some(Size::Paper) => Preset::Paper,
+        });
+        task.mode = match self.train_mode {
+            Some(ModeName::Causal) | None => TrainMode::Causal,
+            Some(ModeName::Paper) => TrainMode::Paper,
+            Some(ModeName::Off) => TrainMode::Off,
+        };
+        let (sizes, options) = (&mut task.sizes, &mut task.options);
+        options.seed = seed;
+        for (given, place) in [
+            (self.width, &mut sizes.width),
+            (self.layers, &mut sizes.layers),
+            (self.heads, &mut sizes.heads),
+            (self.head_units, &mut sizes.head_units),
+            (self.batch, &mut options.batch),
+        ] {
+            *place = given.unwrap_or(*place);
+        }
+        let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        options.epochs = self.epochs.map_or(options.epochs, short);
+        options.patience = self.patience.map_or(options.patience, short);
+        options.rate = self.rate.unwrap_or(options.rate);
+        task
+    }
+
+    /// The first option given that means nothing for counts.
+    fn of_networks(&self) -> Option<&'static str> {
+        let given = [
+            (self.size.is_some(), "size"),
+            (self.train_mode.is_some(), "train-mode"),
+            (self.epochs.is_some(), "epochs"),
+            (self.batch.is_some(), "batch"),
+            (self.rate.is_some(), "rate"),
+            (self.patience.is_some(), "patience"),
+            (self.head_units.is_some(), "head-units"),
+            (self.width.is_some(), "width"),
+            (self.layers.is_some(), "layers"),
+            (self.heads.is_some(), "heads"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+}
+
+fn rate(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
+        _ => Err("a rate is a number above 0, such as 0.001".into()),
+    }
+}

@@ -1,0 +1,208 @@
+//! How well a model foresees real records.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use consequence_enforce::Enforcer;
+use consequence_evaluate::{
+    Likelihood, ReplayOptions, SettledPosition, UnnormalisedLikelihood, likelihood,
+    likelihood_with_rules, likelihood_with_settled,
+};
+use consequence_model::{Generator, Learnt, Model, ModelKind, NetworkGenerator};
+use consequence_record::{Cohort, Split};
+use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
+use consequence_train::{PaperRules, TrainMode};
+use serde::Serialize;
+
+use crate::watch::{Watch, watched};
+use crate::words::count;
+use crate::{Error, load, model_rules};
+
+/// Which model to measure, and on what.
+#[derive(Clone, Debug)]
+pub struct PerplexityTask {
+    /// The folder of the model.
+    pub model: PathBuf,
+    /// The real cohort.
+    pub real: PathBuf,
+    /// The split whose records are foreseen.
+    pub split: Split,
+    /// Rule files; none: the rules that the model was trained with.
+    pub rules: Vec<PathBuf>,
+    /// Whether the model is measured alone, without any rules.
+    pub no_rules: bool,
+    /// What a code means that a rule names and the model does not have.
+    pub unknown_codes: UnknownCodes,
+}
+
+impl PerplexityTask {
+    /// A model with its own rules, on the held-out split.
+    pub fn new(model: impl Into<PathBuf>, real: impl Into<PathBuf>) -> Self {
+        Self {
+            model: model.into(),
+            real: real.into(),
+            split: Split::HeldOut,
+            rules: Vec::new(),
+            no_rules: false,
+            unknown_codes: UnknownCodes::default(),
+        }
+    }
+}
+
+/// How well a model foresees real records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PerplexityReport {
+    /// The model, as the user named it.
+    pub model: String,
+    /// What kind of model it is.
+    pub generator: ModelKind,
+    /// The real cohort.
+    pub real: String,
+    /// The split whose records are foreseen.
+    pub split: &'static str,
+    /// The rule files; the model's folder where its own rules were taken.
+    pub files: Vec<String>,
+    /// Hard rules in force.
+    pub hard_rules: usize,
+    /// Soft rules in force.
+    pub soft_rules: usize,
+    /// The likelihood of the records.
+    pub likelihood: Likelihood,
+    /// The paper's figure, for a model trained as the paper does.
+    pub paper: Option<UnnormalisedLikelihood>,
+    /// What looked odd in the text of the rules, rendered.
+    pub warnings: Vec<String>,
+}
+
+/// Measures the likelihood of real records under a model with rules: each code is foreseen from what
+/// is already decided, as when records are generated.
+///
+/// ```
+/// use consequence::Unwatched;
+/// use consequence::evaluate::{PerplexityTask, perplexity};
+/// use consequence::train::{Learner, TrainTask, train};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, model] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..200).map(line).collect::<String>())?;
+/// train(&TrainTask { learner: Learner::Markov, ..TrainTask::new(&cohort, &model) }, &Unwatched)?;
+///
+/// let report = perplexity(&PerplexityTask::new(&model, &cohort), &Unwatched)?;
+/// assert!(report.likelihood.perplexity.unwrap() < 1.1, "all records are alike");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
+    let model = watched(watch, "reading the model", None, || Model::open(&task.model))?;
+    let mut loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
+    let vocabulary = model.learnt.codes().vocabulary();
+    if task.no_rules {
+        let none = RuleSet { vocabulary: Arc::clone(vocabulary), rules: Vec::new() };
+        (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
+    }
+    let real = load::cohort(&task.real, Some(Arc::clone(vocabulary)), watch)?;
+    let of_split = |&place: &usize| real.splits.get(place) == Some(&task.split);
+    let records: Vec<usize> = (0..real.cohort.len()).filter(of_split).collect();
+    if records.is_empty() {
+        return Err(Error::Cohort {
+            path: task.real.clone(),
+            what: format!("no record is in the {} split", task.split),
+            help: "measure on another split",
+        });
+    }
+    let measure = Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
+    let (likelihood, paper) = match &model.learnt {
+        Learnt::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
+        Learnt::Markov(markov) => measure.of(&**markov, watch)?,
+    };
+    let hard = loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count();
+    Ok(PerplexityReport {
+        model: task.model.display().to_string(),
+        generator: model.card.kind,
+        real: task.real.display().to_string(),
+        split: task.split.name(),
+        files: loaded.files,
+        hard_rules: hard,
+        soft_rules: loaded.rules.rules.len() - hard,
+        likelihood,
+        paper,
+        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+    })
+}
+
+/// What is the same for every kind of generator.
+struct Measure<'a> {
+    model: &'a Model,
+    rules: &'a Arc<RuleSet>,
+    cohort: &'a Cohort,
+    records: Vec<usize>,
+}
+
+impl Measure<'_> {
+    fn of<G: Generator>(
+        &self,
+        generator: &G,
+        watch: &dyn Watch,
+    ) -> Result<(Likelihood, Option<UnnormalisedLikelihood>), Error> {
+        let total = Some(self.records.len() as u64);
+        let progress = |records| watch.advance(records);
+        let options = ReplayOptions { progress: &progress, ..ReplayOptions::default() };
+        if self.rules.rules.is_empty() {
+            let alone = watched(watch, "measuring", total, || {
+                likelihood(generator, self.cohort, &self.records, &options)
+            })?;
+            return Ok((alone, None));
+        }
+        let enforcer = watched(watch, "compiling and proving", None, || self.enforcer(generator))?;
+        let with_rules = watched(watch, "measuring", total, || {
+            likelihood_with_rules(generator, &enforcer, self.cohort, &self.records, &options)
+        })?;
+        if self.model.card.train_mode != TrainMode::Paper.to_string() {
+            return Ok((with_rules, None));
+        }
+        let (codes, paper) = (generator.codes(), PaperRules::new(enforcer.plan()));
+        let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
+            let first = codes.range(visit).start;
+            let settled = paper.settled(codes, self.cohort.record(record), visit).into_iter();
+            let position = |output: u32| first + output;
+            settled
+                .map(|one| SettledPosition {
+                    position: position(one.output),
+                    nats: f64::from(one.nats),
+                })
+                .collect()
+        };
+        let paper = watched(watch, "measuring as the paper does", total, || {
+            likelihood_with_settled(generator, settled, self.cohort, &self.records, &options)
+        })?;
+        Ok((with_rules, Some(paper)))
+    }
+
+    /// The rules closed and proved in the model's order of codes.
+    fn enforcer<G: Generator>(&self, generator: &G) -> Result<Enforcer, Error> {
+        let options = CompileOptions {
+            max_visits: u16::try_from(generator.max_visits()).unwrap_or(u16::MAX),
+            order: Some(generator.codes().order().clone()),
+            ..CompileOptions::default()
+        };
+        let plan = compile(Arc::clone(self.rules), &options)
+            .map_err(|error| Error::compile(self.rules, error))?;
+        Ok(Enforcer::new(&plan))
+    }
+}
+
+impl Display for PerplexityReport {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let rules = match self.hard_rules + self.soft_rules {
+            0 => "no rules".to_owned(),
+            rules => count(rules as u64, "rule"),
+        };
+        writeln!(out, "{} on {} ({} split), with {rules}", self.model, self.real, self.split)?;
+        write!(out, "\n{}", self.likelihood)?;
+        match &self.paper {
+            Some(paper) => write!(out, "\n{paper}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! New records, written by a model, obeying rules.
+
+mod report;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use consequence_model::{Card, Generator, Learnt, Model, NetworkGenerator, digest};
+use consequence_record::{Code, Cohort, Vocabulary};
+use consequence_rules::{RuleSet, UnknownCodes};
+use consequence_sample::{
+    Condition, DatasetOptions, Identity, Request, Source, Written, write_dataset, write_lines,
+};
+use consequence_tables::Format;
+
+use crate::load;
+use crate::place::refuse_cohort;
+use crate::watch::{Watch, watched};
+use crate::{Error, digest as record_digest, model_rules};
+
+pub use consequence_sample::{Mode, Totals};
+pub use report::GenerateReport;
+
+/// What to generate, and how.
+#[derive(Clone, Debug)]
+pub struct GenerateTask {
+    /// The folder of the model.
+    pub model: PathBuf,
+    /// The folder to write, or the file if its name ends in `.jsonl`.
+    pub out: PathBuf,
+    /// How many records.
+    pub records: u64,
+    /// How rules and model work together.
+    pub mode: Mode,
+    /// Rule files; none: the rules that the model was trained with.
+    pub rules: Vec<PathBuf>,
+    /// What a code means that a rule names and the model does not have.
+    pub unknown_codes: UnknownCodes,
+    /// Static codes that every record has, or has not: `SEX//F, not SMOKER`.
+    pub given: Option<String>,
+    /// A cohort whose records are gone on with.
+    pub prefix: Option<PathBuf>,
+    /// What the logits are divided by.
+    pub temperature: f64,
+    /// Proposals for each record in mode `exact`.
+    pub proposals: u16,
+    /// The most attempts at a record in mode `reject`.
+    pub attempts: u16,
+    /// Records that are written at a time; they do not depend on it.
+    pub batch: usize,
+    /// Records of a data file.
+    pub shard_records: u64,
+    /// Whether to go on with what an earlier run left.
+    pub resume: bool,
+    /// Whether to replace a cohort that is there.
+    pub force: bool,
+    /// What every draw depends on.
+    pub seed: u64,
+}
+
+impl GenerateTask {
+    /// So many records of a model, obeying the rules that it was trained with.
+    pub fn new(model: impl Into<PathBuf>, records: u64, out: impl Into<PathBuf>) -> Self {
+        let Request { seed, mode, temperature, proposals, attempts, batch, .. } =
+            Request::default();
+        Self {
+            model: model.into(),
+            out: out.into(),
+            records,
+            mode,
+            rules: Vec::new(),
+            unknown_codes: UnknownCodes::default(),
+            given: None,
+            prefix: None,
+            temperature,
+            proposals,
+            attempts,
+            batch,
+            shard_records: DatasetOptions::default().shard_records,
+            resume: false,
+            force: false,
+            seed,
+        }
+    }
+}
+
+/// Generates records and writes them, each after the referee has found that it obeys the rules.
+///
+/// A record depends on the model, the rules, the seed and its number alone. A dataset that was not
+/// finished is completed with [`resume`](GenerateTask::resume); JSON lines are written in one go.
+///
+/// ```
+/// use consequence::generate::{GenerateTask, generate};
+/// use consequence::train::{Learner, TrainTask, train};
+/// use consequence::{Dataset, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, model, out] =
+///     ["cohort.jsonl", "model", "new"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+/// train(&TrainTask { learner: Learner::Markov, ..TrainTask::new(cohort, &model) }, &Unwatched)?;
+///
+/// let report = generate(&GenerateTask::new(&model, 20, &out), &Unwatched)?;
+/// assert_eq!(report.totals.records, 20);
+/// assert_eq!(Dataset::open(&out)?.cohort.len(), 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport, Error> {
+    let lines = Format::to_write(&task.out) == Format::Lines;
+    if lines || !task.resume {
+        refuse_cohort(&task.out, task.force)?;
+    }
+    let model = watched(watch, "reading the model", None, || Model::open(&task.model))?;
+    let vocabulary = model.learnt.codes().vocabulary();
+    let loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
+    let given = match &task.given {
+        Some(text) => Condition::parse_list(text, vocabulary)?,
+        None => Vec::new(),
+    };
+    let prefix = match &task.prefix {
+        Some(path) => Some(load::cohort(path, Some(Arc::clone(vocabulary)), watch)?.cohort),
+        None => None,
+    };
+    let request = Request {
+        seed: task.seed,
+        mode: task.mode,
+        temperature: task.temperature,
+        proposals: task.proposals,
+        attempts: task.attempts,
+        given,
+        prefix: prefix.as_ref(),
+        batch: task.batch,
+    };
+    let job = Job { task, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };
+    let began = Instant::now();
+    let (written, sampling) = match &model.learnt {
+        Learnt::Network(network) => job.run(&NetworkGenerator::new(network), request, watch)?,
+        Learnt::Markov(markov) => job.run(&**markov, request, watch)?,
+    };
+    let seconds = (began.elapsed().as_secs_f64(), sampling);
+    Ok(GenerateReport::new(task, &model.card, &loaded, written, seconds))
+}
+
+/// What is the same for every kind of generator.
+struct Job<'a> {
+    task: &'a GenerateTask,
+    card: &'a Card,
+    rules: &'a RuleSet,
+    prefix: Option<&'a Cohort>,
+}
+
+impl Job<'_> {
+    /// What was written, and the seconds that it took.
+    fn run<G: Generator>(
+        &self,
+        generator: &G,
+        request: Request<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Written, f64), Error> {
+        let task = self.task;
+        let source = watched(watch, "compiling and proving", None, || {
+            Source::new(generator, self.rules, request)
+        })?;
+        let began = Instant::now();
+        let progress = |records| watch.advance(records);
+        let written = watched(watch, "generating", Some(task.records), || {
+            if Format::to_write(&task.out) == Format::Lines {
+                let totals = write_lines(&source, &task.out, task.records, &progress)?;
+                return Ok(Written { kept: 0, totals });
+            }
+            let options = DatasetOptions {
+                records: task.records,
+                shard_records: task.shard_records,
+                resume: task.resume,
+                replace: task.force,
+                made_from: self.identity(source.codes().vocabulary()),
+                titles: self.titles(source.codes().vocabulary()),
+            };
+            write_dataset(&source, &task.out, &options, &progress)
+        })?;
+        Ok((written, began.elapsed().as_secs_f64()))
+    }
+
+    /// What the records are made from.
+    fn identity(&self, vocabulary: &Vocabulary) -> Identity {
+        // A card is made of strings, numbers and lists, which always have a JSON form.
+        let card = serde_json::to_vec(self.card).unwrap_or_default();
+        let rules = model_rules::text(self.rules);
+        let all = |cohort: &Cohort| -> Vec<usize> { (0..cohort.len()).collect() };
+        Identity {
+            model: digest(&card),
+            rules: self.task.mode.obeys().then(|| digest(rules.as_bytes())),
+            prefix: self
+                .prefix
+                .map(|cohort| record_digest::records(cohort, vocabulary, &[&all(cohort)])),
+        }
+    }
+
+    fn titles(&self, vocabulary: &Vocabulary) -> BTreeMap<Code, String> {
+        let titled = |(name, title): (&String, &String)| {
+            vocabulary.code(name).map(|code| (code, title.clone()))
+        };
+        self.card.titles.iter().filter_map(titled).collect()
+    }
+}

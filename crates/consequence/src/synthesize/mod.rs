@@ -1,0 +1,228 @@
+//! From a source to generated records in one go.
+
+mod report;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use consequence_rules::UnknownCodes;
+use consequence_store::{create_directory, write_atomically};
+use consequence_tables::import::{ImportOptions, Source};
+
+use crate::check::{CheckOptions, check};
+use crate::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
+use crate::generate::{GenerateTask, generate};
+use crate::import::{ImportTask, import};
+use crate::load;
+use crate::mine::{MineOptions, mine};
+use crate::place::refuse_folder;
+use crate::train::{Learner, TrainTask, train};
+use crate::watch::Watch;
+use crate::{Error, Inputs};
+
+pub use report::{SynthesizeReport, SynthesizeRules};
+
+/// What to make generated records of.
+#[derive(Clone, Debug)]
+pub struct SynthesizeTask {
+    /// A cohort, or the tables to import one from.
+    pub source: PathBuf,
+    /// What kind of tables they are; none: the source is a cohort.
+    pub from: Option<Source>,
+    /// The folder for everything that is made.
+    pub out: PathBuf,
+    /// Rule files; none: rules are mined.
+    pub rules: Vec<PathBuf>,
+    /// What a code means that a rule names and the cohort does not have.
+    pub unknown_codes: UnknownCodes,
+    /// How many records to generate; none: as many as the cohort has.
+    pub records: Option<u64>,
+    /// What learns.
+    pub learner: Learner,
+    /// Whether to go on with what an earlier run left.
+    pub resume: bool,
+    /// Whether to replace what is there.
+    pub force: bool,
+    /// What the generated records depend on.
+    pub seed: u64,
+}
+
+/// Where everything is that is made.
+struct Places {
+    cohort: PathBuf,
+    rules: PathBuf,
+    model: PathBuf,
+    synthetic: PathBuf,
+    summary: PathBuf,
+}
+
+/// Imports a cohort where that is asked for, mines rules where none are given, proves them, trains a
+/// model, generates records, audits them, and measures model and records.
+///
+/// ```
+/// use consequence::Unwatched;
+/// use consequence::simulate::{Preset, SimulateOptions, simulate};
+/// use consequence::synthesize::{SynthesizeTask, synthesize};
+/// use consequence::train::Learner;
+///
+/// let folder = tempfile::tempdir()?;
+/// let [source, out] = ["cohort", "synthesis"].map(|name| folder.path().join(name));
+/// let preset = Preset::Inpatient;
+/// let simulated =
+///     SimulateOptions { preset, patients: Some(300), out: source.clone(), force: false, seed: 7 };
+/// simulate(&simulated, &Unwatched)?;
+///
+/// let task = SynthesizeTask { records: Some(100), ..SynthesizeTask::new(source, &out, Learner::Markov) };
+/// let report = synthesize(&task, &Unwatched)?;
+/// assert_eq!(report.obedience.unwrap().violations, 0);
+/// assert!(out.join("synthetic/data/000000.parquet").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
+    refuse_folder(&task.out, task.force || task.resume)?;
+    create_directory(&task.out)?;
+    let file = |name: &str| task.out.join(name);
+    let places = Places {
+        cohort: file("cohort"),
+        rules: file("mined.rules"),
+        model: file("model"),
+        synthetic: file("synthetic"),
+        summary: file("summary.json"),
+    };
+    let cohort = task.cohort(&places, watch)?;
+    let rules = task.rules(&places, &cohort, watch)?;
+    task.go_on(watch)?;
+    let inputs = Inputs {
+        rules: rules.clone(),
+        cohort: Some(cohort.clone()),
+        unknown_codes: task.unknown_codes,
+        ..Inputs::default()
+    };
+    let checked = check(&inputs, &CheckOptions::default(), watch)?;
+    task.go_on(watch)?;
+    let trained = train(
+        &TrainTask {
+            inputs,
+            force: task.force,
+            resume: task.resume,
+            learner: task.learner.clone(),
+            ..TrainTask::new(&cohort, &places.model)
+        },
+        watch,
+    )?;
+    let records = match task.records {
+        Some(records) => records,
+        None => load::cohort(&cohort, None, watch)?.cohort.len() as u64,
+    };
+    let generated = generate(
+        &GenerateTask {
+            resume: task.resume,
+            force: task.force,
+            seed: task.seed,
+            ..GenerateTask::new(&places.model, records, &places.synthetic)
+        },
+        watch,
+    )?;
+    task.go_on(watch)?;
+    let foreseen = perplexity(&PerplexityTask::new(&places.model, &cohort), watch)?;
+    let compared = compare(
+        &CompareTask {
+            real: cohort.clone(),
+            synthetic: places.synthetic.clone(),
+            rules: rules.clone(),
+            unknown_codes: task.unknown_codes,
+        },
+        watch,
+    )?;
+    let shown = |path: &Path| path.display().to_string();
+    let rules = SynthesizeRules {
+        files: rules.iter().map(|path| shown(path)).collect(),
+        mined: task.rules.is_empty(),
+        hard: trained.rules.hard,
+        soft: trained.rules.soft,
+        conflicts: checked.conflicts.len(),
+        proof: checked.verdict,
+    };
+    let report = SynthesizeReport {
+        out: shown(&task.out),
+        cohort: shown(&cohort),
+        rules,
+        model: trained,
+        synthetic: generated,
+        likelihood: foreseen.likelihood,
+        comparison: compared.comparison.all,
+        fresh: compared.fresh,
+        obedience: compared.obedience,
+        summary: shown(&places.summary),
+    };
+    // Reports are made of strings, numbers and lists, which always have a JSON form.
+    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+    write_atomically(&places.summary, |file| writeln!(file, "{text}"))?;
+    Ok(report)
+}
+
+impl SynthesizeTask {
+    /// Mined rules, and as many records as the cohort has.
+    pub fn new(source: impl Into<PathBuf>, out: impl Into<PathBuf>, learner: Learner) -> Self {
+        Self {
+            source: source.into(),
+            from: None,
+            out: out.into(),
+            rules: Vec::new(),
+            unknown_codes: UnknownCodes::default(),
+            records: None,
+            learner,
+            resume: false,
+            force: false,
+            seed: 1,
+        }
+    }
+
+    /// The cohort: the source itself, or what is imported of it.
+    fn cohort(&self, places: &Places, watch: &dyn Watch) -> Result<PathBuf, Error> {
+        let Some(source) = &self.from else { return Ok(self.source.clone()) };
+        if !(self.resume && is_there(&places.cohort)) {
+            let task = ImportTask {
+                source: source.clone(),
+                path: self.source.clone(),
+                options: ImportOptions::default(),
+                out: places.cohort.clone(),
+                force: self.force,
+            };
+            import(&task, watch)?;
+        }
+        Ok(places.cohort.clone())
+    }
+
+    /// The rule files: those given, or the one that is mined.
+    fn rules(
+        &self,
+        places: &Places,
+        cohort: &Path,
+        watch: &dyn Watch,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if !self.rules.is_empty() {
+            return Ok(self.rules.clone());
+        }
+        if !(self.resume && is_there(&places.rules)) {
+            let options = MineOptions {
+                cohort: cohort.to_path_buf(),
+                out: places.rules.clone(),
+                force: self.force,
+                ..MineOptions::default()
+            };
+            mine(&options, watch)?;
+        }
+        Ok(vec![places.rules.clone()])
+    }
+
+    /// Ends here if that was asked for.
+    fn go_on(&self, watch: &dyn Watch) -> Result<(), Error> {
+        if watch.wants_stop() { Err(Error::Halted(self.out.clone())) } else { Ok(()) }
+    }
+}
+
+/// Files and folders appear whole, so what is there is finished.
+fn is_there(path: &Path) -> bool {
+    fs::metadata(path).is_ok()
+}

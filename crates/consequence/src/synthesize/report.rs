@@ -1,0 +1,105 @@
+//! What was made, in short.
+
+use std::fmt::{self, Display, Formatter};
+
+use consequence_evaluate::{Correlations, Likelihood};
+use serde::Serialize;
+
+use crate::check::Verdict;
+use crate::evaluate::{FreshSample, Obedience};
+use crate::generate::GenerateReport;
+use crate::train::TrainReport;
+use crate::words::{count, number};
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SynthesizeReport {
+    /// The folder of everything.
+    pub out: String,
+    /// The real cohort.
+    pub cohort: String,
+    /// The rules.
+    pub rules: SynthesizeRules,
+    /// What the model learnt.
+    pub model: TrainReport,
+    /// What it wrote.
+    pub synthetic: GenerateReport,
+    /// How well it foresees the held-out split.
+    pub likelihood: Likelihood,
+    /// How far the frequencies of generated records agree with those of the train split.
+    pub comparison: Correlations,
+    /// The same for fresh real records.
+    pub fresh: Option<FreshSample>,
+    /// How the generated records obey the rules.
+    pub obedience: Option<Obedience>,
+    /// The file of this report.
+    #[serde(skip)]
+    pub summary: String,
+}
+
+/// The rules that generated records obey.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SynthesizeRules {
+    /// Their files.
+    pub files: Vec<String>,
+    /// Whether they were mined.
+    pub mined: bool,
+    /// Rules that must hold.
+    pub hard: usize,
+    /// Rules that hold with a probability.
+    pub soft: usize,
+    /// Pairs of rules with opposite demands, which the derived rules keep from meeting.
+    pub conflicts: usize,
+    /// The proof that they can always be kept.
+    pub proof: Verdict,
+}
+
+impl Display for SynthesizeReport {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let records = count(self.synthetic.records, "record");
+        writeln!(out, "{}: {records} generated, after those of {}", self.out, self.cohort)?;
+        let SynthesizeRules { files, hard, soft, .. } = &self.rules;
+        let (all, soft) = (count((hard + soft) as u64, "rule"), number(*soft as u64));
+        let hard = number(*hard as u64);
+        writeln!(
+            out,
+            "  rules    {all} ({hard} hard, {soft} soft) of {}, proved",
+            files.join(", ")
+        )?;
+        let model = &self.model;
+        match (&model.network, model.best_epoch) {
+            (Some(network), Some(epoch)) => {
+                let parameters = count(network.parameters as u64, "parameter");
+                writeln!(out, "  model    {}: {parameters}, of epoch {epoch}", model.out)?;
+            }
+            _ => writeln!(out, "  model    {}: a Markov model", model.out)?,
+        }
+        if let Some(perplexity) = self.likelihood.perplexity {
+            writeln!(
+                out,
+                "           perplexity {perplexity:.3} per code present, on the held-out split"
+            )?;
+        }
+        write!(out, "  records  {}", self.synthetic.out)?;
+        match &self.obedience {
+            Some(obedience) => write!(out, ": {obedience}")?,
+            None => writeln!(out)?,
+        }
+        writeln!(out, "           R2 of {}", agreement(&self.comparison))?;
+        if let Some(fresh) = &self.fresh {
+            let records = count(fresh.records as u64, "fresh real record");
+            writeln!(out, "           {records}: {}", agreement(&fresh.real))?;
+        }
+        writeln!(out, "  all of it, with every figure: {}", self.summary)
+    }
+}
+
+fn agreement(figures: &Correlations) -> String {
+    let named =
+        [("codes", figures.code), ("pairs", figures.pair), ("in sequence", figures.sequence)];
+    let each = named.map(|(name, figure)| match figure.r2 {
+        Some(r2) => format!("{name} {r2:.4}"),
+        None => format!("{name} -"),
+    });
+    each.join(", ")
+}

@@ -1,0 +1,139 @@
+//! All that a model learns from, made ready.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use consequence_enforce::Enforcer;
+use consequence_model::{Card, CodeOrder, Data};
+use consequence_record::{Cohort, Split};
+use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_train::{TrainError, TrainMode};
+use serde_json::json;
+
+use super::{BrokenRecords, Learner, TrainTask};
+use crate::load::LoadedCohort;
+use crate::source::Opened;
+use crate::watch::{Watch, watched};
+use crate::{Error, digest, model_rules};
+
+/// All that a model learns from, made ready.
+pub(super) struct Lesson {
+    pub cohort: Cohort,
+    /// The places of records to learn from.
+    pub train: Vec<usize>,
+    /// The places of records that tell when to stop.
+    pub tuning: Vec<usize>,
+    /// The codes in the order that the model decides them.
+    pub codes: CodeOrder,
+    pub max_visits: usize,
+    /// How rules take part.
+    pub mode: TrainMode,
+    pub rules: Arc<RuleSet>,
+    /// None without rules.
+    pub enforcer: Option<Enforcer>,
+    pub broken: BrokenRecords,
+    pub titles: BTreeMap<String, String>,
+    pub files: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Lesson {
+    pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
+        let Opened { rules: loaded, cohort, .. } = task.inputs.open(watch)?;
+        let Some(known) = cohort else { return Err(TrainError::NoRecords("train").into()) };
+        let LoadedCohort { cohort, splits, titles, .. } = known;
+        let rules = loaded.rules;
+        let of = |split: Split| -> Vec<usize> {
+            (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
+        };
+        let (train, tuning) = (of(Split::Train), of(Split::Tuning));
+        let needed: &[(&[usize], &str)] = match task.learner {
+            Learner::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
+            Learner::Markov => &[(&train, "train")],
+        };
+        if let Some((_, name)) = needed.iter().find(|(places, _)| places.is_empty()) {
+            return Err(TrainError::NoRecords(name).into());
+        }
+        let max_visits = task.max_visits.map_or_else(|| cohort.longest(), usize::from);
+        let max_visits = max_visits.clamp(1, u16::MAX.into());
+        let learnt = || train.iter().chain(&tuning).copied();
+        let longest = learnt().map(|place| cohort.record(place).len() - 1).max();
+        if let Some(found) = longest.filter(|&found| found > max_visits) {
+            return Err(TrainError::TooLong { found, room: max_visits }.into());
+        }
+        let mode = match (&task.learner, rules.rules.is_empty()) {
+            (Learner::Halo(network), false) => network.mode,
+            _ => TrainMode::Off,
+        };
+        let natural = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+        let mut lesson = Self {
+            codes: natural,
+            max_visits,
+            mode,
+            enforcer: None,
+            broken: BrokenRecords::default(),
+            titles: titles
+                .iter()
+                .map(|(&code, title)| (known.vocabulary.name(code).to_owned(), title.clone()))
+                .collect(),
+            files: loaded.files,
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+            train,
+            tuning,
+            cohort,
+            rules,
+        };
+        if !lesson.rules.rules.is_empty() {
+            lesson.obey(watch)?;
+        }
+        if let Learner::Halo(network) = &task.learner {
+            network.sizes.check(&lesson.codes, max_visits)?;
+        }
+        Ok(lesson)
+    }
+
+    /// Proves the rules, takes over their order, and looks for records that break them.
+    fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
+        let plan = watched(watch, "compiling and proving", None, || self.plan())?;
+        // The paper's networks decide codes as the vocabulary has them.
+        if self.mode != TrainMode::Paper {
+            self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
+        }
+        self.enforcer = Some(Enforcer::new(&plan));
+        let places: Vec<usize> = self.train.iter().chain(&self.tuning).copied().collect();
+        self.broken = watched(watch, "auditing", None, || {
+            BrokenRecords::find(&self.rules, &self.cohort, &places)
+        })?;
+        Ok(())
+    }
+
+    fn plan(&self) -> Result<Plan, Error> {
+        let max_visits = u16::try_from(self.max_visits).unwrap_or(u16::MAX);
+        let options = CompileOptions { max_visits, ..CompileOptions::default() };
+        compile(Arc::clone(&self.rules), &options)
+            .map_err(|error| Error::compile(&self.rules, error))
+    }
+
+    /// The card of the model, but for what it will have learnt.
+    pub fn card(&self, task: &TrainTask) -> Card {
+        let training = match &task.learner {
+            Learner::Halo(network) => network.settings(),
+            Learner::Markov => json!({}),
+        };
+        let max_visits = self.max_visits;
+        let groups = [&self.train[..], &self.tuning[..]];
+        Card {
+            max_visits,
+            titles: self.titles.clone(),
+            rules: model_rules::text(&self.rules),
+            train_mode: self.mode.to_string(),
+            data: Data {
+                train_records: self.train.len(),
+                tuning_records: self.tuning.len(),
+                digest: digest::records(&self.cohort, &self.rules.vocabulary, &groups),
+            },
+            training: json!({ "max_visits": max_visits, "generator": training }),
+            ..Card::default()
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A model that learns from a cohort.
+
+mod broken;
+mod learn;
+mod lesson;
+mod place;
+mod report;
+mod task;
+mod text;
+
+use consequence_model::{
+    CHECKPOINT_FILE, Card, Learnt, Markov, Model, TABLES_FILE, WEIGHTS_FILE, digest,
+};
+use consequence_store::{create_directory, remove_file, sweep};
+
+use crate::Error;
+use crate::watch::{Watch, watched};
+use lesson::Lesson;
+use place::Place;
+
+pub use broken::{BrokenBy, BrokenRecords};
+pub use consequence_model::Epoch;
+pub use consequence_train::{Preset, TrainMode, TrainOptions};
+pub use report::{TrainReport, TrainRules, TrainedNetwork};
+pub use task::{Learner, NetworkSizes, NetworkTask, TrainTask};
+
+/// Has a model learn from the train split of a cohort, and writes it. The tuning split tells a network
+/// when to stop.
+///
+/// The rules are compiled and proved first, and the model decides codes in their order. Records that
+/// break a hard rule are counted and told of before learning begins; they are learnt from all the same,
+/// but for what rules decide. While a network learns, all that is needed to go on is in its folder: a
+/// run that was stopped and resumed ends in the same bytes as one that was not.
+///
+/// ```
+/// use consequence::Unwatched;
+/// use consequence::train::{Learner, TrainTask, train};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, rules, out] =
+///     ["cohort.jsonl", "a.rules", "model"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+/// std::fs::write(&rules, "rule lifelong: A in previous => A")?;
+///
+/// let mut task = TrainTask { learner: Learner::Markov, ..TrainTask::new(cohort, &out) };
+/// task.inputs.rules = vec![rules];
+/// let report = train(&task, &Unwatched)?;
+/// assert_eq!((report.max_visits, report.rules.hard, report.rules.broken.records), (2, 1, 0));
+/// assert!(out.join("model.json").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn train(task: &TrainTask, watch: &dyn Watch) -> Result<TrainReport, Error> {
+    let place = Place::look(&task.out)?;
+    place.refuse(task.resume, task.force)?;
+    let lesson = Lesson::prepare(task, watch)?;
+    if lesson.broken.records > 0 {
+        watch.note(&lesson.broken.to_string());
+    }
+    let card = lesson.card(task);
+    let fingerprint = fingerprint(&card);
+    if task.resume && place.has_model {
+        match finished(&place, &fingerprint) {
+            Ok(model) => {
+                remove_file(&place.checkpoint)?;
+                return Ok(TrainReport::new(task, &lesson, &model, None));
+            }
+            // A run over a model that is to be replaced.
+            Err(_) if place.has_checkpoint || task.force => {}
+            Err(error) => return Err(error),
+        }
+    }
+    create_directory(&place.folder)?;
+    sweep(&place.folder)?;
+    if !task.resume {
+        remove_file(&place.checkpoint)?;
+    }
+    let (learnt, history, run) = match &task.learner {
+        Learner::Halo(network) => {
+            let every = task.checkpoint_every;
+            let checkpoint = (place.checkpoint.clone(), every, fingerprint);
+            learn::network(&lesson, network, checkpoint, watch)?
+        }
+        Learner::Markov => {
+            let (codes, records) = (lesson.codes.clone(), &lesson.train);
+            let markov = watched(watch, "counting", None, || {
+                Markov::learn(codes, &lesson.cohort, records, lesson.max_visits)
+            });
+            (Learnt::Markov(Box::new(markov)), Vec::new(), None)
+        }
+    };
+    let mut model = Model { card: Card { history, ..card }, learnt };
+    model.write(&place.folder)?;
+    let other = match model.learnt {
+        Learnt::Network(_) => TABLES_FILE,
+        Learnt::Markov(_) => WEIGHTS_FILE,
+    };
+    for name in [other, CHECKPOINT_FILE] {
+        remove_file(&place.folder.join(name))?;
+    }
+    Ok(TrainReport::new(task, &lesson, &model, run))
+}
+
+/// The model that is there, if it is the one that is asked for.
+fn finished(place: &Place, wanted: &str) -> Result<Model, Error> {
+    let model = Model::open(&place.folder)?;
+    match fingerprint(&model.card) == wanted {
+        true => Ok(model),
+        false => Err(Error::OtherModel(place.folder.clone())),
+    }
+}
+
+/// What a model depends on: records, rules, the way that they take part, and settings.
+fn fingerprint(card: &Card) -> String {
+    let Card { data, rules, train_mode, training, .. } = card;
+    digest(format!("{}\n{rules}\n{train_mode}\n{training}\n", data.digest).as_bytes())
+}

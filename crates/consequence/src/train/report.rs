@@ -1,0 +1,117 @@
+//! What a model has learnt.
+
+use consequence_model::{Epoch, Learnt, Model, ModelKind};
+use serde::Serialize;
+
+use super::learn::Run;
+use super::lesson::Lesson;
+use super::{BrokenRecords, NetworkSizes, TrainTask};
+
+/// What a model has learnt, and from what.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrainReport {
+    /// The cohort, as the user named it.
+    pub cohort: String,
+    /// The folder that was written.
+    pub out: String,
+    /// What kind of model it is.
+    pub generator: ModelKind,
+    /// Whether it was there already, and nothing was to be done.
+    pub was_finished: bool,
+    /// Records it learnt from.
+    pub train_records: usize,
+    /// Records that told when to stop.
+    pub tuning_records: usize,
+    /// Static codes.
+    pub static_codes: usize,
+    /// Codes of encounters, `END` not counted.
+    pub encounter_codes: usize,
+    /// The most encounters that a record may have.
+    pub max_visits: usize,
+    /// The sizes of a network.
+    pub network: Option<TrainedNetwork>,
+    /// The rules that it is to obey.
+    pub rules: TrainRules,
+    /// What every epoch came to, in mean nats of a record.
+    pub epochs: Vec<Epoch>,
+    /// The epoch whose weights were kept: the one with the fewest nats of a tuning record.
+    pub best_epoch: Option<u32>,
+    /// Seconds of learning in this run.
+    pub seconds: Option<f64>,
+    /// Records learnt from in a second.
+    pub records_per_second: Option<f64>,
+    /// What looked odd in the text of the rules, rendered.
+    pub warnings: Vec<String>,
+}
+
+/// A network in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TrainedNetwork {
+    /// Its sizes.
+    #[serde(flatten)]
+    pub sizes: NetworkSizes,
+    /// Its parameters.
+    pub parameters: usize,
+}
+
+/// The rules that a model is to obey, and their part in learning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TrainRules {
+    /// The rule files.
+    pub files: Vec<String>,
+    /// Rules that must hold.
+    pub hard: usize,
+    /// Rules that hold with a probability.
+    pub soft: usize,
+    /// How they took part: `causal`, `paper` or `off`.
+    pub mode: String,
+    /// Records to learn from that break hard ones.
+    pub broken: BrokenRecords,
+}
+
+impl TrainReport {
+    /// The report of a model; without a run, of one that was there already or was merely counted.
+    pub(super) fn new(task: &TrainTask, lesson: &Lesson, model: &Model, run: Option<Run>) -> Self {
+        let cohort = task.inputs.cohort.as_ref();
+        let hard = lesson.rules.rules.iter().filter(|rule| rule.is_hard()).count();
+        let network = match &model.learnt {
+            Learnt::Network(network) => {
+                let shape = network.weights().shape();
+                let sizes = NetworkSizes {
+                    width: shape.width,
+                    layers: shape.layers,
+                    heads: shape.heads,
+                    head_units: shape.head_units,
+                };
+                Some(TrainedNetwork { sizes, parameters: network.weights().values().len() })
+            }
+            Learnt::Markov(_) => None,
+        };
+        let epochs = model.card.history.clone();
+        let best = epochs.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));
+        Self {
+            cohort: cohort.map_or_else(String::new, |path| path.display().to_string()),
+            out: task.out.display().to_string(),
+            generator: model.card.kind,
+            was_finished: run.is_none() && network.is_some(),
+            train_records: lesson.train.len(),
+            tuning_records: lesson.tuning.len(),
+            static_codes: lesson.codes.statics(),
+            encounter_codes: lesson.codes.len() - lesson.codes.statics() - 1,
+            max_visits: lesson.max_visits,
+            network,
+            rules: TrainRules {
+                files: lesson.files.clone(),
+                hard,
+                soft: lesson.rules.rules.len() - hard,
+                mode: lesson.mode.to_string(),
+                broken: lesson.broken.clone(),
+            },
+            best_epoch: best.map(|epoch| epoch.epoch),
+            epochs,
+            seconds: run.map(|run| run.seconds),
+            records_per_second: run.map(|run| run.records as f64 / run.seconds.max(1e-9)),
+            warnings: lesson.warnings.clone(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What to train, and on what.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use consequence_model::{CodeOrder, Sizes};
+use consequence_train::{Preset, TrainMode, TrainOptions};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::Inputs;
+
+/// How often a checkpoint is written if nothing else is said.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);
+
+/// What to train, and on what.
+#[derive(Clone, Debug)]
+pub struct TrainTask {
+    /// The cohort to learn from, and the rules that the model is to obey, if any.
+    pub inputs: Inputs,
+    /// The folder to write.
+    pub out: PathBuf,
+    /// Whether to replace a model that is there.
+    pub force: bool,
+    /// Whether to go on with a run that was stopped.
+    pub resume: bool,
+    /// What is to learn.
+    pub learner: Learner,
+    /// The most encounters that a record may have; none: as many as the longest record has.
+    pub max_visits: Option<u16>,
+    /// How often to write what a stopped run can be taken up from.
+    pub checkpoint_every: Duration,
+}
+
+impl TrainTask {
+    /// A network of the size `small` for a cohort, without rules.
+    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
+        Self {
+            inputs: Inputs { cohort: Some(cohort.into()), ..Inputs::default() },
+            out: out.into(),
+            force: false,
+            resume: false,
+            learner: Learner::Halo(NetworkTask::of(Preset::Small)),
+            max_visits: None,
+            checkpoint_every: CHECKPOINT_EVERY,
+        }
+    }
+}
+
+/// A kind of model that can learn.
+#[derive(Clone, Debug)]
+pub enum Learner {
+    /// A HALO network.
+    Halo(NetworkTask),
+    /// Counts of codes and of pairs of codes. Rules have no part in learning them.
+    Markov,
+}
+
+/// How a network is to learn.
+#[derive(Clone, Debug)]
+pub struct NetworkTask {
+    /// Its sizes.
+    pub sizes: NetworkSizes,
+    /// How rules take part.
+    pub mode: TrainMode,
+    /// How long and how fast.
+    pub options: TrainOptions,
+}
+
+impl NetworkTask {
+    /// A network with the sizes and settings of a preset.
+    pub fn of(preset: Preset) -> Self {
+        Self {
+            sizes: NetworkSizes::of(preset),
+            mode: TrainMode::default(),
+            options: preset.options(),
+        }
+    }
+
+    /// All that the result depends on, apart from records, rules and the way that they take part.
+    pub(super) fn settings(&self) -> Value {
+        json!({ "sizes": self.sizes, "options": self.options })
+    }
+}
+
+/// The sizes of a network, apart from what the cohort gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NetworkSizes {
+    /// Numbers that a visit is embedded in.
+    pub width: usize,
+    /// Blocks of attention.
+    pub layers: usize,
+    /// Heads of attention.
+    pub heads: usize,
+    /// Hidden units of the head for each code.
+    pub head_units: usize,
+}
+
+impl NetworkSizes {
+    /// The sizes of a preset.
+    pub fn of(preset: Preset) -> Self {
+        let Sizes { width, layers, heads, head_units, .. } = preset.sizes(1);
+        Self { width, layers, heads, head_units }
+    }
+
+    pub(super) fn with_visits(self, max_visits: usize) -> Sizes {
+        let Self { width, layers, heads, head_units } = self;
+        Sizes { max_visits, width, layers, heads, head_units }
+    }
+
+    /// Refuses sizes that make no network.
+    pub(super) fn check(self, codes: &CodeOrder, max_visits: usize) -> Result<(), crate::Error> {
+        Ok(self.with_visits(max_visits).shape(codes).check()?)
+    }
+}

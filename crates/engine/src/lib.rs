@@ -1,0 +1,37 @@
+//! Numeric kernels on the CPU, each with its gradient.
+//!
+//! Everything is `f32`, row-major, in slices. Work is spread over the rayon pool; the result has the
+//! same bits at any number of threads, and a row of a product has the same bits whatever other rows
+//! are computed with it, because every sum is taken in one fixed order.
+//!
+//! The instruction set is chosen at run time ([`Level`]): AVX-512, AVX2 with FMA, or plain code.
+//! Only products fuse multiplication and addition, so only they differ in the last bits between
+//! machines of different kinds.
+
+mod adam;
+mod attention;
+mod binary;
+mod dropout;
+mod gather;
+mod gelu;
+mod lanes;
+mod level;
+mod math;
+mod normal;
+mod product;
+mod rows;
+
+pub use adam::{
+    Adam, adam_step, adam_step_within, average_within, squared_norm, squared_norm_within,
+};
+pub use attention::{Sequences, attend, attend_backward, attend_cached, attention_probabilities};
+pub use binary::{BinaryRow, Settled, binary_cross_entropy};
+pub use dropout::{Dropout, drop_out};
+pub use gather::{Lists, Steps, add_gathered, scatter_rows};
+pub use gelu::{gelu, gelu_backward};
+pub use lanes::{add, add_scaled, dot};
+pub use level::Level;
+pub use math::{exp, sigmoid, softplus};
+pub use normal::{Normal, layer_norm, layer_norm_backward};
+pub use product::{Packed, View, ViewMut, add_fused, product, product_packed};
+pub use rows::{add_bias, column_sums, relu, relu_backward, scale};

@@ -1,0 +1,186 @@
+//! Two cohorts side by side: how far the frequencies of codes and pairs of codes agree.
+
+use std::fmt::{self, Display, Formatter};
+
+use consequence_record::{Code, Cohort, Vocabulary};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::check::{BadRecord, check};
+use crate::correlation::Moments;
+use crate::counts::{Counts, PairCounts};
+use crate::shape::CohortShape;
+use crate::words::{count, number};
+
+/// What counts as rare.
+#[derive(Clone, Copy, Debug)]
+pub struct CompareOptions {
+    /// A code is rare if it is in less than this share of the real encounters. Default 0.01.
+    pub rare_below: f64,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self { rare_below: 0.01 }
+    }
+}
+
+/// Why two cohorts cannot be compared.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum CompareError {
+    /// A record of the real cohort cannot be measured.
+    #[error("real cohort: {0}")]
+    Real(BadRecord),
+    /// A record of the synthetic cohort cannot be measured.
+    #[error("synthetic cohort: {0}")]
+    Synthetic(BadRecord),
+}
+
+/// How far one kind of frequency agrees in two cohorts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Correlation {
+    /// Codes, or pairs of codes, seen in either cohort.
+    pub keys: u64,
+    /// `1 - SS(real - synthetic) / SS(real - mean)`; none where a cohort has nothing to count, or all
+    /// real frequencies are the same.
+    pub r2: Option<f64>,
+}
+
+/// How far the frequencies of codes and pairs of codes agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Correlations {
+    /// Codes, per encounter.
+    pub code: Correlation,
+    /// Pairs of codes of one encounter, per encounter.
+    pub pair: Correlation,
+    /// A code of one encounter and a code of the next, per pair of such encounters.
+    pub sequence: Correlation,
+}
+
+/// Two cohorts side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// All codes of encounters; no static codes, and no `END`.
+    pub all: Correlations,
+    /// Rare codes only, and pairs with a rare code in them.
+    pub rare: Correlations,
+    /// Codes in less than this share of the real encounters are rare.
+    pub rare_below: f64,
+    /// Lengths and static codes of the real cohort.
+    pub real: CohortShape,
+    /// Lengths and static codes of the synthetic cohort.
+    pub synthetic: CohortShape,
+}
+
+/// Some records of a cohort, by their places.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// The cohort.
+    pub cohort: &'a Cohort,
+    /// The places.
+    pub records: &'a [usize],
+}
+
+/// Compares records of two cohorts over one vocabulary.
+///
+/// The figures mean little by themselves: hold them against those of a fresh real sample as large as
+/// the synthetic one.
+///
+/// ```
+/// use consequence_evaluate::{CompareOptions, Sample, compare};
+/// use consequence_simulate::{Preset, Simulation};
+///
+/// let simulation = Simulation::new(Preset::Inpatient, 2_000, 7);
+/// let cohort = simulation.cohort();
+/// let records: Vec<usize> = (0..2_000).collect();
+/// let (one, other) = records.split_at(1_000);
+/// let [one, other] = [one, other].map(|records| Sample { cohort: &cohort, records });
+/// let comparison = compare(one, other, simulation.vocabulary(), &CompareOptions::default())?;
+/// let [code, pair] = [comparison.all.code, comparison.all.pair].map(|figure| figure.r2.unwrap());
+/// assert!(0.9 < code && code < 1.0 && pair < code);
+/// # Ok::<(), consequence_evaluate::CompareError>(())
+/// ```
+pub fn compare(
+    real: Sample<'_>,
+    synthetic: Sample<'_>,
+    vocabulary: &Vocabulary,
+    options: &CompareOptions,
+) -> Result<Comparison, CompareError> {
+    let sound =
+        |sample: Sample<'_>| check(sample.cohort, sample.records.iter().copied(), vocabulary);
+    sound(real).map_err(CompareError::Real)?;
+    sound(synthetic).map_err(CompareError::Synthetic)?;
+    let counts = |sample: Sample<'_>| Counts::new(sample.cohort, sample.records, vocabulary.len());
+    let shape = |sample: Sample<'_>| CohortShape::new(sample.cohort, sample.records, vocabulary);
+    let (a, b) = (counts(real), counts(synthetic));
+    let least = options.rare_below * a.encounters as f64;
+    let is_rare = |code: Code| (a.codes[code.index()] as f64) < least;
+    Ok(Comparison {
+        all: correlations(&a, &b, |_| true),
+        rare: correlations(&a, &b, is_rare),
+        rare_below: options.rare_below,
+        real: shape(real),
+        synthetic: shape(synthetic),
+    })
+}
+
+/// The figures over the keys with a code that `counts` allows.
+fn correlations(real: &Counts, synthetic: &Counts, counts: impl Fn(Code) -> bool) -> Correlations {
+    let mut codes = Moments::default();
+    for (code, (&one, &other)) in (0..).map(Code).zip(real.codes.iter().zip(&synthetic.codes)) {
+        if one + other > 0 && counts(code) {
+            codes.add(one, other);
+        }
+    }
+    let pairs = |one: &PairCounts, other: &PairCounts| {
+        let mut moments = Moments::default();
+        let counted = |pair: &(Code, Code)| counts(pair.0) || counts(pair.1);
+        for (pair, &count) in one.iter().filter(|(pair, _)| counted(pair)) {
+            moments.add(count, other.get(pair).copied().unwrap_or(0));
+        }
+        let fresh = |pair: &(Code, Code)| counted(pair) && !one.contains_key(pair);
+        for (_, &count) in other.iter().filter(|(pair, _)| fresh(pair)) {
+            moments.add(0, count);
+        }
+        moments
+    };
+    let figure = |moments: Moments, of: fn(&Counts) -> u64| Correlation {
+        keys: moments.keys as u64,
+        r2: moments.r2(of(real), of(synthetic)),
+    };
+    Correlations {
+        code: figure(codes, |counts| counts.encounters),
+        pair: figure(pairs(&real.pairs, &synthetic.pairs), |counts| counts.encounters),
+        sequence: figure(pairs(&real.sequences, &synthetic.sequences), |counts| counts.transitions),
+    }
+}
+
+impl Display for Comparison {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "real       {}synthetic  {}", self.real, self.synthetic)?;
+        writeln!(out, "R2 of code, pair and sequential pair frequencies")?;
+        writeln!(out, "  all codes   {}", self.all)?;
+        let share = 100.0 * self.rare_below;
+        writeln!(out, "  rare codes  {}", self.rare)?;
+        writeln!(
+            out,
+            "  rare: {} in less than {share}% of the real encounters, and pairs with one of them",
+            count(self.rare.code.keys, "code")
+        )
+    }
+}
+
+impl Display for Correlations {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{} / {} / {}", self.code, self.pair, self.sequence)
+    }
+}
+
+impl Display for Correlation {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self.r2 {
+            Some(r2) => write!(out, "{r2:.4} ({} keys)", number(self.keys)),
+            None => write!(out, "none ({} keys)", number(self.keys)),
+        }
+    }
+}

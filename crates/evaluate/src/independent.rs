@@ -1,0 +1,71 @@
+//! A model that knows how frequent each code is, and nothing else.
+
+use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_record::Cohort;
+
+use crate::check::{BadRecord, check};
+
+/// Independent codes, each as frequent as it was in the records learnt from: the least a model should
+/// beat. Not smoothed, so a code that was never seen has no chance.
+#[derive(Clone, Debug)]
+pub struct Independent {
+    codes: CodeOrder,
+    max_visits: usize,
+    chances: Vec<f64>,
+}
+
+impl Independent {
+    /// Counts the codes of some records of a cohort, by their places.
+    pub fn learn(
+        codes: CodeOrder,
+        cohort: &Cohort,
+        records: &[usize],
+        max_visits: usize,
+    ) -> Result<Self, BadRecord> {
+        check(cohort, records.iter().copied(), codes.vocabulary())?;
+        let mut counts = vec![0u64; codes.len()];
+        let mut encounters = 0;
+        for &place in records {
+            let record = cohort.record(place);
+            encounters += record.len() - 1;
+            for visit in 0..record.len() {
+                for position in codes.positions(record, visit) {
+                    counts[position as usize] += 1;
+                }
+            }
+        }
+        let chance = |(position, count): (usize, u64)| {
+            let visits = if position < codes.statics() { records.len() } else { encounters };
+            count as f64 / visits.max(1) as f64
+        };
+        let chances = counts.into_iter().enumerate().map(chance).collect();
+        Ok(Self { codes, max_visits, chances })
+    }
+}
+
+impl Generator for Independent {
+    /// The number of visits so far.
+    type Past = usize;
+    type Scratch = ();
+
+    fn codes(&self) -> &CodeOrder {
+        &self.codes
+    }
+
+    fn max_visits(&self) -> usize {
+        self.max_visits
+    }
+
+    fn begin(&self) -> usize {
+        0
+    }
+
+    fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
+        for turn in turns {
+            for position in self.codes.range(*turn.past) {
+                turn.decider.decide(position, self.chances[position as usize]);
+            }
+            *turn.past += 1;
+        }
+    }
+}

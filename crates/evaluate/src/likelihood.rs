@@ -1,0 +1,294 @@
+//! How well a model foresees records that exist.
+
+use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
+
+use consequence_enforce::{Auditor, Enforcer};
+use consequence_model::Generator;
+use consequence_record::Cohort;
+use consequence_rules::{CompileError, CompileLimits, WrittenRules};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::check::BadRecord;
+use crate::record::{
+    Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
+    record_nats_with_settled,
+};
+use crate::words::{count, nats, number};
+
+/// Why a likelihood could not be measured.
+#[derive(Debug, Error)]
+pub enum LikelihoodError {
+    /// A record is not of the model's vocabulary.
+    #[error(transparent)]
+    Record(#[from] BadRecord),
+    /// The plan decides codes in another order than the model.
+    #[error(
+        "the rules were compiled for another order of codes than the model's; compile them in the model's order"
+    )]
+    OtherOrder,
+    /// The model gave something that is not a chance.
+    #[error("the model gives code `{code}` the chance {chance}, not a number from 0 to 1")]
+    BadChance {
+        /// The code.
+        code: String,
+        /// What was given.
+        chance: f64,
+    },
+    /// The model did not ask for every code once.
+    #[error("the model asked for {asked} codes of visit {visit}, not for each code once")]
+    NotAsked {
+        /// The visit; 0 is the static visit.
+        visit: usize,
+        /// How often it asked.
+        asked: usize,
+    },
+    /// The rules could not be read again to name those that were broken.
+    #[error(transparent)]
+    Rules(#[from] CompileError),
+}
+
+/// How many codes are present, by part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Positives {
+    /// Codes of static visits.
+    pub static_codes: u64,
+    /// Codes of encounters.
+    pub encounter_codes: u64,
+    /// Records that end.
+    pub end: u64,
+}
+
+impl Positives {
+    /// All three together.
+    pub fn total(&self) -> u64 {
+        self.static_codes + self.encounter_codes + self.end
+    }
+}
+
+/// A hard rule that forbids some records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BrokenRule {
+    /// Its name.
+    pub rule: String,
+    /// The records that break it.
+    pub records: u64,
+}
+
+/// How well a model, with rules or without, foresees records that exist. Chances are normalised: over
+/// all records that can be, they add up to 1.
+///
+/// All sums are over the records that have a finite likelihood; the others are counted by reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Likelihood {
+    /// Records asked for.
+    pub records: u64,
+    /// Records with a finite likelihood: what follows is of these.
+    pub measured: u64,
+    /// Their encounters.
+    pub encounters: u64,
+    /// Codes present in them.
+    pub positives: Positives,
+    /// What they cost.
+    pub nats: Parts,
+    /// Nats a record.
+    pub nats_per_record: Option<f64>,
+    /// Nats an encounter, static codes left out.
+    pub nats_per_visit: Option<f64>,
+    /// The exponential of the nats for each code present.
+    pub perplexity: Option<f64>,
+    /// Records that cannot be under the rules.
+    pub forbidden: u64,
+    /// The hard rules that they break, the most often broken first.
+    pub broken: Vec<BrokenRule>,
+    /// Those of them that break no rule, but that no record which obeys the rules begins with: they
+    /// were cut.
+    pub dead_ends: u64,
+    /// Records with something in them that had a chance of exactly 0.
+    pub infinite: u64,
+    /// Records with more encounters than the model or the plan can write.
+    pub too_long: u64,
+}
+
+/// The likelihood of some records of a cohort, by their places, under a model alone.
+///
+/// ```
+/// use consequence_evaluate::{ReplayOptions, likelihood};
+/// use consequence_model::{CodeOrder, Markov};
+/// use consequence_simulate::{Preset, Simulation};
+///
+/// let simulation = Simulation::new(Preset::Inpatient, 500, 7);
+/// let (codes, cohort) = (CodeOrder::natural(simulation.vocabulary().clone()), simulation.cohort());
+/// let (train, test): (Vec<usize>, Vec<usize>) = (0..500).partition(|record| record % 5 != 0);
+/// let markov = Markov::learn(codes, &cohort, &train, 100);
+/// let likelihood = likelihood(&markov, &cohort, &test, &ReplayOptions::default())?;
+/// assert_eq!((likelihood.measured, likelihood.infinite), (100, 0));
+/// assert!(likelihood.perplexity.unwrap() < 100.0);
+/// # Ok::<(), consequence_evaluate::LikelihoodError>(())
+/// ```
+pub fn likelihood<G: Generator>(
+    generator: &G,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<Likelihood, LikelihoodError> {
+    let outcomes = record_nats(generator, cohort, records, options)?;
+    Ok(Likelihood::of(cohort, records, &outcomes))
+}
+
+/// The likelihood of some records of a cohort, by their places, under a model with rules: each code is
+/// given by what is already decided, as when records are generated.
+///
+/// What a hard rule forces costs nothing if it is so, and forbids the record if not; the rules that
+/// were broken are named. Soft rules give their own probability.
+pub fn likelihood_with_rules<G: Generator>(
+    generator: &G,
+    enforcer: &Enforcer,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<Likelihood, LikelihoodError> {
+    let outcomes = record_nats_with_rules(generator, enforcer, cohort, records, options)?;
+    let mut likelihood = Likelihood::of(cohort, records, &outcomes);
+    likelihood.name_rules(enforcer, cohort, records, &outcomes)?;
+    Ok(likelihood)
+}
+
+/// A figure that looks like a likelihood and is none: chances do not add up to 1, since some were
+/// settled from codes that are decided later. Not to be held against a [`Likelihood`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnnormalisedLikelihood {
+    /// The figure.
+    pub unnormalised: Likelihood,
+}
+
+/// The figure of some records of a cohort, by their places, where some positions are settled by
+/// something that may look at the whole record: `settled` is asked for each record, by its place, and
+/// visit. As the paper measures.
+pub fn likelihood_with_settled<G: Generator>(
+    generator: &G,
+    settled: impl Fn(usize, usize) -> Vec<SettledPosition> + Sync,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<UnnormalisedLikelihood, LikelihoodError> {
+    let outcomes = record_nats_with_settled(generator, settled, cohort, records, options)?;
+    Ok(UnnormalisedLikelihood { unnormalised: Likelihood::of(cohort, records, &outcomes) })
+}
+
+impl Likelihood {
+    /// Adds up what records cost, in their order.
+    fn of(cohort: &Cohort, records: &[usize], outcomes: &[RecordNats]) -> Self {
+        let mut all = Self { records: records.len() as u64, ..Self::default() };
+        for (&place, outcome) in records.iter().zip(outcomes) {
+            match outcome {
+                RecordNats::Forbidden => all.forbidden += 1,
+                RecordNats::Infinite => all.infinite += 1,
+                RecordNats::TooLong => all.too_long += 1,
+                RecordNats::Finite(parts) => {
+                    let record = cohort.record(place);
+                    let codes: usize = record.visits().skip(1).map(<[_]>::len).sum();
+                    all.measured += 1;
+                    all.encounters += record.len() as u64 - 1;
+                    all.positives.static_codes += record.visit(0).len() as u64;
+                    all.positives.encounter_codes += codes as u64;
+                    all.positives.end += u64::from(record.ends_at(record.len() - 1));
+                    all.nats.add(parts);
+                }
+            }
+        }
+        let share = |nats: f64, of: u64| (of > 0).then(|| nats / of as f64);
+        all.nats_per_record = share(all.nats.total(), all.measured);
+        all.nats_per_visit = share(all.nats.encounter_codes + all.nats.end, all.encounters);
+        all.perplexity = share(all.nats.total(), all.positives.total()).map(f64::exp);
+        all
+    }
+
+    /// Names the rules that the forbidden records break.
+    fn name_rules(
+        &mut self,
+        enforcer: &Enforcer,
+        cohort: &Cohort,
+        records: &[usize],
+        outcomes: &[RecordNats],
+    ) -> Result<(), LikelihoodError> {
+        if self.forbidden == 0 {
+            return Ok(());
+        }
+        let rules = enforcer.plan().rules();
+        // The plan exists, so its rules were small enough.
+        let limits = CompileLimits { rule_literals: usize::MAX, ..CompileLimits::default() };
+        let auditor = Auditor::new(&WrittenRules::new(Arc::clone(rules), &limits)?);
+        let (mut reader, mut found) = (auditor.reader(), Vec::new());
+        let mut broken = vec![0u64; rules.rules.len()];
+        for (&place, outcome) in records.iter().zip(outcomes) {
+            if *outcome == RecordNats::Forbidden {
+                reader.violations(cohort.record(place), &mut found);
+                let mut rules: Vec<usize> = found.iter().map(|violation| violation.rule).collect();
+                rules.sort_unstable();
+                rules.dedup();
+                self.dead_ends += u64::from(rules.is_empty());
+                rules.into_iter().for_each(|rule| broken[rule] += 1);
+            }
+        }
+        let broken = rules.rules.iter().zip(broken).filter(|&(_, records)| records > 0);
+        self.broken = broken
+            .map(|(rule, records)| BrokenRule { rule: rule.name.to_string(), records })
+            .collect();
+        self.broken.sort_by_key(|broken| std::cmp::Reverse(broken.records));
+        Ok(())
+    }
+}
+
+impl Display for Likelihood {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "{} of {}, {}, {} present",
+            number(self.measured),
+            count(self.records, "record"),
+            count(self.encounters, "encounter"),
+            count(self.positives.total(), "code")
+        )?;
+        if let (Some(perplexity), Some(record)) = (self.perplexity, self.nats_per_record) {
+            write!(
+                out,
+                "  perplexity {perplexity:.3} per code present; {record:.3} nats a record"
+            )?;
+            match self.nats_per_visit {
+                Some(visit) => writeln!(out, ", {visit:.3} an encounter")?,
+                None => writeln!(out)?,
+            }
+            let Parts { static_codes, encounter_codes, end } = self.nats;
+            let [statics, encounters, end] = [static_codes, encounter_codes, end].map(nats);
+            writeln!(out, "  nats: {statics} static codes, {encounters} encounters, {end} END")?;
+        }
+        if self.forbidden > 0 {
+            let many = count(self.forbidden, "record");
+            writeln!(out, "  {many} left out that the rules forbid:")?;
+            for BrokenRule { rule, records } in &self.broken {
+                writeln!(out, "    {}: {rule}", count(*records, "record"))?;
+            }
+            if self.dead_ends > 0 {
+                let many = count(self.dead_ends, "record");
+                writeln!(out, "    {many}: cut where no record can go on and obey the rules")?;
+            }
+        }
+        if self.infinite > 0 {
+            let many = count(self.infinite, "record");
+            writeln!(out, "  {many} left out with an infinite cost: something had chance 0")?;
+        }
+        if self.too_long > 0 {
+            let many = count(self.too_long, "record");
+            writeln!(out, "  {many} left out with more encounters than can be written")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for UnnormalisedLikelihood {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "not normalised, as the paper measures: {}", self.unnormalised)
+    }
+}

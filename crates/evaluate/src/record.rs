@@ -1,0 +1,222 @@
+//! The likelihood of records, one by one.
+
+use consequence_enforce::Enforcer;
+use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_record::Cohort;
+use serde::Serialize;
+
+use crate::LikelihoodError;
+use crate::check::check;
+use crate::replay::{ByList, ByRules, Judge, NoJudge, Replay};
+
+/// Nats of static codes, of encounter codes, and of `END`, apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// The codes of static visits.
+    pub static_codes: f64,
+    /// The codes of encounters.
+    pub encounter_codes: f64,
+    /// `END`: where records end, and where they go on.
+    pub end: f64,
+}
+
+impl Parts {
+    /// All three together.
+    pub fn total(&self) -> f64 {
+        self.static_codes + self.encounter_codes + self.end
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.static_codes += other.static_codes;
+        self.encounter_codes += other.encounter_codes;
+        self.end += other.end;
+    }
+}
+
+/// What one record costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RecordNats {
+    /// So many nats.
+    Finite(Parts),
+    /// A hard rule says otherwise of at least one code: with these rules the record cannot be.
+    Forbidden,
+    /// Something in it had a chance of exactly 0.
+    Infinite,
+    /// It has more encounters than the model or the plan can write.
+    TooLong,
+}
+
+/// A position whose nats are given, instead of following from the model's chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SettledPosition {
+    /// The place of the code in the model's order.
+    pub position: u32,
+    /// What it adds.
+    pub nats: f64,
+}
+
+/// How records are replayed; what comes out does not depend on it.
+#[derive(Clone, Copy)]
+pub struct ReplayOptions<'a> {
+    /// Records that the model is shown together. Default 256.
+    pub batch: usize,
+    /// Told of records as they are done.
+    pub progress: &'a dyn Fn(u64),
+}
+
+impl Default for ReplayOptions<'_> {
+    fn default() -> Self {
+        Self { batch: 256, progress: &|_| {} }
+    }
+}
+
+/// What each of some records costs under a model, in the order given.
+///
+/// It is the chance that the model gives to whoever decides that counts. That of a network is single
+/// precision: a code that it holds for all but certain (a logit over 15) and that is absent costs what
+/// the rounded chance says, which may be infinite, and not what the loss in training says.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_evaluate::{Independent, RecordNats, ReplayOptions, record_nats};
+/// use consequence_model::CodeOrder;
+/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+///
+/// let codes = CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?));
+/// let a = codes.vocabulary().code("A").unwrap();
+/// let mut cohort = Cohort::default();
+/// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![]]));
+/// let model = Independent::learn(codes, &cohort, &[0], 9)?;
+/// let nats = record_nats(&model, &cohort, &[0], &ReplayOptions::default())?;
+/// let RecordNats::Finite(parts) = nats[0] else { panic!("all of it was seen before") };
+/// assert!((parts.encounter_codes - 2.0 * 2f64.ln()).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn record_nats<G: Generator>(
+    generator: &G,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    replay(generator, cohort, records, generator.max_visits(), options, || NoJudge)
+}
+
+/// What each of some records costs under a model with rules: what a hard rule forces costs nothing,
+/// soft rules give their own probability. The plan must decide codes in the model's order.
+pub fn record_nats_with_rules<G: Generator>(
+    generator: &G,
+    enforcer: &Enforcer,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let plan = enforcer.plan();
+    if plan.order() != generator.codes().order() {
+        return Err(LikelihoodError::OtherOrder);
+    }
+    let longest = generator.max_visits().min(plan.max_visits());
+    replay(generator, cohort, records, longest, options, || ByRules(enforcer.writer()))
+}
+
+/// What each of some records costs where some positions are settled: `settled` is asked for each
+/// record, by its place in the cohort, and visit.
+pub(crate) fn record_nats_with_settled<G: Generator>(
+    generator: &G,
+    settled: impl Fn(usize, usize) -> Vec<SettledPosition> + Sync,
+    cohort: &Cohort,
+    records: &[usize],
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let settled = &settled;
+    let judge = || ByList { list: settled, record: 0, settled: Vec::new() };
+    replay(generator, cohort, records, generator.max_visits(), options, judge)
+}
+
+/// One record on its way through the model.
+struct Walk<P, J> {
+    past: P,
+    last: Vec<u32>,
+    replay: Replay<J>,
+}
+
+fn replay<G: Generator, J: Judge>(
+    generator: &G,
+    cohort: &Cohort,
+    records: &[usize],
+    longest: usize,
+    options: &ReplayOptions<'_>,
+    judge: impl Fn() -> J,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let codes = generator.codes();
+    check(cohort, records.iter().copied(), codes.vocabulary())?;
+    let visits = |place: &usize| cohort.record(records[*place]).len();
+    let mut outcomes = vec![RecordNats::TooLong; records.len()];
+    let mut places: Vec<usize> =
+        (0..records.len()).filter(|place| visits(place) <= longest.saturating_add(1)).collect();
+    (options.progress)((records.len() - places.len()) as u64);
+    // Records of one length leave the batch together.
+    places.sort_by_key(visits);
+    let mut walks: Vec<Walk<G::Past, J>> = Vec::new();
+    let mut scratch = G::Scratch::default();
+    for batch in places.chunks(options.batch.max(1)) {
+        walks.truncate(batch.len());
+        walks.iter_mut().for_each(|walk| walk.past = generator.begin());
+        walks.resize_with(batch.len(), || Walk {
+            past: generator.begin(),
+            last: Vec::new(),
+            replay: Replay::new(judge(), codes.statics() as u32, codes.end()),
+        });
+        for (walk, &place) in walks.iter_mut().zip(batch) {
+            walk.replay.begin(records[place]);
+        }
+        for visit in 0..batch.last().map_or(0, visits) {
+            let ended = batch.partition_point(|place| visits(place) <= visit);
+            let (walks, batch) = (&mut walks[ended..], &batch[ended..]);
+            for (walk, &place) in walks.iter_mut().zip(batch) {
+                let truth = codes.positions(cohort.record(records[place]), visit);
+                walk.replay.open(visit, truth);
+            }
+            step(generator, walks, visit, &mut scratch)?;
+        }
+        for (walk, &place) in walks.iter().zip(batch) {
+            outcomes[place] = walk.replay.outcome();
+        }
+        (options.progress)(batch.len() as u64);
+    }
+    Ok(outcomes)
+}
+
+/// One visit of each record.
+fn step<G: Generator, J: Judge>(
+    generator: &G,
+    walks: &mut [Walk<G::Past, J>],
+    visit: usize,
+    scratch: &mut G::Scratch,
+) -> Result<(), LikelihoodError> {
+    let codes = generator.codes();
+    let mut turns: Vec<Turn<'_, G::Past>> = walks
+        .iter_mut()
+        .map(|Walk { past, last, replay }| Turn {
+            past,
+            last: (visit > 0).then_some(last.as_slice()),
+            decider: replay,
+        })
+        .collect();
+    generator.next(&mut turns, scratch);
+    for Walk { last, replay, .. } in walks {
+        replay.judge.close();
+        if let Some((position, chance)) = replay.bad {
+            return Err(LikelihoodError::BadChance { code: name(codes, position), chance });
+        }
+        if replay.asked != codes.range(visit).len() {
+            return Err(LikelihoodError::NotAsked { visit, asked: replay.asked });
+        }
+        std::mem::swap(last, &mut replay.truth);
+    }
+    Ok(())
+}
+
+fn name(codes: &CodeOrder, position: u32) -> String {
+    let code = codes.order().codes().get(position as usize);
+    code.map_or_else(|| position.to_string(), |&code| codes.vocabulary().name(code).to_owned())
+}

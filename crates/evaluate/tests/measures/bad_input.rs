@@ -1,0 +1,127 @@
+//! What cannot be measured is refused, with a reason.
+
+use std::sync::Arc;
+
+use consequence_enforce::Enforcer;
+use consequence_evaluate::{
+    BadRecord, CompareError, CompareOptions, Independent, LikelihoodError, ReplayOptions, Sample,
+    compare, likelihood, likelihood_with_rules, static_table,
+};
+use consequence_model::{CodeOrder, Generator, Markov, Turn};
+use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_rules::{CompileOptions, RuleSet, compile};
+
+use crate::support::{all, random_cohort, vocabulary};
+
+fn one(visits: Vec<Vec<Code>>) -> Cohort {
+    let mut cohort = Cohort::default();
+    cohort.push("p", &Record::new(visits));
+    cohort
+}
+
+fn markov(vocabulary: &Arc<Vocabulary>) -> Markov {
+    let cohort = random_cohort(vocabulary, 20, 1);
+    Markov::learn(CodeOrder::natural(Arc::clone(vocabulary)), &cohort, &all(&cohort), 10)
+}
+
+#[test]
+fn records_of_another_vocabulary_are_refused() {
+    let vocabulary = vocabulary(2, 3);
+    let (markov, options) = (markov(&vocabulary), ReplayOptions::default());
+    let refused = |cohort: &Cohort| {
+        let error = likelihood(&markov, cohort, &[0], &options).unwrap_err();
+        let LikelihoodError::Record(bad) = error else { panic!("{error}") };
+        let sample = Sample { cohort, records: &[0] };
+        let compared = compare(sample, sample, &vocabulary, &CompareOptions::default());
+        assert_eq!(compared.unwrap_err(), CompareError::Real(bad.clone()));
+        assert_eq!(static_table(cohort, &vocabulary, &[0], &[0]).unwrap_err(), bad);
+        bad.to_string()
+    };
+    assert!(refused(&one(vec![vec![], vec![Code(77)]])).contains("code number 77"));
+    assert!(refused(&one(vec![vec![Code(3)], vec![]])).contains("encounter code `E1` in visit 0"));
+    assert!(refused(&one(vec![vec![], vec![Code(0)]])).contains("static code `S0` in visit 1"));
+    assert!(refused(&one(vec![vec![], vec![vocabulary.end()]])).contains("`END`"));
+    let missing = Independent::learn(
+        CodeOrder::natural(Arc::clone(&vocabulary)),
+        &Cohort::default(),
+        &[3],
+        9,
+    );
+    assert_eq!(missing.unwrap_err(), BadRecord::Missing { record: 3, records: 0 });
+}
+
+#[test]
+fn rules_in_another_order_are_refused() {
+    let vocabulary = vocabulary(2, 3);
+    let rules = RuleSet::parse("rule r: E2 => E0", Some(Arc::clone(&vocabulary))).unwrap();
+    let plan = compile(Arc::new(rules), &CompileOptions::default()).unwrap();
+    let cohort = one(vec![vec![], vec![]]);
+    let error = likelihood_with_rules(
+        &markov(&vocabulary),
+        &Enforcer::new(&plan),
+        &cohort,
+        &[0],
+        &ReplayOptions::default(),
+    );
+    assert!(matches!(error, Err(LikelihoodError::OtherOrder)));
+}
+
+#[test]
+fn something_that_had_no_chance_is_counted() {
+    let vocabulary = vocabulary(1, 2);
+    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let [_, e0, e1, _] = [0, 1, 2, 3].map(Code);
+    let seen = one(vec![vec![], vec![e0], vec![]]);
+    let model = Independent::learn(codes, &seen, &[0], 9).unwrap();
+    let cohort = one(vec![vec![], vec![e1]]);
+    let likelihood = likelihood(&model, &cohort, &[0], &ReplayOptions::default()).unwrap();
+    assert_eq!((likelihood.records, likelihood.infinite, likelihood.measured), (1, 1, 0));
+    assert_eq!((likelihood.perplexity, likelihood.nats.total()), (None, 0.0));
+    assert!(likelihood.to_string().contains("1 record left out with an infinite cost"));
+}
+
+/// A model with a defect.
+struct Broken {
+    codes: CodeOrder,
+    chance: f64,
+    skipped: u32,
+}
+
+impl Generator for Broken {
+    type Past = usize;
+    type Scratch = ();
+
+    fn codes(&self) -> &CodeOrder {
+        &self.codes
+    }
+
+    fn max_visits(&self) -> usize {
+        9
+    }
+
+    fn begin(&self) -> usize {
+        0
+    }
+
+    fn next(&self, turns: &mut [Turn<'_, usize>], (): &mut ()) {
+        for turn in turns {
+            for position in self.codes.range(*turn.past).skip(self.skipped as usize) {
+                turn.decider.decide(position, self.chance);
+            }
+            *turn.past += 1;
+        }
+    }
+}
+
+#[test]
+fn models_with_defects_are_refused() {
+    let codes = CodeOrder::natural(vocabulary(1, 2));
+    let cohort = one(vec![vec![], vec![]]);
+    let error = |chance, skipped| {
+        let broken = Broken { codes: codes.clone(), chance, skipped };
+        likelihood(&broken, &cohort, &[0], &ReplayOptions::default()).unwrap_err().to_string()
+    };
+    assert!(error(f64::NAN, 0).contains("`S0` the chance NaN"));
+    assert!(error(1.5, 0).contains("the chance 1.5"));
+    assert!(error(0.5, 1).contains("asked for 0 codes of visit 0"));
+}

@@ -1,0 +1,125 @@
+//! Worlds small enough to list every record: chances add up to 1.
+
+use std::sync::Arc;
+
+use consequence_enforce::{Auditor, Enforcer};
+use consequence_evaluate::{
+    Independent, RecordNats, ReplayOptions, likelihood_with_rules, record_nats,
+    record_nats_with_rules,
+};
+use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+
+use crate::support::{all, network, random_cohort, vocabulary};
+
+const MAX_VISITS: usize = 2;
+
+/// Every set of some codes.
+fn sets(codes: &[Code]) -> Vec<Vec<Code>> {
+    let holds = |set: usize, place: usize| set >> place & 1 == 1;
+    let set = |set| (0..codes.len()).filter(|&place| holds(set, place)).map(|p| codes[p]).collect();
+    (0..1 << codes.len()).map(set).collect()
+}
+
+/// Every record that ends, and every record cut at the last encounter there may be.
+fn every_record(vocabulary: &Vocabulary) -> Cohort {
+    let codes: Vec<Code> = vocabulary.codes().filter(|&code| code != vocabulary.end()).collect();
+    let (statics, encounters) = codes.split_at(2);
+    let mut begun: Vec<Vec<Vec<Code>>> = sets(statics).into_iter().map(|set| vec![set]).collect();
+    let mut cohort = Cohort::default();
+    for visit in 1..=MAX_VISITS {
+        let longer = begun.iter().flat_map(|visits| {
+            let with = |set| visits.iter().cloned().chain([set]).collect();
+            sets(encounters).into_iter().map(with)
+        });
+        begun = longer.collect();
+        for visits in &begun {
+            cohort.push("", &Record::new(visits.clone()));
+            if visit == MAX_VISITS {
+                cohort.push("", &Record::new(visits.clone()).cut());
+            }
+        }
+    }
+    cohort
+}
+
+fn chance(nats: &RecordNats) -> f64 {
+    match nats {
+        RecordNats::Finite(parts) => (-parts.total()).exp(),
+        _ => 0.0,
+    }
+}
+
+fn adds_up(generator: &impl Generator, cohort: &Cohort) {
+    let nats = record_nats(generator, cohort, &all(cohort), &ReplayOptions::default()).unwrap();
+    let total: f64 = nats.iter().map(chance).sum();
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+}
+
+#[test]
+fn chances_of_all_records_add_up_to_one() {
+    let vocabulary = vocabulary(2, 3);
+    let cohort = every_record(&vocabulary);
+    assert_eq!(cohort.len(), 4 * (8 + 2 * 64));
+    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let seen = random_cohort(&vocabulary, 200, 3);
+    adds_up(&NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0)), &cohort);
+    adds_up(&Markov::learn(codes.clone(), &seen, &all(&seen), MAX_VISITS), &cohort);
+    adds_up(&Independent::learn(codes, &seen, &all(&seen), MAX_VISITS).unwrap(), &cohort);
+}
+
+const RULES: &str = "
+    rule one-static:  at most one of S0, S1
+    rule sparing:     S0 in static => not E0
+    rule lifelong:    E1 in previous => E1
+    rule follows:     E0 and not E1 => E2
+    rule last:        E0 and E1 => END
+    rule often:       S1 in static => E2 with probability 0.7
+    rule seldom:      E2 in previous => E0 with probability 0.2
+";
+
+fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort: &Cohort) {
+    let (options, places) = (ReplayOptions::default(), all(cohort));
+    let nats = record_nats_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    let total: f64 = nats.iter().map(chance).sum();
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+    let rules = Arc::clone(enforcer.plan().rules());
+    let auditor = Auditor::new(&WrittenRules::new(rules, &CompileLimits::default()).unwrap());
+    let (mut reader, mut found) = (auditor.reader(), Vec::new());
+    let (mut valid, mut dead_ends, mut broken) = (0, 0, 0);
+    for (place, nats) in nats.iter().enumerate() {
+        let record = cohort.record(place);
+        reader.violations(record, &mut found);
+        let obeys = found.is_empty();
+        // A record cut where it must end cannot be written.
+        let expected = obeys && record.ended();
+        assert_eq!(matches!(nats, RecordNats::Finite(_)), expected, "{:?}", record.to_record());
+        valid += u64::from(obeys && record.ended());
+        dead_ends += u64::from(obeys && !record.ended());
+        broken += u64::from(found.iter().any(|violation| violation.rule == 2));
+    }
+    let likelihood = likelihood_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    assert_eq!((likelihood.measured, likelihood.dead_ends), (valid, dead_ends));
+    assert_eq!(likelihood.forbidden, likelihood.records - valid);
+    let lifelong = likelihood.broken.iter().find(|broken| broken.rule == "lifelong").unwrap();
+    assert_eq!(lifelong.records, broken);
+    assert!(likelihood.broken.is_sorted_by(|one, other| one.records >= other.records));
+    assert!(likelihood.to_string().contains("records: lifelong"), "{likelihood}");
+}
+
+#[test]
+fn with_rules_chances_add_up_over_exactly_the_valid_records() {
+    let vocabulary = vocabulary(2, 3);
+    let cohort = every_record(&vocabulary);
+    let rules = RuleSet::parse(RULES, Some(Arc::clone(&vocabulary))).unwrap();
+    let options = CompileOptions { max_visits: MAX_VISITS as u16, ..CompileOptions::default() };
+    let plan = compile(Arc::new(rules), &options).unwrap();
+    let enforcer = Enforcer::new(&plan);
+    let codes = CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone());
+    let seen = random_cohort(&vocabulary, 200, 3);
+    let network = NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0));
+    adds_up_to_the_valid(&network, &enforcer, &cohort);
+    let markov = Markov::learn(codes, &seen, &all(&seen), MAX_VISITS);
+    adds_up_to_the_valid(&markov, &enforcer, &cohort);
+}

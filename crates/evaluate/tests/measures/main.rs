@@ -1,0 +1,9 @@
+//! Measures against brute force, against each other, and against figures that others measured.
+
+mod bad_input;
+mod brute_force;
+mod enumerated;
+mod replayed;
+mod simulated;
+mod support;
+mod uci;

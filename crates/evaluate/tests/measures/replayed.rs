@@ -1,0 +1,106 @@
+//! The same figures by another way, and for any batch and any number of threads.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use consequence_evaluate::{
+    RecordNats, ReplayOptions, SettledPosition, likelihood, likelihood_with_settled, record_nats,
+};
+use consequence_halo::Pass;
+use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_record::Cohort;
+use rayon::ThreadPoolBuilder;
+
+use crate::support::{all, network, random_cohort, vocabulary};
+
+#[test]
+fn replay_costs_what_the_network_loses_in_training() {
+    let vocabulary = vocabulary(3, 70);
+    let cohort = random_cohort(&vocabulary, 60, 1);
+    let network = network(CodeOrder::natural(vocabulary), 10, 1.5);
+    let generator = NetworkGenerator::new(&network);
+    // Chances are single precision, so logits must not be so large that they round to 1.
+    let replayed =
+        record_nats(&generator, &cohort, &all(&cohort), &ReplayOptions::default()).unwrap();
+    for (place, replayed) in replayed.iter().enumerate() {
+        let mut batch = network.batch();
+        network.push(&mut batch, cohort.record(place), |_| &[]);
+        let rows = Pass::default().nats(network.weights(), &batch);
+        let RecordNats::Finite(parts) = replayed else { panic!("{replayed:?}") };
+        let expected: f64 = rows.iter().sum();
+        assert!((parts.total() - expected).abs() < 1e-5 * expected, "{parts:?} {rows:?}");
+        assert!((parts.static_codes - rows[0]).abs() < 1e-5 * rows[0].max(1.0));
+    }
+}
+
+fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
+    let nats = |threads, batch| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let measure = || {
+            let options = ReplayOptions { batch, ..ReplayOptions::default() };
+            record_nats(generator, cohort, &all(cohort), &options).unwrap()
+        };
+        pool.install(measure)
+    };
+    let first = nats(1, 1);
+    for (threads, batch) in [(1, 32), (2, 1000), (7, 7), (2, 0)] {
+        assert_eq!(first, nats(threads, batch), "{threads} threads, batch {batch}");
+    }
+}
+
+#[test]
+fn figures_depend_on_neither_batch_nor_threads() {
+    let vocabulary = vocabulary(3, 30);
+    let cohort = random_cohort(&vocabulary, 100, 2);
+    let codes = CodeOrder::natural(vocabulary);
+    same_for_all(&NetworkGenerator::new(&network(codes.clone(), 10, 3.0)), &cohort);
+    same_for_all(&Markov::learn(codes, &cohort, &all(&cohort), 10), &cohort);
+}
+
+#[test]
+fn what_markov_learns_does_not_depend_on_threads() {
+    let vocabulary = vocabulary(3, 30);
+    let cohort = random_cohort(&vocabulary, 500, 2);
+    let codes = CodeOrder::natural(vocabulary);
+    let learnt = [1, 2, 7].map(|threads| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| Markov::learn(codes.clone(), &cohort, &all(&cohort), 10))
+    });
+    assert!(learnt.iter().all(|markov| markov.tables() == learnt[0].tables()));
+}
+
+#[test]
+fn settled_positions_replace_the_models_chance() {
+    let vocabulary = vocabulary(2, 4);
+    let cohort = random_cohort(&vocabulary, 20, 4);
+    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let markov = Markov::learn(codes.clone(), &cohort, &all(&cohort), 10);
+    let options = ReplayOptions::default();
+    // All static codes and END settled; encounters left to the model.
+    let settled = |_, visit| match visit {
+        0 => codes.range(0).map(|position| SettledPosition { position, nats: 0.25 }).collect(),
+        _ => vec![SettledPosition { position: codes.end(), nats: 0.0 }],
+    };
+    let paper = likelihood_with_settled(&markov, settled, &cohort, &all(&cohort), &options);
+    let paper = paper.unwrap();
+    let plain = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let parts = paper.unnormalised.nats;
+    assert_eq!((parts.static_codes, parts.end), (20.0 * 0.5, 0.0));
+    assert_eq!(parts.encounter_codes, plain.nats.encounter_codes);
+    assert!(paper.to_string().starts_with("not normalised"));
+}
+
+#[test]
+fn progress_reaches_all_records_and_long_ones_are_counted() {
+    let vocabulary = vocabulary(2, 4);
+    let cohort = random_cohort(&vocabulary, 50, 4);
+    let markov = Markov::learn(CodeOrder::natural(vocabulary), &cohort, &all(&cohort), 3);
+    let done = Cell::new(0);
+    let progress = |more| done.set(done.get() + more);
+    let options = ReplayOptions { batch: 8, progress: &progress };
+    let likelihood = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let long = cohort.records().filter(|record| record.len() > 4).count() as u64;
+    assert!(long > 0);
+    assert_eq!((likelihood.too_long, likelihood.measured), (long, 50 - long));
+    assert_eq!(done.get(), 50);
+}

@@ -1,0 +1,44 @@
+//! The simulated inpatient cohort: counts of pairs foresee held-out records better than counts alone.
+
+use consequence_evaluate::{Independent, Parts, RecordNats, ReplayOptions, record_nats};
+use consequence_model::{CodeOrder, Markov};
+use consequence_record::Split;
+use consequence_simulate::{Preset, Simulation};
+
+#[test]
+fn markov_beats_independent_codes_on_held_out_records() {
+    let simulation = Simulation::new(Preset::Inpatient, 5_000, 7);
+    let cohort = simulation.cohort();
+    let codes = CodeOrder::natural(simulation.vocabulary().clone());
+    let split = |split| -> Vec<usize> {
+        (0..cohort.len()).filter(|&place| Split::of(cohort.id(place)) == split).collect()
+    };
+    let (train, test) = (split(Split::Train), split(Split::HeldOut));
+    let (options, markov) =
+        (ReplayOptions::default(), Markov::learn(codes.clone(), &cohort, &train, 100));
+    let independent = Independent::learn(codes, &cohort, &train, 100).unwrap();
+    let markov = record_nats(&markov, &cohort, &test, &options).unwrap();
+    let independent = record_nats(&independent, &cohort, &test, &options).unwrap();
+    // Of the records that both can tell: independent codes give no chance to what they never saw.
+    let both: Vec<(Parts, Parts)> = markov
+        .iter()
+        .zip(&independent)
+        .filter_map(|both| match both {
+            (RecordNats::Finite(one), RecordNats::Finite(other)) => Some((*one, *other)),
+            _ => None,
+        })
+        .collect();
+    assert!(markov.iter().all(|nats| matches!(nats, RecordNats::Finite(_))));
+    assert!(both.len() * 100 > test.len() * 95);
+    let sum = |part: fn(&Parts) -> f64| {
+        let markov: f64 = both.iter().map(|(markov, _)| part(markov)).sum();
+        (markov, both.iter().map(|(_, independent)| part(independent)).sum::<f64>())
+    };
+    let statics = sum(|parts| parts.static_codes);
+    let encounters = sum(|parts| parts.encounter_codes);
+    let end = sum(|parts| parts.end);
+    eprintln!("Markov and independent: static {statics:?}, encounters {encounters:?}, END {end:?}");
+    assert!(statics.0 < 0.7 * statics.1);
+    assert!(encounters.0 < 0.93 * encounters.1);
+    assert!(end.0 < 1.02 * end.1);
+}

@@ -1,0 +1,52 @@
+//! Small worlds: vocabularies, networks, and random cohorts.
+
+use std::sync::Arc;
+
+use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+
+/// So many static codes and codes of encounters.
+pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
+    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
+    let encounters = (0..encounters).map(|code| (format!("E{code}"), Kind::Encounter));
+    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
+}
+
+/// Records whose codes come more often the lower their number, and tend to stay.
+pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort {
+    let draws = Draws::new(seed);
+    let mut cohort = Cohort::default();
+    for number in 0..records {
+        let mut visits: Vec<Vec<Code>> = Vec::new();
+        let mut ended = false;
+        while !ended {
+            let visit = visits.len();
+            let mut values = draws.visit(number, 0, visit as u16, Purpose::Code);
+            let held = |code: &Code| {
+                let kept = visit > 1 && visits[visit - 1].contains(code);
+                let chance = 0.6 / (1.0 + 0.5 * f64::from(code.0)) + if kept { 0.4 } else { 0.0 };
+                let fits = vocabulary.kind(*code) == Kind::of_visit(visit);
+                fits && *code != vocabulary.end() && values.below(code.0, chance)
+            };
+            let codes = vocabulary.codes().filter(held).collect();
+            visits.push(codes);
+            ended = visit > 0 && (visit >= 6 || values.below(vocabulary.end().0, 0.5));
+        }
+        cohort.push(&number.to_string(), &Record::new(visits));
+    }
+    cohort
+}
+
+/// A network that has learnt nothing; the larger its weights, the further its chances from one half.
+pub fn network(codes: CodeOrder, max_visits: usize, scale: f32) -> Network {
+    let sizes = Sizes { max_visits, width: 8, layers: 2, heads: 2, head_units: 2 };
+    let mut network = Network::drawn(codes, &sizes, 5).unwrap();
+    network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);
+    network
+}
+
+/// All places of a cohort.
+pub fn all(cohort: &Cohort) -> Vec<usize> {
+    (0..cohort.len()).collect()
+}

@@ -1,0 +1,135 @@
+//! Whole records, end to end.
+
+use std::ops::Range;
+
+use consequence_engine::{Lists, Sequences, Settled};
+
+/// The outputs that a row of the network speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    /// The codes that the visit may hold.
+    pub codes: Range<usize>,
+    /// The rows concerned, in order.
+    pub rows: Vec<u32>,
+}
+
+/// Records to learn from, packed end to end without padding.
+///
+/// Row `t` of a record is given visit `t - 1`, or the mark that begins a record, and is asked for
+/// visit `t`.
+///
+/// ```
+/// use consequence_halo::Batch;
+///
+/// let mut batch = Batch::new(9);
+/// batch.begin();
+/// batch.push(0..2, [1], []);      // the first visit may hold codes 0 and 1, and holds 1
+/// batch.push(2..9, [3, 8], []);
+/// assert_eq!((batch.rows(), batch.records()), (2, 1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    start: u32,
+    lengths: Vec<usize>,
+    inputs: Lists,
+    targets: Lists,
+    settled: Vec<Settled>,
+    settled_ends: Vec<usize>,
+    outputs: Vec<Outputs>,
+}
+
+impl Batch {
+    /// No records yet; `start` is the code that marks the beginning of a record.
+    pub fn new(start: u32) -> Self {
+        Self {
+            start,
+            lengths: Vec::new(),
+            inputs: Lists::default(),
+            targets: Lists::default(),
+            settled: Vec::new(),
+            settled_ends: Vec::new(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Forgets all records, keeping the memory.
+    pub fn clear(&mut self) {
+        self.lengths.clear();
+        self.inputs.clear();
+        self.targets.clear();
+        self.settled.clear();
+        self.settled_ends.clear();
+        self.outputs.clear();
+    }
+
+    /// Begins a record.
+    pub fn begin(&mut self) {
+        self.lengths.push(0);
+    }
+
+    /// Appends a visit to the record: the codes it may hold, those it holds in ascending order, and
+    /// outputs that something else decides. Their numbers count from the first code it may hold.
+    ///
+    /// # Panics
+    ///
+    /// If no record was begun.
+    pub fn push(
+        &mut self,
+        codes: Range<usize>,
+        visit: impl IntoIterator<Item = u32>,
+        settled: impl IntoIterator<Item = Settled>,
+    ) {
+        let row = self.targets.len() as u32;
+        match self.lengths.last_mut() {
+            None => panic!("a visit belongs to a record"),
+            Some(0) => self.inputs.push([self.start]),
+            Some(_) => {
+                let before: Vec<u32> = self.targets.of(row as usize - 1).to_vec();
+                self.inputs.push(before);
+            }
+        }
+        if let Some(length) = self.lengths.last_mut() {
+            *length += 1;
+        }
+        self.targets.push(visit);
+        self.settled.extend(settled);
+        self.settled_ends.push(self.settled.len());
+        match self.outputs.iter_mut().find(|outputs| outputs.codes == codes) {
+            Some(outputs) => outputs.rows.push(row),
+            // Nothing is asked of a visit that can hold nothing.
+            None if codes.is_empty() => {}
+            None => self.outputs.push(Outputs { codes, rows: vec![row] }),
+        }
+    }
+
+    /// The number of records.
+    pub fn records(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The number of rows: one for each visit.
+    pub fn rows(&self) -> usize {
+        self.targets.len()
+    }
+
+    pub(crate) fn sequences(&self) -> Sequences {
+        Sequences::of(self.lengths.iter().copied())
+    }
+
+    pub(crate) fn inputs(&self) -> &Lists {
+        &self.inputs
+    }
+
+    pub(crate) fn target(&self, row: usize) -> &[u32] {
+        self.targets.of(row)
+    }
+
+    pub(crate) fn settled(&self, row: usize) -> &[Settled] {
+        let start = if row == 0 { 0 } else { self.settled_ends[row - 1] };
+        &self.settled[start..self.settled_ends[row]]
+    }
+
+    pub(crate) fn outputs(&self) -> &[Outputs] {
+        &self.outputs
+    }
+}

@@ -1,0 +1,347 @@
+//! One visit at a time: attention over a cache, and a head that walks the codes once.
+
+use std::ops::Range;
+
+use consequence_engine::{
+    Normal, Packed, View, ViewMut, add, add_bias, add_fused, attend_cached, gelu, layer_norm,
+    product_packed,
+};
+use rayon::prelude::*;
+
+use crate::trunk::EPSILON;
+use crate::{Shape, Weights};
+
+/// Codes that the walk of the head takes together: what came before is multiplied at once, what is
+/// inside is added as it is decided.
+const BLOCK: usize = 64;
+
+/// Rows that one task walks.
+const ROWS: usize = 4;
+
+struct Block {
+    norm_1: [Vec<f32>; 2],
+    mix: (Packed, Vec<f32>),
+    join: (Packed, Vec<f32>),
+    norm_2: [Vec<f32>; 2],
+    widen: (Packed, Vec<f32>),
+    narrow: (Packed, Vec<f32>),
+}
+
+/// A part of the second layer, for a few codes.
+struct Corner {
+    codes: Range<usize>,
+    /// The weights of units before the first of these codes.
+    before: Packed,
+    /// The weights of the units of these codes, unit by unit, for all of these codes.
+    inside: Vec<f32>,
+}
+
+/// A network made ready to write records: weights laid out once, shared by all threads.
+///
+/// Each row has the same bits whatever other rows are in the batch.
+pub struct Sampler {
+    shape: Shape,
+    codes: Vec<f32>,
+    positions: Vec<f32>,
+    blocks: Vec<Block>,
+    norm: [Vec<f32>; 2],
+    /// The first layer: the part of the history, the bias, and a row for each code.
+    history: Packed,
+    unit_bias: Vec<f32>,
+    unit_codes: Vec<f32>,
+    corners: Vec<Corner>,
+    output_bias: Vec<f32>,
+}
+
+/// What the network remembers of one record: keys and values of every block.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    blocks: Vec<Vec<f32>>,
+    length: usize,
+}
+
+impl Past {
+    /// Visits seen so far, the mark that begins the record among them.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether nothing was seen yet.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Forgets the record, keeping the memory.
+    pub fn clear(&mut self) {
+        self.blocks.iter_mut().for_each(Vec::clear);
+        self.length = 0;
+    }
+}
+
+/// Memory for a step, kept from one to the next.
+#[derive(Debug, Default)]
+pub struct StepBuffers {
+    rows: Vec<f32>,
+    normed: Vec<f32>,
+    normals: Vec<Normal>,
+    mixed: Vec<f32>,
+    wide: Vec<f32>,
+    active: Vec<f32>,
+    units: Vec<f32>,
+    sums: Vec<f32>,
+}
+
+impl Sampler {
+    /// Lays out the weights.
+    pub fn new(weights: &Weights) -> Self {
+        let (shape, places) = (*weights.shape(), &weights.places);
+        let (width, units) = (shape.width, shape.units());
+        let owned = |place: &Range<usize>| weights.at(place).to_vec();
+        let linear = |place: &[Range<usize>; 2], inputs: usize| {
+            let matrix = View::new(weights.at(&place[0]), inputs, place[1].len());
+            (Packed::new(matrix), owned(&place[1]))
+        };
+        let blocks = places
+            .blocks
+            .iter()
+            .map(|block| Block {
+                norm_1: block.norm_1.each_ref().map(owned),
+                mix: linear(&block.mix, width),
+                join: linear(&block.join, width),
+                norm_2: block.norm_2.each_ref().map(owned),
+                widen: linear(&block.widen, width),
+                narrow: linear(&block.narrow, 4 * width),
+            })
+            .collect();
+        let (history, codes) = weights.at(&places.first[0]).split_at(width * units);
+        let second = View::new(weights.at(&places.second[0]), shape.codes, units);
+        let corner = |first: usize| {
+            let codes = first..shape.codes.min(first + BLOCK);
+            let (from, to) = (shape.units_before(first), shape.units_before(codes.end));
+            let before = Packed::new(second.part(codes.clone(), 0..from).transposed());
+            let all = weights.at(&places.second[0]);
+            let inside = (from..to)
+                .flat_map(|unit| codes.clone().map(move |code| all[code * units + unit]))
+                .collect();
+            Corner { codes, before, inside }
+        };
+        Self {
+            shape,
+            codes: owned(&places.codes),
+            positions: owned(&places.positions),
+            blocks,
+            norm: places.norm.each_ref().map(owned),
+            history: Packed::new(View::new(history, width, units)),
+            unit_bias: owned(&places.first[1]),
+            unit_codes: codes.to_vec(),
+            corners: (0..shape.codes).step_by(BLOCK).map(corner).collect(),
+            output_bias: owned(&places.second[1]),
+        }
+    }
+
+    /// The sizes of the network.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Shows the network the next visit of each record, and gives what it makes of each: a row of
+    /// the network's width for every record.
+    ///
+    /// # Panics
+    ///
+    /// If a record has more visits than the network has positions.
+    pub fn see(
+        &self,
+        records: &mut [(&mut Past, &[u32])],
+        hidden: &mut Vec<f32>,
+        buffers: &mut StepBuffers,
+    ) {
+        let (width, heads, rows) = (self.shape.width, self.shape.heads, records.len());
+        let StepBuffers { rows: x, normed, normals, mixed, wide, active, .. } = buffers;
+        x.resize(rows * width, 0.0);
+        normed.resize(rows * width, 0.0);
+        normals.resize(rows, Normal::default());
+        mixed.resize(rows * 3 * width, 0.0);
+        wide.resize(rows * 4 * width, 0.0);
+        active.resize(rows * 4 * width, 0.0);
+        let embedded = x.par_chunks_exact_mut(width).zip(records.par_iter_mut()).with_min_len(8);
+        embedded.for_each(|(x, (past, visit))| {
+            assert!(
+                past.length < self.shape.positions,
+                "the network has a position for each visit"
+            );
+            past.blocks.resize_with(self.shape.layers, Vec::new);
+            x.copy_from_slice(&self.positions[past.length * width..(past.length + 1) * width]);
+            for &code in *visit {
+                let code = code as usize;
+                add(x, &self.codes[code * width..(code + 1) * width]);
+            }
+            past.length += 1;
+        });
+        for (number, block) in self.blocks.iter().enumerate() {
+            layer_norm(normed, normals, x, &block.norm_1[0], &block.norm_1[1], EPSILON);
+            linear(mixed, normed, &block.mix, rows);
+            let attending = normed
+                .par_chunks_exact_mut(width)
+                .zip(mixed.par_chunks_exact(3 * width))
+                .zip(records.par_iter_mut())
+                .with_min_len(4);
+            attending.for_each_init(Vec::new, |scratch, ((to, mixed), (past, _))| {
+                let cache = &mut past.blocks[number];
+                cache.extend_from_slice(&mixed[width..]);
+                attend_cached(to, scratch, &mixed[..width], cache, past.length, heads);
+            });
+            // The queries are done with: their memory takes what attention is joined to.
+            let joined = &mut mixed[..rows * width];
+            linear(joined, normed, &block.join, rows);
+            add(x, joined);
+            layer_norm(normed, normals, x, &block.norm_2[0], &block.norm_2[1], EPSILON);
+            linear(wide, normed, &block.widen, rows);
+            gelu(active, wide);
+            linear(normed, active, &block.narrow, rows);
+            add(x, normed);
+        }
+        hidden.resize(rows * width, 0.0);
+        layer_norm(hidden, normals, x, &self.norm[0], &self.norm[1], EPSILON);
+    }
+
+    /// Decides, for every row of `hidden`, which of `codes` the next visit holds. Each row's
+    /// `decide` is called with every code in order and with the logit the network gives it, knowing
+    /// what was decided before.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many rows as there are who decide.
+    pub fn decide<D: FnMut(u32, f32) -> bool + Send>(
+        &self,
+        hidden: &[f32],
+        codes: Range<usize>,
+        deciders: &mut [D],
+        buffers: &mut StepBuffers,
+    ) {
+        let (shape, rows) = (&self.shape, deciders.len());
+        let (width, each) = (shape.width, shape.head_units);
+        assert_eq!(hidden.len(), rows * width, "every row has someone to decide");
+        if codes.is_empty() {
+            return;
+        }
+        let seen = shape.units_before(codes.end - 1);
+        let StepBuffers { units, active, sums, .. } = buffers;
+        units.resize(rows * shape.units(), 0.0);
+        units.par_chunks_exact_mut(shape.units()).for_each(|row| {
+            row.copy_from_slice(&self.unit_bias);
+        });
+        let from = View::new(hidden, rows, width);
+        let to = ViewMut::new(units, rows, shape.units());
+        product_packed(to, from, &self.history, true);
+        // Units of the history, and of codes that this visit cannot hold, are final.
+        active.resize(rows * seen.max(1), 0.0);
+        let settled = shape.units_before(codes.start);
+        let rows_of = active.par_chunks_exact_mut(seen).zip(units.par_chunks_exact(shape.units()));
+        rows_of.for_each(|(active, units)| {
+            for (active, unit) in active[..settled].iter_mut().zip(units) {
+                *active = unit.max(0.0);
+            }
+        });
+        for corner in &self.corners {
+            let block = corner.codes.start.max(codes.start)..corner.codes.end.min(codes.end);
+            if block.is_empty() {
+                continue;
+            }
+            let wide = corner.codes.len();
+            sums.resize(rows * wide, 0.0);
+            sums.par_chunks_exact_mut(wide).for_each(|row| {
+                row.copy_from_slice(&self.output_bias[corner.codes.clone()]);
+            });
+            let before = shape.units_before(corner.codes.start);
+            let known = View::new(&active[..rows * seen], rows, seen).part(0..rows, 0..before);
+            product_packed(ViewMut::new(sums, rows, wide), known, &corner.before, true);
+            let work = deciders
+                .par_chunks_mut(ROWS)
+                .zip(active.par_chunks_mut(ROWS * seen))
+                .zip(units.par_chunks_mut(ROWS * shape.units()))
+                .zip(sums.par_chunks_mut(ROWS * wide));
+            work.for_each(|(((deciders, active), units), sums)| {
+                let rows = deciders
+                    .iter_mut()
+                    .zip(active.chunks_exact_mut(seen))
+                    .zip(units.chunks_exact_mut(shape.units()))
+                    .zip(sums.chunks_exact_mut(wide));
+                for (((decide, active), units), sums) in rows {
+                    self.walk(corner, &block, each, decide, active, units, sums);
+                }
+            });
+        }
+    }
+
+    /// Walks the codes of one block for one row.
+    #[allow(clippy::too_many_arguments)]
+    fn walk(
+        &self,
+        corner: &Corner,
+        block: &Range<usize>,
+        each: usize,
+        decide: &mut impl FnMut(u32, f32) -> bool,
+        active: &mut [f32],
+        units: &mut [f32],
+        sums: &mut [f32],
+    ) {
+        let shape = &self.shape;
+        let first = corner.codes.start;
+        let wide = corner.codes.len();
+        // Codes of the block that this visit cannot hold still have units.
+        for code in first..block.start {
+            self.pass_on(corner, code, each, active, units, sums);
+        }
+        for code in block.clone() {
+            if decide(code as u32, sums[code - first]) {
+                let from = shape.units_before(code);
+                let row = &self.unit_codes[code * shape.units()..(code + 1) * shape.units()];
+                add(&mut units[from..], &row[from..]);
+            }
+            if code + 1 - first < wide {
+                self.pass_on(corner, code, each, active, units, sums);
+            } else {
+                self.settle(code, each, active, units);
+            }
+        }
+    }
+
+    /// Once a code is decided its units are final: keeps them.
+    fn settle(&self, code: usize, each: usize, active: &mut [f32], units: &[f32]) {
+        let from = self.shape.units_before(code);
+        // The units of the last code speak for none, and have no place.
+        for (active, unit) in active.iter_mut().zip(units).skip(from).take(each) {
+            *active = unit.max(0.0);
+        }
+    }
+
+    /// Keeps the units of a code that is decided, and adds what they say of later codes of the block.
+    fn pass_on(
+        &self,
+        corner: &Corner,
+        code: usize,
+        each: usize,
+        active: &mut [f32],
+        units: &[f32],
+        sums: &mut [f32],
+    ) {
+        self.settle(code, each, active, units);
+        let from = self.shape.units_before(code);
+        let (at, wide) = (code - corner.codes.start, corner.codes.len());
+        for unit in 0..each {
+            let value = units[from + unit].max(0.0);
+            if value > 0.0 {
+                let row = &corner.inside[(at * each + unit) * wide..][..wide];
+                add_fused(&mut sums[at + 1..], value, &row[at + 1..]);
+            }
+        }
+    }
+}
+
+/// `to = from * weight + bias`, with the weight laid out before.
+fn linear(to: &mut [f32], from: &[f32], (weight, bias): &(Packed, Vec<f32>), rows: usize) {
+    let from = View::new(from, rows, weight.depth());
+    product_packed(ViewMut::new(to, rows, bias.len()), from, weight, false);
+    add_bias(to, bias);
+}

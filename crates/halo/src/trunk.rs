@@ -1,0 +1,256 @@
+//! The blocks of attention, forward and backward.
+
+use consequence_engine::{
+    Normal, Sequences, Steps, View, ViewMut, add, add_bias, add_gathered, attend, attend_backward,
+    attention_probabilities, column_sums, gelu, gelu_backward, layer_norm, layer_norm_backward,
+    product, scatter_rows,
+};
+use std::ops::Range;
+
+use crate::{Batch, Weights};
+
+pub(crate) const EPSILON: f32 = 1e-5;
+
+/// What a block computed, kept for its gradient.
+#[derive(Debug, Default)]
+struct Kept {
+    input: Vec<f32>,
+    normals_1: Vec<Normal>,
+    normed_1: Vec<f32>,
+    mixed: Vec<f32>,
+    probabilities: Vec<f32>,
+    attended: Vec<f32>,
+    middle: Vec<f32>,
+    normals_2: Vec<Normal>,
+    normed_2: Vec<f32>,
+    wide: Vec<f32>,
+    active: Vec<f32>,
+}
+
+/// The blocks at work on a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Trunk {
+    kept: Vec<Kept>,
+    sequences: Sequences,
+    last: Vec<f32>,
+    normals: Vec<Normal>,
+    /// What the blocks make of every row.
+    pub hidden: Vec<f32>,
+    narrow: Vec<f32>,
+    mixed_gradient: Vec<f32>,
+    wide_gradient: Vec<f32>,
+}
+
+/// Makes a buffer of a length; what it holds is of no account.
+fn fit<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
+    buffer.resize(length, T::default());
+}
+
+impl Trunk {
+    pub fn forward(&mut self, weights: &Weights, batch: &Batch) {
+        let shape = weights.shape();
+        let (width, rows) = (shape.width, batch.rows());
+        let places = &weights.places;
+        self.sequences = batch.sequences();
+        self.kept.resize_with(shape.layers, Kept::default);
+        fit(&mut self.last, rows * width);
+        let x = &mut self.last;
+        let positions = weights.at(&places.positions);
+        let mut row = 0;
+        for &length in self.sequences.lengths() {
+            x[row * width..(row + length) * width].copy_from_slice(&positions[..length * width]);
+            row += length;
+        }
+        add_gathered(x, width, weights.at(&places.codes), batch.inputs(), Steps::whole(width));
+        for (block, kept) in places.blocks.iter().zip(&mut self.kept) {
+            fit(&mut kept.input, rows * width);
+            kept.input.copy_from_slice(x);
+            fit(&mut kept.normed_1, rows * width);
+            fit(&mut kept.normals_1, rows);
+            let [weight, bias] = block.norm_1.each_ref().map(|place| weights.at(place));
+            layer_norm(&mut kept.normed_1, &mut kept.normals_1, x, weight, bias, EPSILON);
+            fit(&mut kept.mixed, rows * 3 * width);
+            linear(weights, &block.mix, &mut kept.mixed, &kept.normed_1, rows, width);
+            fit(&mut kept.attended, rows * width);
+            let count = attention_probabilities(&self.sequences, shape.heads);
+            fit(&mut kept.probabilities, count);
+            attend(
+                &mut kept.attended,
+                &mut kept.probabilities,
+                &kept.mixed,
+                &self.sequences,
+                width,
+                shape.heads,
+            );
+            fit(&mut self.narrow, rows * width);
+            linear(weights, &block.join, &mut self.narrow, &kept.attended, rows, width);
+            add(x, &self.narrow);
+            fit(&mut kept.middle, rows * width);
+            kept.middle.copy_from_slice(x);
+            fit(&mut kept.normed_2, rows * width);
+            fit(&mut kept.normals_2, rows);
+            let [weight, bias] = block.norm_2.each_ref().map(|place| weights.at(place));
+            layer_norm(&mut kept.normed_2, &mut kept.normals_2, x, weight, bias, EPSILON);
+            fit(&mut kept.wide, rows * 4 * width);
+            linear(weights, &block.widen, &mut kept.wide, &kept.normed_2, rows, width);
+            fit(&mut kept.active, rows * 4 * width);
+            gelu(&mut kept.active, &kept.wide);
+            linear(weights, &block.narrow, &mut self.narrow, &kept.active, rows, 4 * width);
+            add(x, &self.narrow);
+        }
+        fit(&mut self.hidden, rows * width);
+        fit(&mut self.normals, rows);
+        let [weight, bias] = places.norm.each_ref().map(|place| weights.at(place));
+        layer_norm(&mut self.hidden, &mut self.normals, x, weight, bias, EPSILON);
+    }
+
+    /// Adds the gradients of all parameters of the blocks, given that of `hidden`.
+    pub fn backward(
+        &mut self,
+        weights: &Weights,
+        batch: &Batch,
+        hidden_gradient: &[f32],
+        gradient: &mut [f32],
+    ) {
+        let shape = weights.shape();
+        let (width, rows) = (shape.width, batch.rows());
+        let places = &weights.places;
+        let mut dx = vec![0f32; rows * width];
+        norm_backward(
+            weights,
+            &places.norm,
+            &mut dx,
+            hidden_gradient,
+            (&self.last, &self.normals),
+            gradient,
+        );
+        for (block, kept) in places.blocks.iter().zip(&self.kept).rev() {
+            let wide = &mut self.wide_gradient;
+            fit(wide, rows * 4 * width);
+            linear_backward(
+                weights,
+                &block.narrow,
+                Some(wide),
+                &dx,
+                &kept.active,
+                rows,
+                4 * width,
+                gradient,
+            );
+            gelu_backward(wide, &kept.wide);
+            let narrow = &mut self.narrow;
+            linear_backward(
+                weights,
+                &block.widen,
+                Some(narrow),
+                wide,
+                &kept.normed_2,
+                rows,
+                width,
+                gradient,
+            );
+            let kept_2 = (&kept.middle[..], &kept.normals_2[..]);
+            norm_backward(weights, &block.norm_2, &mut dx, narrow, kept_2, gradient);
+            linear_backward(
+                weights,
+                &block.join,
+                Some(narrow),
+                &dx,
+                &kept.attended,
+                rows,
+                width,
+                gradient,
+            );
+            let mixed = &mut self.mixed_gradient;
+            fit(mixed, rows * 3 * width);
+            attend_backward(
+                mixed,
+                narrow,
+                &kept.probabilities,
+                &kept.mixed,
+                &self.sequences,
+                width,
+                shape.heads,
+            );
+            linear_backward(
+                weights,
+                &block.mix,
+                Some(narrow),
+                mixed,
+                &kept.normed_1,
+                rows,
+                width,
+                gradient,
+            );
+            let kept_1 = (&kept.input[..], &kept.normals_1[..]);
+            norm_backward(weights, &block.norm_1, &mut dx, narrow, kept_1, gradient);
+        }
+        scatter_rows(
+            &mut gradient[places.codes.clone()],
+            &dx,
+            width,
+            batch.inputs(),
+            Steps::whole(width),
+        );
+        let positions = &mut gradient[places.positions.clone()];
+        let mut row = 0;
+        for &length in self.sequences.lengths() {
+            add(&mut positions[..length * width], &dx[row * width..(row + length) * width]);
+            row += length;
+        }
+    }
+}
+
+/// `to = from * weight + bias`.
+pub(crate) fn linear(
+    weights: &Weights,
+    [weight, bias]: &[Range<usize>; 2],
+    to: &mut [f32],
+    from: &[f32],
+    rows: usize,
+    inputs: usize,
+) {
+    let outputs = bias.len();
+    let weight = View::new(weights.at(weight), inputs, outputs);
+    product(ViewMut::new(to, rows, outputs), View::new(from, rows, inputs), weight, false);
+    add_bias(to, weights.at(bias));
+}
+
+/// The gradients of [`linear`]: that of its argument replaces what is in `to`, those of weight and
+/// bias are added.
+#[allow(clippy::too_many_arguments)]
+fn linear_backward(
+    weights: &Weights,
+    [weight, bias]: &[Range<usize>; 2],
+    to: Option<&mut Vec<f32>>,
+    dy: &[f32],
+    from: &[f32],
+    rows: usize,
+    inputs: usize,
+    gradient: &mut [f32],
+) {
+    let outputs = bias.len();
+    column_sums(&mut gradient[bias.clone()], dy);
+    let dy = View::new(dy, rows, outputs);
+    let turned = View::new(from, rows, inputs).transposed();
+    let into = ViewMut::new(&mut gradient[weight.clone()], inputs, outputs);
+    product(into, turned, dy, true);
+    if let Some(to) = to {
+        let weight = View::new(weights.at(weight), inputs, outputs).transposed();
+        product(ViewMut::new(to, rows, inputs), dy, weight, false);
+    }
+}
+
+fn norm_backward(
+    weights: &Weights,
+    [weight, bias]: &[Range<usize>; 2],
+    to: &mut [f32],
+    dy: &[f32],
+    (input, normals): (&[f32], &[Normal]),
+    gradient: &mut [f32],
+) {
+    // The bias lies right after the weight.
+    let (for_weight, for_bias) =
+        gradient[weight.start..bias.end].split_at_mut(bias.start - weight.start);
+    layer_norm_backward(to, dy, input, normals, weights.at(weight), for_weight, for_bias);
+}

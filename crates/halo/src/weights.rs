@@ -1,0 +1,216 @@
+//! The parameters of a network, in one slice.
+
+use std::ops::Range;
+
+use consequence_prng::{Draws, Purpose};
+use rayon::prelude::*;
+
+use crate::{Shape, ShapeError};
+
+/// Where the parameters of one block are.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub norm_1: [Range<usize>; 2],
+    /// Queries, keys and values at once.
+    pub mix: [Range<usize>; 2],
+    pub join: [Range<usize>; 2],
+    pub norm_2: [Range<usize>; 2],
+    pub widen: [Range<usize>; 2],
+    pub narrow: [Range<usize>; 2],
+}
+
+/// Where the parameters of a network are, each weight before its bias.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// `[codes, width]`.
+    pub codes: Range<usize>,
+    /// `[positions, width]`.
+    pub positions: Range<usize>,
+    /// Weights `[in, out]`.
+    pub blocks: Vec<Block>,
+    pub norm: [Range<usize>; 2],
+    /// The head's first layer, `[width + codes, units]`: input before output, so that the weights of
+    /// a code lie side by side.
+    pub first: [Range<usize>; 2],
+    /// The head's second layer, `[codes, units]`.
+    pub second: [Range<usize>; 2],
+    pub total: usize,
+}
+
+impl Places {
+    pub fn new(shape: &Shape) -> Self {
+        let mut total = 0;
+        let mut take = |count: usize| {
+            total += count;
+            total - count..total
+        };
+        let width = shape.width;
+        let codes = take(shape.codes * width);
+        let positions = take(shape.positions * width);
+        let mut linear = |inputs: usize, outputs: usize| [take(inputs * outputs), take(outputs)];
+        let blocks = (0..shape.layers)
+            .map(|_| Block {
+                norm_1: linear(1, width),
+                mix: linear(width, 3 * width),
+                join: linear(width, width),
+                norm_2: linear(1, width),
+                widen: linear(width, 4 * width),
+                narrow: linear(4 * width, width),
+            })
+            .collect();
+        let norm = linear(1, width);
+        let first = linear(width + shape.codes, shape.units());
+        let second = [take(shape.codes * shape.units()), take(shape.codes)];
+        Self { codes, positions, blocks, norm, first, second, total }
+    }
+}
+
+/// The parameters of a network.
+///
+/// ```
+/// use consequence_halo::{Shape, Weights};
+///
+/// let shape = Shape { codes: 9, positions: 5, width: 8, layers: 2, heads: 2, head_units: 1 };
+/// let weights = Weights::drawn(shape, 7)?;
+/// assert_eq!(weights.values().len() as u128, shape.parameters());
+/// assert_eq!(weights.values(), Weights::drawn(shape, 7)?.values());
+/// # Ok::<(), consequence_halo::ShapeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Weights {
+    shape: Shape,
+    pub(crate) places: Places,
+    values: Vec<f32>,
+}
+
+impl Weights {
+    /// All zero.
+    pub fn zero(shape: Shape) -> Result<Self, ShapeError> {
+        shape.check()?;
+        let places = Places::new(&shape);
+        Ok(Self { shape, values: vec![0.0; places.total], places })
+    }
+
+    /// The first values of a network that is to learn: normal with a deviation of 0.02, smaller
+    /// where a block adds to what passes through; the head's as large as its inputs allow.
+    pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
+        let mut weights = Self::zero(shape)?;
+        let draws = Draws::new(seed);
+        let places = weights.places.clone();
+        let joined = 0.02 / (2.0 * shape.layers as f64).sqrt();
+        let mut tensor = 0u64;
+        let mut fill = |values: &mut [f32], deviation: f64| {
+            tensor += 1;
+            values.par_chunks_mut(1 << 14).enumerate().for_each(|(chunk, values)| {
+                let mut draw = draws.visit(tensor << 24 | chunk as u64, 0, 0, Purpose::Weight);
+                for (at, value) in values.iter_mut().enumerate() {
+                    let at = 2 * at as u32;
+                    let radius = (-2.0 * draw.uniform(at).ln()).sqrt();
+                    let turn = std::f64::consts::TAU * draw.uniform(at + 1);
+                    *value = (deviation * radius * turn.cos()) as f32;
+                }
+            });
+        };
+        let values = &mut weights.values;
+        fill(&mut values[places.codes.clone()], 0.02);
+        fill(&mut values[places.positions.clone()], 0.02);
+        for block in &places.blocks {
+            values[block.norm_1[0].clone()].fill(1.0);
+            values[block.norm_2[0].clone()].fill(1.0);
+            fill(&mut values[block.mix[0].clone()], 0.02);
+            fill(&mut values[block.join[0].clone()], joined);
+            fill(&mut values[block.widen[0].clone()], 0.02);
+            fill(&mut values[block.narrow[0].clone()], joined);
+        }
+        values[places.norm[0].clone()].fill(1.0);
+        fill(&mut values[places.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
+        fill(&mut values[places.second[0].clone()], (1.0 / (3.0 * shape.units() as f64)).sqrt());
+        weights.empty_halves();
+        Ok(weights)
+    }
+
+    /// The sizes.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// All parameters.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All parameters, to be changed. What lies in the empty halves of triangles must stay zero;
+    /// gradients are zero there.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// Sets the biases of the last layer, one for each code: the logits the network begins with.
+    pub fn set_output_bias(&mut self, biases: &[f32]) {
+        let place = self.places.second[1].clone();
+        self.values[place].copy_from_slice(biases);
+    }
+
+    /// The places of all parameters that can make a difference, in ascending order: everything but
+    /// the empty halves of triangles. Those of the weights between codes of the head, for codes from
+    /// one on, are marked: they are many, and most are seldom used.
+    pub fn live(&self, from: usize) -> Vec<(Range<usize>, bool)> {
+        let (shape, places) = (&self.shape, &self.places);
+        let (width, units) = (shape.width, shape.units());
+        let mut live = vec![(0..places.first[0].start, false)];
+        for input in 0..width + shape.codes {
+            let start = places.first[0].start + input * units;
+            let code = input.checked_sub(width);
+            let seen_from = code.map_or(input, |code| shape.units_before(code));
+            live.push((start + seen_from..start + units, code.is_some_and(|code| code >= from)));
+        }
+        live.push((places.first[1].clone(), false));
+        for code in 0..shape.codes {
+            let start = places.second[0].start + code * units;
+            live.push((start..start + shape.units_before(code), code >= from));
+        }
+        live.push((places.second[1].clone(), false));
+        live
+    }
+
+    pub(crate) fn at(&self, place: &Range<usize>) -> &[f32] {
+        &self.values[place.clone()]
+    }
+
+    /// Clears what the triangular layers must not use.
+    pub(crate) fn empty_halves(&mut self) {
+        empty_halves(&self.shape, &self.places, &mut self.values);
+    }
+}
+
+/// Clears the empty halves of the triangular layers.
+///
+/// A hidden unit of the history sees the numbers of the history up to its own; one of a code sees all
+/// of the history and the codes up to its own. An output sees the units before its code.
+fn empty_halves(shape: &Shape, places: &Places, values: &mut [f32]) {
+    let (width, units) = (shape.width, shape.units());
+    let first = &mut values[places.first[0].clone()];
+    first.par_chunks_exact_mut(units).enumerate().for_each(|(input, outputs)| {
+        let seen_from = if input < width { input } else { shape.units_before(input - width) };
+        outputs[..seen_from].fill(0.0);
+    });
+    let second = &mut values[places.second[0].clone()];
+    second.par_chunks_exact_mut(units).enumerate().for_each(|(code, inputs)| {
+        inputs[shape.units_before(code)..].fill(0.0);
+    });
+}
+
+/// Clears what products of whole blocks, of so many outputs, put into the empty halves of a gradient.
+pub(crate) fn empty_corners(shape: &Shape, places: &Places, gradient: &mut [f32], block: usize) {
+    let (width, units) = (shape.width, shape.units());
+    let history = &mut gradient[places.first[0].clone()][..width * units];
+    for (input, outputs) in history.chunks_exact_mut(units).enumerate() {
+        outputs[..input].fill(0.0);
+    }
+    let second = &mut gradient[places.second[0].clone()];
+    second.par_chunks_exact_mut(units).enumerate().for_each(|(code, inputs)| {
+        // A block may begin anywhere, so it ends within so many codes.
+        let end = shape.units_before((code + block).min(shape.codes));
+        inputs[shape.units_before(code)..end].fill(0.0);
+    });
+}

@@ -1,0 +1,144 @@
+//! The one-pass sampler against the network run anew for every single code, with the same draws.
+
+use consequence_engine::sigmoid;
+use consequence_halo::{Batch, Pass, Past, Sampler, Shape, StepBuffers, Weights};
+use consequence_prng::{Draws, Purpose};
+
+const STATICS: usize = 9;
+
+fn range(visit: usize, shape: &Shape) -> std::ops::Range<usize> {
+    if visit == 0 { 0..STATICS } else { STATICS..shape.codes - 1 }
+}
+
+fn decide(draws: &Draws, record: u64, visit: usize, code: u32, logit: f32) -> bool {
+    let chance = sigmoid(logit);
+    draws.visit(record, 0, visit as u16, Purpose::Code).below(code, f64::from(chance))
+}
+
+/// Runs the whole network over the whole record for every code.
+fn naive(weights: &Weights, draws: &Draws, record: u64, visits: usize) -> Vec<Vec<u32>> {
+    let shape = weights.shape();
+    let mut done: Vec<Vec<u32>> = Vec::new();
+    let mut pass = Pass::default();
+    for visit in 0..visits {
+        let codes = range(visit, shape);
+        let mut current: Vec<u32> = Vec::new();
+        for code in codes.clone() {
+            let mut batch = Batch::new(shape.codes as u32 - 1);
+            batch.begin();
+            for (at, visit) in done.iter().chain([&current]).enumerate() {
+                batch.push(range(at, shape), visit.iter().copied(), []);
+            }
+            let logits = pass.logits(weights, &batch);
+            let logit = logits[visit][code - codes.start];
+            if decide(draws, record, visit, code as u32, logit) {
+                current.push(code as u32);
+            }
+        }
+        done.push(current);
+    }
+    done
+}
+
+/// All records together, with a cache, each code decided once.
+fn one_pass(
+    weights: &Weights,
+    draws: &Draws,
+    records: std::ops::Range<u64>,
+    visits: usize,
+) -> Vec<Vec<Vec<u32>>> {
+    let sampler = Sampler::new(weights);
+    let shape = sampler.shape();
+    let count = (records.end - records.start) as usize;
+    let mut done: Vec<Vec<Vec<u32>>> = vec![Vec::new(); count];
+    let mut pasts = vec![Past::default(); count];
+    let (mut hidden, mut buffers) = (Vec::new(), StepBuffers::default());
+    let start = [shape.codes as u32 - 1];
+    for visit in 0..visits {
+        let mut batch: Vec<(&mut Past, &[u32])> = pasts
+            .iter_mut()
+            .zip(&done)
+            .map(|(past, done)| (past, done.last().map_or(&start[..], Vec::as_slice)))
+            .collect();
+        sampler.see(&mut batch, &mut hidden, &mut buffers);
+        let mut current: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let mut deciders: Vec<_> = current
+            .iter_mut()
+            .zip(records.clone())
+            .map(|(current, record)| {
+                move |code, logit| {
+                    let on = decide(draws, record, visit, code, logit);
+                    if on {
+                        current.push(code);
+                    }
+                    on
+                }
+            })
+            .collect();
+        sampler.decide(&hidden, range(visit, shape), &mut deciders, &mut buffers);
+        drop(deciders);
+        for (done, current) in done.iter_mut().zip(current) {
+            done.push(current);
+        }
+    }
+    done
+}
+
+/// A network with weights large enough that its codes depend on each other.
+fn network(width: usize, layers: usize, codes: usize, head_units: usize, seed: u64) -> Weights {
+    let shape = Shape { codes, positions: 4, width, layers, heads: 2, head_units };
+    let mut weights = Weights::drawn(shape, seed).unwrap();
+    for value in weights.values_mut() {
+        *value *= 2.5;
+    }
+    weights.set_output_bias(&vec![-1.5; codes]);
+    weights
+}
+
+#[test]
+fn equals_the_network_run_anew_for_every_code() {
+    let mut on = 0;
+    for (seed, (width, layers, codes, head_units)) in
+        [(8, 1, 40, 1), (16, 2, 150, 1), (24, 2, 90, 2), (8, 3, 140, 4)].into_iter().enumerate()
+    {
+        let weights = network(width, layers, codes, head_units, seed as u64);
+        let draws = Draws::new(seed as u64 + 50);
+        let together = one_pass(&weights, &draws, 0..5, 3);
+        for (record, got) in together.iter().enumerate() {
+            let expected = naive(&weights, &draws, record as u64, 3);
+            assert_eq!(got, &expected, "network {seed}, record {record}");
+            on += got.concat().len();
+        }
+        // Alone as in company.
+        assert_eq!(one_pass(&weights, &draws, 3..4, 3)[0], together[3]);
+    }
+    assert!(on > 100, "codes come on: {on}");
+}
+
+#[test]
+fn logits_are_those_of_the_whole_network_bit_for_bit() {
+    let weights = network(24, 2, 200, 2, 9);
+    let shape = *weights.shape();
+    let sampler = Sampler::new(&weights);
+    let visits: Vec<Vec<u32>> = vec![vec![1, 5], vec![10, 11, 70, 150], vec![64, 65, 128, 190]];
+    let mut batch = Batch::new(shape.codes as u32 - 1);
+    batch.begin();
+    for (at, visit) in visits.iter().enumerate() {
+        batch.push(range(at, &shape), visit.iter().copied(), []);
+    }
+    let logits = Pass::default().logits(&weights, &batch);
+    let (mut past, mut hidden, mut buffers) = (Past::default(), Vec::new(), StepBuffers::default());
+    let start = vec![shape.codes as u32 - 1];
+    for (at, visit) in visits.iter().enumerate() {
+        let shown = if at == 0 { &start } else { &visits[at - 1] };
+        sampler.see(&mut [(&mut past, shown)], &mut hidden, &mut buffers);
+        let codes = range(at, &shape);
+        let mut found = Vec::new();
+        let mut deciders = [|code: u32, logit: f32| {
+            found.push(logit);
+            visit.contains(&code)
+        }];
+        sampler.decide(&hidden, codes.clone(), &mut deciders, &mut buffers);
+        assert_eq!(found, logits[at], "visit {at}");
+    }
+}

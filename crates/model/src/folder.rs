@@ -1,0 +1,318 @@
+//! A model on disk: a folder with the weights and a card that says what they are.
+//!
+//! The weights are written first and the card last, with their digest in it. So a folder with a card
+//! is whole, and one whose card and weights do not belong together is refused.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use consequence_halo::{Weights, WeightsError};
+use consequence_record::{Kind, Vocabulary};
+use consequence_rules::Order;
+use consequence_store::{StoreError, create_directory, write_atomically};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::card::{Card, CodeLists, FORMAT, ModelKind};
+use crate::{CodeOrder, Markov, Network};
+
+/// The file that says what a model is.
+pub const CARD_FILE: &str = "model.json";
+/// The weights of a network.
+pub const WEIGHTS_FILE: &str = "model.safetensors";
+/// The tables of a Markov model.
+pub const TABLES_FILE: &str = "markov.json";
+/// What a run that is not over can be taken up from.
+pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
+
+/// A model that has learnt.
+#[derive(Clone, Debug)]
+pub enum Learnt {
+    /// A HALO network.
+    Network(Box<Network>),
+    /// A Markov model.
+    Markov(Box<Markov>),
+}
+
+impl Learnt {
+    /// The codes, in the order they are decided.
+    pub fn codes(&self) -> &CodeOrder {
+        match self {
+            Self::Network(network) => network.codes(),
+            Self::Markov(markov) => crate::Generator::codes(&**markov),
+        }
+    }
+
+    /// The most encounters that a record may have.
+    pub fn max_visits(&self) -> usize {
+        match self {
+            Self::Network(network) => network.max_visits(),
+            Self::Markov(markov) => crate::Generator::max_visits(&**markov),
+        }
+    }
+}
+
+/// A model and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// What it is, and how it came to be.
+    pub card: Card,
+    /// What it has learnt.
+    pub learnt: Learnt,
+}
+
+/// Why a folder holds no model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// There is no card.
+    #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
+    NoModel {
+        /// The folder.
+        path: PathBuf,
+        /// What is there instead.
+        what: &'static str,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// A file cannot be read.
+    #[error("cannot read the model: {reason}\n  --> {}\n  = help: check that this is a file you may read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The card makes no sense.
+    #[error("this is no model card: {what}\n  --> {}\n  = help: the file may be damaged, or made by another version; train the model again", path.display())]
+    Card {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The card and the weights do not belong together.
+    #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}\n  = help: the folder was changed, or training it was stopped while it was written; train with --resume, or anew", path.display())]
+    OtherWeights {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The weights cannot be used.
+    #[error("{source}\n  --> {}\n  = help: the file may be damaged or of another model; take it from where it came, or train again", path.display())]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: WeightsError,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The digest of some bytes, as text.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Model {
+    /// Writes the model into a folder, which is made if it is not there. What is there is replaced.
+    pub fn write(&mut self, folder: &Path) -> Result<(), ModelError> {
+        create_directory(folder)?;
+        let (name, bytes) = match &self.learnt {
+            Learnt::Network(network) => {
+                let path = folder.join(WEIGHTS_FILE);
+                let bytes = network
+                    .weights()
+                    .to_safetensors()
+                    .map_err(|source| ModelError::Weights { path, source })?;
+                (WEIGHTS_FILE, bytes)
+            }
+            Learnt::Markov(markov) => {
+                let path = folder.join(TABLES_FILE);
+                let bytes = serde_json::to_vec(markov.tables())
+                    .map_err(|error| ModelError::Card { path, what: error.to_string() })?;
+                (TABLES_FILE, bytes)
+            }
+        };
+        self.card.format = FORMAT;
+        self.card.digest = digest(&bytes);
+        self.card.codes = CodeLists::new(self.learnt.codes());
+        self.card.max_visits = self.learnt.max_visits();
+        (self.card.kind, self.card.shape) = match &self.learnt {
+            Learnt::Network(network) => (ModelKind::Halo, Some(*network.weights().shape())),
+            Learnt::Markov(_) => (ModelKind::Markov, None),
+        };
+        write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
+        let path = folder.join(CARD_FILE);
+        let card = serde_json::to_string_pretty(&self.card)
+            .map_err(|error| ModelError::Card { path: path.clone(), what: error.to_string() })?;
+        write_atomically(path, |file| writeln!(file, "{card}"))?;
+        Ok(())
+    }
+
+    /// Reads the model in a folder.
+    pub fn open(folder: &Path) -> Result<Self, ModelError> {
+        let path = folder.join(CARD_FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(missing(folder));
+            }
+            Err(reason) => return Err(ModelError::Unreadable { path, reason }),
+        };
+        let refused = |what: String| ModelError::Card { path: path.clone(), what };
+        let card: Card = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        if card.format != FORMAT {
+            return Err(refused(format!("its format is {}, not {FORMAT}", card.format)));
+        }
+        let codes = card.codes.order().map_err(refused)?;
+        let learnt = match (card.kind, card.shape) {
+            (ModelKind::Halo, Some(shape)) => {
+                let path = folder.join(WEIGHTS_FILE);
+                let bytes = read(&path)?;
+                let weights = Weights::from_safetensors(&bytes, shape, "")
+                    .map_err(|source| ModelError::Weights { path: path.clone(), source })?;
+                belongs(&card, &path, &bytes)?;
+                let network = Network::new(codes, weights)
+                    .filter(|network| network.max_visits() == card.max_visits)
+                    .ok_or_else(|| refused("the codes are not those of the network".into()))?;
+                Learnt::Network(Box::new(network))
+            }
+            (ModelKind::Markov, None) => {
+                let path = folder.join(TABLES_FILE);
+                let bytes = read(&path)?;
+                belongs(&card, &path, &bytes)?;
+                let damaged = |what: String| ModelError::Card { path: path.clone(), what };
+                let tables =
+                    serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+                let markov = Markov::new(codes, tables)
+                    .ok_or_else(|| damaged("the tables are not those of these codes".into()))?;
+                Learnt::Markov(Box::new(markov))
+            }
+            _ => return Err(refused("a network has a shape, and nothing else does".into())),
+        };
+        Ok(Self { card, learnt })
+    }
+}
+
+fn missing(folder: &Path) -> ModelError {
+    let (what, help) = if folder.join(CHECKPOINT_FILE).exists() {
+        ("the model has not finished learning", "go on with `consequence train ... --resume`")
+    } else if folder.is_dir() {
+        ("this folder holds no model", "give the folder that `consequence train` wrote")
+    } else {
+        ("there is no such model", "check the name; the path is relative to the current directory")
+    };
+    ModelError::NoModel { path: folder.to_path_buf(), what, help }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ModelError> {
+    fs::read(path).map_err(|reason| ModelError::Unreadable { path: path.to_path_buf(), reason })
+}
+
+fn belongs(card: &Card, path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
+    match card.digest == digest(bytes) {
+        true => Ok(()),
+        false => Err(ModelError::OtherWeights { path: path.to_path_buf() }),
+    }
+}
+
+impl CodeLists {
+    fn new(codes: &CodeOrder) -> Self {
+        let names = |visit: usize| {
+            let codes_of = codes.range(visit).map(|position| codes.order().code(position));
+            codes_of.map(|code| codes.vocabulary().name(code).to_owned()).collect()
+        };
+        Self { statics: names(0), encounters: names(1) }
+    }
+
+    /// The codes numbered in the order they are decided, but for `END`, which is the last number.
+    fn order(&self) -> Result<CodeOrder, String> {
+        let named = |list: &[String], kind: Kind| -> Vec<(String, Kind)> {
+            list.iter().filter(|name| *name != "END").map(|name| (name.clone(), kind)).collect()
+        };
+        let all =
+            [named(&self.statics, Kind::Static), named(&self.encounters, Kind::Encounter)].concat();
+        let vocabulary = Vocabulary::new(all).map_err(|error| error.to_string())?;
+        let positions = self.statics.iter().chain(&self.encounters);
+        let codes = positions.map(|name| vocabulary.code(name)).collect::<Option<Vec<_>>>();
+        let order = codes.and_then(|codes| Order::new(codes, &vocabulary));
+        let order = order.ok_or("its codes are in no order, or `END` is not among them")?;
+        Ok(CodeOrder::new(Arc::new(vocabulary), order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::{CARD_FILE, Learnt, Model, ModelError, WEIGHTS_FILE};
+    use crate::{Card, CodeOrder, Network, Sizes};
+    use consequence_record::{Kind, Vocabulary};
+
+    fn model() -> Model {
+        let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
+        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let sizes = Sizes { max_visits: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
+        let network = Network::drawn(codes, &sizes, 3).unwrap();
+        Model { card: Card::default(), learnt: Learnt::Network(Box::new(network)) }
+    }
+
+    #[test]
+    fn is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut model = model();
+        model.card.rules = "rule a: A => B\n".into();
+        model.write(folder.path()).unwrap();
+        let again = Model::open(folder.path()).unwrap();
+        assert_eq!(again.card, model.card);
+        let (Learnt::Network(before), Learnt::Network(after)) = (&model.learnt, &again.learnt)
+        else {
+            panic!("a network")
+        };
+        assert_eq!(before.weights().values(), after.weights().values());
+        let names = |network: &Network| -> Vec<String> {
+            let codes = network.codes();
+            let all = codes.order().codes().iter();
+            all.map(|&code| codes.vocabulary().name(code).to_owned()).collect()
+        };
+        assert_eq!(names(before), names(after));
+        assert_eq!(names(after), ["SEX//F", "B", "A", "END"]);
+    }
+
+    #[test]
+    fn damage_is_found_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Model::open(folder.path()).unwrap_err();
+        assert!(matches!(open(), ModelError::NoModel { .. }));
+        model().write(folder.path()).unwrap();
+        let (card, weights) = (folder.path().join(CARD_FILE), folder.path().join(WEIGHTS_FILE));
+        let (card_bytes, weight_bytes) = (fs::read(&card).unwrap(), fs::read(&weights).unwrap());
+
+        fs::write(&weights, &weight_bytes[..weight_bytes.len() / 2]).unwrap();
+        assert!(open().to_string().contains("not a whole safetensors file"), "{}", open());
+        fs::write(&weights, b"\x80\x02}q\x00.").unwrap();
+        assert!(open().to_string().contains("pickle"), "{}", open());
+        let mut other = weight_bytes.clone();
+        let last = other.len() - 1;
+        other[last] ^= 1;
+        fs::write(&weights, &other).unwrap();
+        assert!(matches!(open(), ModelError::OtherWeights { .. }));
+        other[last - 3..].copy_from_slice(&f32::NAN.to_le_bytes());
+        fs::write(&weights, &other).unwrap();
+        assert!(open().to_string().contains("not finite"), "{}", open());
+        fs::write(&weights, &weight_bytes).unwrap();
+
+        let text = String::from_utf8(card_bytes).unwrap();
+        fs::write(&card, text.replace("\"width\": 8", "\"width\": 6")).unwrap();
+        assert!(open().to_string().contains("has shape"), "{}", open());
+        fs::write(&card, text.replace("\"SEX//F\"", "\"A\"")).unwrap();
+        assert!(open().to_string().contains("no model card"), "{}", open());
+        fs::write(&card, &text[..text.len() / 2]).unwrap();
+        assert!(matches!(open(), ModelError::Card { .. }));
+    }
+}

@@ -1,0 +1,82 @@
+//! What a model must be able to do to write records.
+
+use crate::CodeOrder;
+
+/// Who decides the codes of one visit: sampling, rules, or a record that exists.
+pub trait Decide: Send {
+    /// Whether the code at a position of the order is in the visit, given the chance that the model
+    /// gives it.
+    fn decide(&mut self, position: u32, chance: f64) -> bool;
+}
+
+/// The next visit of one record.
+pub struct Turn<'a, P> {
+    /// What the model remembers of the record.
+    pub past: &'a mut P,
+    /// The visit decided last, as ascending positions; none before the static visit.
+    pub last: Option<&'a [u32]>,
+    /// Who decides the codes of the next visit.
+    pub decider: &'a mut dyn Decide,
+}
+
+/// A model that gives the chance of each code of the next visit.
+///
+/// The chance of a code may depend on the visits before and on the codes of the same visit that come
+/// before it in the order. It must not depend on which other records are in the batch.
+///
+/// A model that knows nothing, as an example:
+/// ```
+/// use std::sync::Arc;
+/// use consequence_model::{CodeOrder, Decide, Generator, Turn};
+/// use consequence_record::{Kind, Vocabulary};
+///
+/// struct Coin(CodeOrder);
+///
+/// impl Generator for Coin {
+///     type Past = usize; // visits so far
+///     type Scratch = ();
+///     fn codes(&self) -> &CodeOrder { &self.0 }
+///     fn max_visits(&self) -> usize { 10 }
+///     fn begin(&self) -> usize { 0 }
+///     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
+///         for turn in turns {
+///             for position in self.0.range(*turn.past) {
+///                 turn.decider.decide(position, 0.5);
+///             }
+///             *turn.past += 1;
+///         }
+///     }
+/// }
+///
+/// struct All(Vec<u32>);
+/// impl Decide for All {
+///     fn decide(&mut self, position: u32, _chance: f64) -> bool {
+///         self.0.push(position);
+///         true
+///     }
+/// }
+/// let coin = Coin(CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?)));
+/// let (mut past, mut all) = (1, All(Vec::new()));
+/// coin.next(&mut [Turn { past: &mut past, last: Some(&[]), decider: &mut all }], &mut ());
+/// assert_eq!(all.0, [0, 1]);
+/// # Ok::<(), consequence_record::VocabularyError>(())
+/// ```
+pub trait Generator: Sync {
+    /// What the model remembers of one record.
+    type Past: Send;
+    /// Memory that is kept from one call to the next.
+    type Scratch: Default + Send;
+
+    /// The codes, in the order they are decided.
+    fn codes(&self) -> &CodeOrder;
+
+    /// The most encounters that a record may have.
+    fn max_visits(&self) -> usize;
+
+    /// What the model knows before the first visit.
+    fn begin(&self) -> Self::Past;
+
+    /// Takes in each record's last visit and has its next one decided: the decider is asked for every
+    /// position that the visit may hold, in order.
+    fn next(&self, turns: &mut [Turn<'_, Self::Past>], scratch: &mut Self::Scratch);
+}

@@ -1,0 +1,115 @@
+//! How often each code was seen, by what was before.
+
+use super::lifts::log_odds;
+use super::pack::Pack;
+use super::tables::{EARLIER, FIRST, NEW, PREVIOUS, STATES};
+
+/// Encounters that the rate over all encounters counts for, beside those in one state.
+const PRIOR: f64 = 8.0;
+
+/// Encounters, by number, that have a chance of `END` of their own.
+const NUMBERED: usize = 32;
+
+/// How often each code was in each state, and how often it was then present.
+pub(super) struct Counts {
+    present: [Vec<u64>; STATES],
+    /// Of the states that need the code to have been seen; the rest follow.
+    chances: [Vec<u64>; STATES],
+    /// The number of first encounters, second ones, ...
+    numbered: Vec<u64>,
+    /// How many of them were the last of an ended record.
+    ended: Vec<u64>,
+}
+
+impl Counts {
+    pub fn new(pack: &Pack, codes: usize, end: u32) -> Self {
+        let none = || [0; STATES].map(|_: u8| vec![0u64; codes]);
+        let mut counts = Self {
+            present: none(),
+            chances: none(),
+            numbered: vec![0; NUMBERED],
+            ended: vec![0; NUMBERED],
+        };
+        let mut state = vec![NEW; codes];
+        let mut seen: Vec<u32> = Vec::new();
+        for visits in pack.records() {
+            for (number, visit) in visits.clone().skip(1).enumerate() {
+                let place = number.min(NUMBERED - 1);
+                counts.numbered[place] += 1;
+                counts.ended[place] += u64::from(pack.visit(visit).binary_search(&end).is_ok());
+                for &code in &seen {
+                    counts.chances[state[code as usize]][code as usize] += 1;
+                }
+                for &code in pack.visit(visit) {
+                    let state = if number == 0 { FIRST } else { state[code as usize] };
+                    counts.present[state][code as usize] += 1;
+                }
+                seen.iter().for_each(|&code| state[code as usize] = EARLIER);
+                for &code in pack.visit(visit) {
+                    if state[code as usize] == NEW {
+                        seen.push(code);
+                    }
+                    state[code as usize] = PREVIOUS;
+                }
+            }
+            seen.drain(..).for_each(|code| state[code as usize] = NEW);
+        }
+        for code in 0..codes {
+            let known = counts.chances[EARLIER][code] + counts.chances[PREVIOUS][code];
+            counts.chances[FIRST][code] = counts.encounters(false);
+            counts.chances[NEW][code] = counts.encounters(true) - known;
+        }
+        counts
+    }
+
+    /// The number of first or of later encounters.
+    pub fn encounters(&self, later: bool) -> u64 {
+        if later { self.numbered[1..].iter().sum() } else { self.numbered[0] }
+    }
+
+    /// How many first or later encounters held a code.
+    pub fn seen(&self, later: bool, code: usize) -> u64 {
+        let states: &[usize] = if later { &[NEW, EARLIER, PREVIOUS] } else { &[FIRST] };
+        states.iter().map(|&state| self.present[state][code]).sum()
+    }
+
+    /// The share of all encounters that held a code.
+    pub fn rate(&self, code: usize) -> f64 {
+        let all = self.encounters(false) + self.encounters(true);
+        let seen = self.seen(false, code) + self.seen(true, code);
+        (seen as f64 + 0.5) / (all as f64 + 1.0)
+    }
+
+    /// The share of encounters after the first that held a code.
+    pub fn later_rate(&self, code: usize) -> f64 {
+        let seen = self.seen(true, code) as f64 + PRIOR * self.rate(code);
+        seen / (self.encounters(true) as f64 + PRIOR)
+    }
+
+    /// The log-odds of each code in each state.
+    pub fn base(&self) -> [Vec<f32>; STATES] {
+        std::array::from_fn(|state| {
+            let all = self.present[state].iter().zip(&self.chances[state]).enumerate();
+            let odds = all.map(|(code, (&present, &chances))| {
+                let rate = self.rate(code);
+                log_odds((present as f64 + PRIOR * rate) / (chances as f64 + PRIOR)) as f32
+            });
+            odds.collect()
+        })
+    }
+
+    /// The log-odds of `END` at each encounter: what was seen there, and the chance before it.
+    pub fn ends(&self) -> Vec<f32> {
+        let mut chance = self.rate_of_end();
+        let each = self.numbered.iter().zip(&self.ended).map(|(&number, &ended)| {
+            chance = (ended as f64 + PRIOR * chance) / (number as f64 + PRIOR);
+            log_odds(chance) as f32
+        });
+        each.collect()
+    }
+
+    fn rate_of_end(&self) -> f64 {
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+        (sum(&self.ended) + 0.5) / (sum(&self.numbered) + 1.0)
+    }
+}

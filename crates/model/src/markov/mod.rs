@@ -1,0 +1,240 @@
+//! Counts of codes and of pairs of codes as a model of records: learnt in a moment.
+
+mod counts;
+mod learn;
+mod lifts;
+mod newton;
+mod pack;
+mod pairs;
+mod statics;
+mod tables;
+mod weights;
+
+use consequence_record::Cohort;
+use rayon::prelude::*;
+
+use crate::{CodeOrder, Generator, Turn};
+pub use tables::MarkovTables;
+
+/// Turns that one thread takes at a time.
+const TURNS: usize = 8;
+
+/// A smoothed Markov model over codes.
+///
+/// The static visit is drawn from the table of static visits seen. The log-odds of a code of an
+/// encounter are those of its base rate, which goes by whether the code was in the previous encounter,
+/// in an earlier one, or in none, plus a lift for every static code, for every code of the previous
+/// encounter, and for every code of the same visit decided before it. `END` goes by the number of the
+/// encounter instead. Rates and lifts are counts, smoothed. How much the lifts count is learnt from a
+/// tenth of the records, kept back from counting the first time; a few more passes set the base rates
+/// so that each code is expected as often as it was seen.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_model::{CodeOrder, Generator, Markov};
+/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+///
+/// let vocabulary = Arc::new(Vocabulary::new([("A", Kind::Encounter), ("B", Kind::Encounter)])?);
+/// let [a, b] = ["A", "B"].map(|name| vocabulary.code(name).unwrap());
+/// let mut cohort = Cohort::default();
+/// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![a, b]]));
+/// let markov = Markov::learn(CodeOrder::natural(vocabulary), &cohort, &[0], 10);
+/// assert_eq!(markov.max_visits(), 10);
+///
+/// let text = serde_json::to_string(markov.tables())?;
+/// let again = Markov::new(markov.codes().clone(), serde_json::from_str(&text)?);
+/// assert_eq!(again.unwrap().tables(), markov.tables());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Markov {
+    codes: CodeOrder,
+    tables: MarkovTables,
+}
+
+/// What a [`Markov`] model remembers of one record.
+#[derive(Clone, Debug, Default)]
+pub struct MarkovPast {
+    /// Visits seen so far, the static visit among them.
+    visits: usize,
+    statics: Vec<u32>,
+    /// The codes of all encounters so far, ascending.
+    seen: Vec<u32>,
+}
+
+impl MarkovPast {
+    /// Takes in a visit, as ascending positions.
+    fn see(&mut self, visit: &[u32]) {
+        if self.visits == 0 {
+            self.statics = visit.to_vec();
+        } else {
+            self.seen.extend_from_slice(visit);
+            self.seen.sort_unstable();
+            self.seen.dedup();
+        }
+        self.visits += 1;
+    }
+}
+
+impl Markov {
+    /// Learns from some records of a cohort, by their places. The result does not depend on the number
+    /// of threads.
+    ///
+    /// # Panics
+    ///
+    /// If a place is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
+    /// in the other kind of visit.
+    pub fn learn(codes: CodeOrder, cohort: &Cohort, records: &[usize], max_visits: usize) -> Self {
+        let tables = learn::learn(&codes, cohort, records, max_visits);
+        Self { codes, tables }
+    }
+
+    /// A model with these tables; none if they are damaged or for other codes.
+    pub fn new(codes: CodeOrder, tables: MarkovTables) -> Option<Self> {
+        tables.fit(codes.statics(), codes.len()).then_some(Self { codes, tables })
+    }
+
+    /// What was learnt.
+    pub fn tables(&self) -> &MarkovTables {
+        &self.tables
+    }
+}
+
+impl Generator for Markov {
+    type Past = MarkovPast;
+    type Scratch = ();
+
+    fn codes(&self) -> &CodeOrder {
+        &self.codes
+    }
+
+    fn max_visits(&self) -> usize {
+        self.tables.max_visits
+    }
+
+    fn begin(&self) -> MarkovPast {
+        MarkovPast::default()
+    }
+
+    fn next(&self, turns: &mut [Turn<'_, MarkovPast>], _: &mut ()) {
+        let (range, end) = (self.codes.range(1), self.codes.end());
+        let turns = turns.par_iter_mut().with_min_len(TURNS);
+        turns.for_each_init(Vec::new, |odds, turn| {
+            let decide = |position, chance| turn.decider.decide(position, chance);
+            match turn.last {
+                None => self.tables.statics.walk(decide),
+                Some(last) => {
+                    turn.past.see(last);
+                    self.tables.walk(turn.past, last, range.clone(), end, odds, decide);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use consequence_record::{Code, Kind, Record, Vocabulary};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::Decide;
+
+    fn codes() -> CodeOrder {
+        let statics = ["F", "M"].map(|name| (name, Kind::Static));
+        let encounters = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
+        CodeOrder::natural(Arc::new(
+            Vocabulary::new(statics.into_iter().chain(encounters)).unwrap(),
+        ))
+    }
+
+    fn learnt() -> Markov {
+        let mut cohort = Cohort::default();
+        for number in 0..40u32 {
+            let [sex, a, b] = [Code(number % 2), Code(2), Code(3)];
+            let visits = if number % 4 == 0 {
+                vec![vec![sex], vec![a]]
+            } else {
+                vec![vec![sex], vec![b], vec![a, b]]
+            };
+            cohort.push("", &Record::new(visits));
+        }
+        Markov::learn(codes(), &cohort, &(0..40).collect::<Vec<_>>(), 5)
+    }
+
+    /// Decides by a list, and keeps the chances.
+    struct Listed(Vec<u32>, Vec<f64>);
+
+    impl Decide for Listed {
+        fn decide(&mut self, position: u32, chance: f64) -> bool {
+            self.1.push(chance);
+            self.0.contains(&position)
+        }
+    }
+
+    fn chances(markov: &Markov, visits: &[&[u32]]) -> Vec<f64> {
+        let mut past = markov.begin();
+        let mut listed = Listed(Vec::new(), Vec::new());
+        let mut last = None;
+        for visit in visits {
+            listed = Listed(visit.to_vec(), Vec::new());
+            markov.next(&mut [Turn { past: &mut past, last, decider: &mut listed }], &mut ());
+            last = Some(visit);
+        }
+        listed.1
+    }
+
+    #[test]
+    fn chances_follow_what_was_seen() {
+        let markov = learnt();
+        let [first, second] = [vec![0], vec![]].map(|visit| chances(&markov, &[&visit]));
+        assert!((first[0] - 0.5).abs() < 0.01);
+        assert!(first[1] < 0.02 && second[1] > 0.98, "one sex, and always one");
+        let after_b = chances(&markov, &[&[0], &[3], &[2, 3]]);
+        assert!(after_b[0] > 0.8 && after_b[1] > 0.8, "A and B follow B: {after_b:?}");
+        let ends = [chances(&markov, &[&[0], &[2]])[3], chances(&markov, &[&[0], &[3]])[3]];
+        assert!(ends[0] > ends[1], "A ends the record: {ends:?}");
+        let strange = chances(&markov, &[&[0, 1], &[4], &[4], &[2, 3, 4]]);
+        assert!(strange.iter().all(|&chance| 0.0 < chance && chance < 1.0), "{strange:?}");
+    }
+
+    #[test]
+    fn nothing_seen_is_no_obstacle() {
+        let markov = Markov::learn(codes(), &Cohort::default(), &[], 5);
+        let all = chances(&markov, &[&[0], &[2, 3], &[4]]);
+        assert!(all.iter().all(|&chance| 0.0 < chance && chance < 1.0), "{all:?}");
+    }
+
+    #[test]
+    fn damaged_tables_are_refused() {
+        let tables = serde_json::to_value(learnt().tables()).unwrap();
+        let fits = |tables: Value| {
+            let tables = serde_json::from_value(tables);
+            tables.is_ok_and(|tables| Markov::new(codes(), tables).is_some())
+        };
+        assert!(fits(tables.clone()));
+        for (path, value) in [
+            ("/max_visits", json!(0)),
+            ("/base/0", json!([])),
+            ("/base/2/3", Value::Null),
+            ("/ends", json!([])),
+            ("/ends/0", json!(1e300)),
+            ("/statics/frequencies/0", json!(1.5)),
+            ("/statics/nodes", json!([])),
+            ("/statics/nodes/0/next/0/1", json!(0)),
+            ("/statics/nodes/0/next/0/1", json!(99)),
+            ("/statics/nodes/0/next/0/0", json!(7)),
+            ("/statics/nodes/0/records", json!(1)),
+            ("/by_current/targets/0", json!(6)),
+            ("/by_current/ends/0", json!(99)),
+            ("/by_previous/values", json!([])),
+            ("/by_static/ends", json!([0])),
+        ] {
+            let mut damaged = tables.clone();
+            *damaged.pointer_mut(path).unwrap() = value;
+            assert!(!fits(damaged), "{path}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The referee passes over rules that a visit cannot break. It must find what asking every rule at
+//! every visit finds.
+
+use std::sync::Arc;
+
+use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_referee::{Referee, Violation};
+use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Two static codes, four of encounters, `END`, and a number that is no code.
+const CODES: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 77];
+
+fn code() -> impl Strategy<Value = Code> {
+    prop::sample::select(CODES.as_slice()).prop_map(Code)
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    prop_oneof![
+        Just(Window::past()),
+        Just(Window::static_visit()),
+        Just(Window::previous()),
+        Just(Window::default()),
+        (0u16..6).prop_map(|visit| Window::at([visit])),
+        (1u16..6).prop_map(|distance| Window::ago([distance])),
+        (1u16..4).prop_map(Window::last),
+        (vec(0u16..6, 0..3), vec(1u16..6, 0..3)).prop_map(|(at, ago)| Window::set(at, ago)),
+    ]
+}
+
+fn formula() -> impl Strategy<Value = Formula> {
+    let leaf = prop_oneof![
+        1 => any::<bool>().prop_map(Formula::Constant),
+        8 => code().prop_map(Formula::Now),
+        6 => (code(), window()).prop_map(|(code, window)| Formula::In(code, window)),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let parts = || vec(inner.clone(), 0..5);
+        let pair = || (inner.clone(), inner.clone());
+        prop_oneof![
+            2 => inner.clone().prop_map(Formula::not),
+            1 => parts().prop_map(Formula::And),
+            1 => parts().prop_map(Formula::Or),
+            2 => pair().prop_map(|(left, right)| left.implies(right)),
+            1 => pair().prop_map(|(left, right)| Formula::Iff(left.into(), right.into())),
+            1 => parts().prop_map(Formula::AtMostOne),
+            1 => parts().prop_map(Formula::ExactlyOne),
+        ]
+    })
+}
+
+fn rules() -> impl Strategy<Value = RuleSet> {
+    let names =
+        |code: u32| (format!("c{code}"), if code < 2 { Kind::Static } else { Kind::Encounter });
+    let vocabulary = Arc::new(Vocabulary::new((0..6).map(names)).unwrap());
+    assert_eq!(vocabulary.end(), Code(6));
+    let strength = prop_oneof![5 => Just(Strength::Hard), 1 => Just(Strength::Soft(0.5))];
+    vec((formula(), strength), 1..12).prop_map(move |rules| RuleSet {
+        vocabulary: Arc::clone(&vocabulary),
+        rules: rules
+            .into_iter()
+            .enumerate()
+            .map(|(number, (formula, strength))| Rule {
+                name: format!("r{number}").into(),
+                formula,
+                strength,
+                origin: Origin::default(),
+            })
+            .collect(),
+    })
+}
+
+/// Visits of any codes in any order: misplaced, unknown and repeated ones come up.
+fn record() -> impl Strategy<Value = Record> {
+    let any_visits = vec(vec(code(), 0..5), 0..7);
+    let proper = (vec(any::<[bool; 2]>(), 1), vec(any::<[bool; 4]>(), 0..7));
+    let proper = proper.prop_map(|(statics, encounters)| {
+        let present = |first: u32, flags: &[bool]| {
+            let numbered = flags.iter().enumerate().filter(|(_, present)| **present);
+            numbered.map(|(code, _)| Code(first + code as u32)).collect::<Vec<_>>()
+        };
+        let encounters = encounters.iter().map(|flags| present(2, flags));
+        statics.iter().map(|flags| present(0, flags)).chain(encounters).collect::<Vec<_>>()
+    });
+    let visits = prop_oneof![1 => any_visits, 3 => proper];
+    (visits, any::<bool>()).prop_map(|(visits, ended)| Record { visits, ended })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #[test]
+    fn all_violations_are_found(rules in rules(), records in vec(record(), 1..6)) {
+        let referee = Referee::new(&rules);
+        for record in records {
+            let mut expected = Vec::new();
+            for visit in 0..record.visits.len() {
+                for (rule, of) in rules.rules.iter().enumerate() {
+                    let judged = of.is_hard() && referee.required(rule, visit);
+                    if judged && !referee.holds(rule, &record, visit) {
+                        expected.push(Violation { rule, visit });
+                    }
+                }
+            }
+            prop_assert_eq!(&referee.violations(&record), &expected);
+            let valid = expected.is_empty() && referee.defects(&record).is_empty();
+            prop_assert_eq!(referee.is_valid(&record), valid);
+        }
+    }
+}

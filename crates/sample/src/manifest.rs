@@ -1,0 +1,128 @@
+//! How a dataset was generated.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use consequence_model::Generator;
+use consequence_store::write_atomically;
+use serde::{Deserialize, Serialize};
+
+use crate::{Mode, SampleError, Source};
+
+/// The file of the manifest in a dataset.
+pub(crate) const FILE: &str = "metadata/generation.json";
+
+/// The version of the format; it counts up when the same request would give other records.
+const FORMAT: u32 = 1;
+
+/// What the files are that records are made from, by a digest of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The model.
+    pub model: String,
+    /// The rules; none in mode `off`.
+    pub rules: Option<String>,
+    /// The records to go on with, if there are any.
+    pub prefix: Option<String>,
+}
+
+/// All that the records of a dataset depend on. It stays in the dataset, as
+/// `metadata/generation.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of the format.
+    pub format: u32,
+    /// What the draws depend on.
+    pub seed: u64,
+    /// How rules and model work together.
+    pub mode: Mode,
+    /// How many records there are.
+    pub records: u64,
+    /// How many records a data file has; the last may have fewer.
+    pub shard_records: u64,
+    /// What the logits were divided by.
+    pub temperature: f64,
+    /// Proposals for each record, where there are several.
+    pub proposals: u16,
+    /// Conditions on the static visit.
+    pub given: Vec<String>,
+    /// What the files are that the records were made from.
+    pub made_from: Identity,
+}
+
+impl Manifest {
+    pub(crate) fn new<G: Generator>(
+        source: &Source<'_, G>,
+        records: u64,
+        shard_records: u64,
+        made_from: Identity,
+    ) -> Self {
+        let (request, vocabulary) = (source.request(), source.codes().vocabulary());
+        Self {
+            format: FORMAT,
+            seed: request.seed,
+            mode: request.mode,
+            records,
+            shard_records,
+            temperature: request.temperature,
+            proposals: request.proposals(),
+            given: request.given.iter().map(|one| one.text(vocabulary)).collect(),
+            made_from,
+        }
+    }
+
+    /// Reads the manifest of a folder; none if there is none.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, SampleError> {
+        let path = folder.join(FILE);
+        let fail = |reason: String| SampleError::Manifest { path: path.clone(), reason };
+        match fs::read(&path) {
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|error| fail(error.to_string()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(fail(error.to_string())),
+        }
+    }
+
+    pub(crate) fn write(&self, folder: &Path) -> Result<(), SampleError> {
+        Ok(write_atomically(folder.join(FILE), |out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        })?)
+    }
+
+    /// Refuses to go on with what was begun otherwise, and says what differs.
+    pub(crate) fn refuse_other(&self, there: &Self, folder: &Path) -> Result<(), SampleError> {
+        let pairs = there.named().into_iter().zip(self.named());
+        let differs = pairs.into_iter().find(|((_, left), (_, right))| left != right);
+        match differs {
+            None => Ok(()),
+            Some(((name, there), (_, asked))) => Err(SampleError::OtherRequest {
+                path: folder.to_path_buf(),
+                there: format!("{name} {there}"),
+                asked,
+            }),
+        }
+    }
+
+    /// Everything by name, as text.
+    fn named(&self) -> [(&'static str, String); 11] {
+        let none = || "none".to_owned();
+        let Identity { model, rules, prefix } = &self.made_from;
+        [
+            ("format", self.format.to_string()),
+            ("the model", model.clone()),
+            ("the rules", rules.clone().unwrap_or_else(none)),
+            ("mode", self.mode.to_string()),
+            ("seed", self.seed.to_string()),
+            ("records", self.records.to_string()),
+            ("records in a shard", self.shard_records.to_string()),
+            ("temperature", self.temperature.to_string()),
+            ("proposals", self.proposals.to_string()),
+            ("the conditions", if self.given.is_empty() { none() } else { self.given.join(", ") }),
+            ("the prefix", prefix.clone().unwrap_or_else(none)),
+        ]
+    }
+}

@@ -1,0 +1,130 @@
+//! Records to go on with.
+
+use consequence_enforce::{Enforcer, Ruling, Writer};
+use consequence_model::CodeOrder;
+use consequence_record::{Cohort, Kind, RecordView};
+use rayon::prelude::*;
+
+use crate::SampleError;
+use crate::blame::blame;
+
+/// What is known of the end of a record to go on with, at the last visit that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The record may end there or go on.
+    Open,
+    /// The rules leave one possibility.
+    Certain(bool),
+}
+
+/// A record to go on with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning<'a> {
+    pub record: RecordView<'a>,
+    pub ending: Ending,
+}
+
+/// Records to go on with, each found to be possible.
+#[derive(Debug)]
+pub(crate) struct Prefix<'a> {
+    cohort: &'a Cohort,
+    endings: Vec<Ending>,
+}
+
+impl<'a> Prefix<'a> {
+    /// Refuses records that the model cannot write or the rules do not allow.
+    pub fn new(
+        cohort: &'a Cohort,
+        codes: &CodeOrder,
+        max_visits: usize,
+        enforcer: Option<&Enforcer>,
+    ) -> Result<Self, SampleError> {
+        if cohort.is_empty() {
+            return Err(SampleError::EmptyPrefix);
+        }
+        let found = (0..cohort.len()).into_par_iter().map(|index| {
+            let (record, number) = (cohort.record(index), index + 1);
+            if !is_of(codes, record) {
+                return Err(SampleError::PrefixCodes { record: number });
+            }
+            if record.len() - 1 > max_visits {
+                let visits = record.len() - 1;
+                return Err(SampleError::PrefixTooLong {
+                    record: number,
+                    visits,
+                    most: max_visits,
+                });
+            }
+            match enforcer {
+                None => Ok(Ending::Open),
+                Some(enforcer) => ending(enforcer, record).map_err(|visit| {
+                    let rules = blame(enforcer.plan(), record, visit);
+                    SampleError::PrefixForbidden { record: number, visit, rules }
+                }),
+            }
+        });
+        // The first of those refused is named, whichever thread finds one first.
+        let found: Vec<Result<Ending, SampleError>> = found.collect();
+        Ok(Self { cohort, endings: found.into_iter().collect::<Result<_, _>>()? })
+    }
+
+    /// What record number `number` begins with.
+    pub fn of(&self, number: u64) -> Beginning<'a> {
+        let index = (number % self.endings.len() as u64) as usize;
+        Beginning { record: self.cohort.record(index), ending: self.endings[index] }
+    }
+}
+
+/// Whether every code of a record is one of the model's, in the visit where it belongs.
+fn is_of(codes: &CodeOrder, record: RecordView<'_>) -> bool {
+    let vocabulary = codes.vocabulary();
+    record.len() > 1
+        && record.visits().enumerate().all(|(visit, list)| {
+            list.iter().all(|&code| {
+                code < vocabulary.end() && vocabulary.kind(code) == Kind::of_visit(visit)
+            })
+        })
+}
+
+/// How a record to go on with can end, or the visit at which the rules forbid it.
+fn ending(enforcer: &Enforcer, record: RecordView<'_>) -> Result<Ending, usize> {
+    let mut writer = enforcer.writer();
+    let last = record.len() - 1;
+    for visit in 0..last {
+        if !copies(&mut writer, enforcer, record, visit, false) {
+            return Err(visit);
+        }
+    }
+    let mut possible = |ends| {
+        let mut writer = writer.clone();
+        copies(&mut writer, enforcer, record, last, ends)
+    };
+    match [false, true].map(&mut possible) {
+        [true, true] => Ok(Ending::Open),
+        [true, false] => Ok(Ending::Certain(false)),
+        [false, true] => Ok(Ending::Certain(true)),
+        [false, false] => Err(last),
+    }
+}
+
+/// Writes a visit of a record, and says whether no ruling was against it.
+fn copies(
+    writer: &mut Writer<'_>,
+    enforcer: &Enforcer,
+    record: RecordView<'_>,
+    visit: usize,
+    ends: bool,
+) -> bool {
+    let (order, codes) = (enforcer.plan().order(), record.visit(visit));
+    let end = writer.end();
+    for position in writer.open() {
+        let code = order.code(position);
+        let present = if code == end { ends } else { codes.binary_search(&code).is_ok() };
+        if writer.ruling(position) == Ruling::Forced(!present) {
+            return false;
+        }
+        writer.place(position, present);
+    }
+    writer.close();
+    true
+}

@@ -1,0 +1,102 @@
+//! Records under way, in order of their numbers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use consequence_record::Record;
+
+/// Records under way. They are begun in order, finish in any order, and leave in order.
+pub(crate) struct Queue<I> {
+    numbers: I,
+    proposals: u16,
+    /// The most records that may wait for one before them.
+    room: usize,
+    entries: VecDeque<Entry>,
+    /// Which record the first entry is, counted from the first that was begun.
+    first: u64,
+    /// Proposals of the last entry that were begun.
+    begun: u16,
+}
+
+/// One record under way.
+pub(crate) struct Entry {
+    pub number: u64,
+    missing: u16,
+    /// The logarithms of the weights of its proposals.
+    pub weights: Vec<f64>,
+    kept: Option<Kept>,
+    /// Attempts that were rejected, and how many of them broke each rule.
+    pub rejected: u64,
+    pub broken: BTreeMap<usize, u64>,
+}
+
+/// The proposal that is kept so far.
+pub(crate) struct Kept {
+    /// The largest key wins, and of equal ones the first proposal.
+    pub key: f64,
+    pub proposal: u16,
+    pub record: Record,
+    pub turned: u64,
+    pub full: bool,
+}
+
+impl<I: Iterator<Item = u64>> Queue<I> {
+    pub fn new(numbers: I, proposals: u16, room: usize) -> Self {
+        Self { numbers, proposals, room, entries: VecDeque::new(), first: 0, begun: proposals }
+    }
+
+    /// The next proposal to begin: which record it is for, that record's number, and which of its
+    /// proposals it is. None while too many records wait, and after the last.
+    pub fn begin(&mut self) -> Option<(u64, u64, u16)> {
+        if self.begun == self.proposals {
+            if self.entries.len() >= self.room {
+                return None;
+            }
+            let number = self.numbers.next()?;
+            self.entries.push_back(Entry {
+                number,
+                missing: self.proposals,
+                weights: vec![0.0; usize::from(self.proposals)],
+                kept: None,
+                rejected: 0,
+                broken: BTreeMap::new(),
+            });
+            self.begun = 0;
+        }
+        let entry = self.entries.back()?;
+        let serial = self.first + self.entries.len() as u64 - 1;
+        self.begun += 1;
+        Some((serial, entry.number, self.begun - 1))
+    }
+
+    /// The record under way that a proposal is for.
+    pub fn entry(&mut self, serial: u64) -> &mut Entry {
+        &mut self.entries[(serial - self.first) as usize]
+    }
+
+    /// The records at the front that are complete.
+    pub fn complete(&mut self) -> Vec<(Entry, Kept)> {
+        let mut complete = Vec::new();
+        while self.entries.front().is_some_and(|entry| entry.missing == 0)
+            && let Some(mut entry) = self.entries.pop_front()
+        {
+            self.first += 1;
+            let kept = entry.kept.take();
+            complete.extend(kept.map(|kept| (entry, kept)));
+        }
+        complete
+    }
+}
+
+impl Entry {
+    /// Takes in a finished proposal.
+    pub fn finish(&mut self, proposal: Kept, weight: f64) {
+        self.missing -= 1;
+        self.weights[usize::from(proposal.proposal)] = weight;
+        let better = self.kept.as_ref().is_none_or(|kept| {
+            proposal.key > kept.key || proposal.key == kept.key && proposal.proposal < kept.proposal
+        });
+        if better {
+            self.kept = Some(proposal);
+        }
+    }
+}

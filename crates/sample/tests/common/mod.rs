@@ -1,0 +1,163 @@
+//! Small models, and what they should write.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
+use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_rules::RuleSet;
+use consequence_sample::{Request, Source, Totals};
+
+/// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
+pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
+    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
+    let encounters = (0..encounters).map(|code| (format!("A{code}"), Kind::Encounter));
+    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
+}
+
+/// A network with weights large enough for codes to depend on each other.
+pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
+    let codes = CodeOrder::natural(Arc::clone(vocabulary));
+    let sizes = Sizes { max_visits, width: 8, layers: 1, heads: 2, head_units: 2 };
+    let mut network = Network::drawn(codes, &sizes, seed).unwrap();
+    for value in network.weights_mut().values_mut() {
+        *value *= 2.0;
+    }
+    NetworkGenerator::new(&network)
+}
+
+pub fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> RuleSet {
+    RuleSet::parse(text, Some(Arc::clone(vocabulary))).unwrap()
+}
+
+/// The records 0 to `count` of a source.
+pub fn records<G: Generator>(source: &Source<'_, G>, count: u64) -> (Vec<Record>, Totals) {
+    let (mut records, mut totals) = (Vec::new(), Totals::default());
+    source
+        .records(0..count, &mut totals, |number, record| {
+            assert_eq!(number, records.len() as u64, "records come in order");
+            records.push(record);
+            Ok(())
+        })
+        .unwrap();
+    (records, totals)
+}
+
+pub fn sample<G: Generator>(
+    generator: &G,
+    rules: &RuleSet,
+    request: Request<'_>,
+    count: u64,
+) -> (Vec<Record>, Totals) {
+    records(&Source::new(generator, rules, request).unwrap(), count)
+}
+
+/// Decides a visit as it is in a record, and multiplies the chances of it.
+struct Replay {
+    present: Vec<u32>,
+    certain: Option<u32>,
+    chance: f64,
+    temperature: f64,
+}
+
+impl Decide for Replay {
+    fn decide(&mut self, position: u32, chance: f64) -> bool {
+        let present = self.present.contains(&position);
+        if self.certain != Some(position) {
+            let odds = (chance / (1.0 - chance)).powf(1.0 / self.temperature);
+            self.chance *= if present { odds / (1.0 + odds) } else { 1.0 / (1.0 + odds) };
+        }
+        present
+    }
+}
+
+/// The chance that a model writes a record, by asking it for the chance of every code. At the last
+/// visit that the model has, the end is certain.
+pub fn chance(generator: &NetworkGenerator, record: &Record, temperature: f64) -> f64 {
+    let codes = generator.codes();
+    let (mut past, mut last, mut chance) = (generator.begin(), None, 1.0);
+    for (visit, list) in record.visits.iter().enumerate() {
+        let mut present: Vec<u32> = list.iter().map(|&code| codes.order().position(code)).collect();
+        if visit + 1 == record.visits.len() {
+            present.push(codes.end());
+        }
+        present.sort_unstable();
+        let certain = (visit == generator.max_visits()).then(|| codes.end());
+        let mut replay = Replay { present, certain, chance: 1.0, temperature };
+        let turn = Turn { past: &mut past, last: last.as_deref(), decider: &mut replay };
+        generator.next(&mut [turn], &mut Default::default());
+        chance *= replay.chance;
+        last = Some(replay.present);
+    }
+    chance
+}
+
+/// Every record of a small vocabulary.
+pub fn all_records(vocabulary: &Vocabulary, max_visits: usize) -> Vec<Record> {
+    let of = |kind: Kind| -> Vec<Vec<Code>> {
+        let codes: Vec<Code> = vocabulary
+            .codes()
+            .filter(|&code| code != vocabulary.end() && vocabulary.kind(code) == kind)
+            .collect();
+        (0..1_u32 << codes.len())
+            .map(|set| {
+                let present = codes.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
+                present.map(|(_, &code)| code).collect()
+            })
+            .collect()
+    };
+    let encounters = of(Kind::Encounter);
+    let mut all = Vec::new();
+    let mut open: Vec<Vec<Vec<Code>>> = of(Kind::Static).into_iter().map(|one| vec![one]).collect();
+    for _ in 0..max_visits {
+        let longer = open.iter().flat_map(|visits| {
+            encounters.iter().map(|visit| [visits.as_slice(), std::slice::from_ref(visit)].concat())
+        });
+        open = longer.collect();
+        all.extend(open.iter().cloned().map(Record::new));
+    }
+    all
+}
+
+/// How often each record was written.
+pub fn counted(records: &[Record]) -> BTreeMap<Vec<Vec<Code>>, u64> {
+    let mut counts = BTreeMap::new();
+    for record in records {
+        *counts.entry(record.visits.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// Half the sum of the differences between what was written and what should be.
+pub fn total_variation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
+    let (counts, written) = (counted(records), records.len() as f64);
+    let differences = expected.iter().map(|(record, chance)| {
+        (counts.get(&record.visits).copied().unwrap_or_default() as f64 / written - chance).abs()
+    });
+    differences.sum::<f64>() / 2.0
+}
+
+/// How far records are from a distribution, in standard deviations: the chi-square statistic made
+/// normal (Wilson and Hilferty), with records that are expected fewer than five times taken together.
+pub fn deviation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
+    let (counts, written) = (counted(records), records.len() as f64);
+    let (mut rare, mut statistic, mut cells) = ((0.0, 0.0), 0.0, 0.0);
+    for (record, chance) in expected {
+        let seen = counts.get(&record.visits).copied().unwrap_or_default() as f64;
+        let wanted = chance * written;
+        if wanted < 5.0 {
+            rare = (rare.0 + seen, rare.1 + wanted);
+        } else {
+            statistic += (seen - wanted).powi(2) / wanted;
+            cells += 1.0;
+        }
+    }
+    if rare.1 > 0.0 {
+        statistic += (rare.0 - rare.1).powi(2) / rare.1;
+        cells += 1.0;
+    }
+    let freedom: f64 = cells - 1.0;
+    let spread = 2.0 / (9.0 * freedom);
+    ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
+}

@@ -1,0 +1,162 @@
+//! On networks small enough to enumerate, every mode writes the distribution that it says.
+//!
+//! The seeds are fixed, so these tests give the same answer every time. Frequencies are held against
+//! the exact distribution by chi-square, and must be within four standard deviations of what chance
+//! explains: a right sampler fails for one seed in 30,000.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use consequence_model::NetworkGenerator;
+use consequence_record::{Record, Vocabulary};
+use consequence_referee::Referee;
+use consequence_rules::RuleSet;
+use consequence_sample::{Mode, Request};
+
+const RECORDS: u64 = 40_000;
+const DEVIATIONS: f64 = 4.0;
+
+/// Rules that look back, forward and at the end.
+const RULES: &str = "rule keeps: A0 in previous => A1
+                     rule bars: S0 in static and A1 => not A0
+                     rule ends: A0 and A1 => END";
+
+struct World {
+    vocabulary: Arc<Vocabulary>,
+    generator: NetworkGenerator,
+    rules: RuleSet,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let vocabulary = vocabulary(1, 2);
+        let generator = network(&vocabulary, 2, seed);
+        Self { generator, rules: rules(RULES, &vocabulary), vocabulary }
+    }
+
+    /// Every record with its chance.
+    fn free(&self, temperature: f64) -> Vec<(Record, f64)> {
+        let all = all_records(&self.vocabulary, 2).into_iter();
+        let each = all.map(|record| {
+            let chance = chance(&self.generator, &record, temperature);
+            (record, chance)
+        });
+        let all: Vec<(Record, f64)> = each.collect();
+        let sum: f64 = all.iter().map(|(_, chance)| chance).sum();
+        assert!(all.len() == 40 && (sum - 1.0).abs() < 1e-5, "{sum}");
+        all
+    }
+
+    /// Every record that obeys the rules with its chance among them, and the chance of all of them.
+    fn obeying(&self) -> (Vec<(Record, f64)>, f64) {
+        let referee = Referee::new(&self.rules);
+        let mut valid = self.free(1.0);
+        valid.retain(|(record, _)| referee.is_valid(record));
+        let sum: f64 = valid.iter().map(|(_, chance)| chance).sum();
+        valid.iter_mut().for_each(|(_, chance)| *chance /= sum);
+        (valid, sum)
+    }
+
+    fn sample(&self, mode: Mode, proposals: u16) -> (Vec<Record>, consequence_sample::Totals) {
+        let request = Request { mode, proposals, seed: 5, batch: 4096, ..Request::default() };
+        sample(&self.generator, &self.rules, request, RECORDS)
+    }
+}
+
+#[test]
+fn off_writes_what_the_model_says() {
+    for seed in [1, 2, 3] {
+        let world = World::new(seed);
+        let found = deviation(&world.sample(Mode::Off, 1).0, &world.free(1.0));
+        assert!(found < DEVIATIONS, "network {seed}: {found}");
+    }
+}
+
+#[test]
+fn a_temperature_divides_the_logits() {
+    let world = World::new(1);
+    for temperature in [0.5, 2.0] {
+        let request = Request { mode: Mode::Off, temperature, ..Request::default() };
+        let (records, _) = sample(&world.generator, &world.rules, request, RECORDS);
+        let found = deviation(&records, &world.free(temperature));
+        assert!(found < DEVIATIONS, "temperature {temperature}: {found}");
+        assert!(deviation(&records, &world.free(1.0)) > DEVIATIONS, "it changes something");
+    }
+}
+
+#[test]
+fn reject_writes_the_model_given_the_rules() {
+    for seed in [1, 2, 3] {
+        let world = World::new(seed);
+        let (expected, obeying) = world.obeying();
+        let (records, totals) = world.sample(Mode::Reject, 1);
+        let found = deviation(&records, &expected);
+        assert!(found < DEVIATIONS, "network {seed}: {found}");
+        // Of all attempts, those that are kept are a share of what obeys.
+        let share = totals.records as f64 / totals.attempts as f64;
+        let error = (obeying * (1.0 - obeying) / totals.attempts as f64).sqrt();
+        assert!((share - obeying).abs() < DEVIATIONS * error, "{share} of {obeying}");
+        assert_eq!(totals.attempts, totals.records + totals.rejected);
+    }
+}
+
+#[test]
+fn guided_weights_average_to_the_chance_that_the_rules_hold() {
+    for seed in [1, 2, 3] {
+        let world = World::new(seed);
+        let (_, obeying) = world.obeying();
+        let (guided, _) = world.sample(Mode::Guided, 1);
+        let (records, totals) = world.sample(Mode::Exact, 1);
+        assert_eq!(records, guided, "a single proposal is what guided writes");
+        let mean = totals.obeying().unwrap();
+        // Weights lie between 0 and 1, so none has a larger variance than a coin with their mean.
+        let error = (obeying * (1.0 - obeying) / RECORDS as f64).sqrt();
+        assert!((mean - obeying).abs() < DEVIATIONS * error, "{mean} of {obeying}");
+        assert!((0.05..0.95).contains(&obeying), "the rules forbid something, but not all");
+        assert_eq!(totals.effective_proposals(), Some(1.0));
+    }
+}
+
+#[test]
+fn exact_comes_closer_with_every_proposal() {
+    let world = World::new(1);
+    let (expected, _) = world.obeying();
+    let samples = [1, 4, 16, 64].map(|proposals| world.sample(Mode::Exact, proposals).0);
+    let found = samples.each_ref().map(|records| total_variation(records, &expected));
+    // What counting so many records costs by itself: the mean of the total variation, and as much
+    // again for its spread.
+    let spread = expected.iter().map(|(_, chance)| (chance * (1.0 - chance)).sqrt()).sum::<f64>();
+    let counting = 2.0 * spread / (2.0 * std::f64::consts::PI * RECORDS as f64).sqrt();
+    assert!(found[0] > 4.0 * counting, "guided alone is something else: {found:?}");
+    assert!(found[0] > found[1] && found[1] > found[2], "{found:?}");
+    assert!(found[2] < counting + 1.0 / 16.0 && found[3] < counting, "{found:?} {counting}");
+    let deviation = deviation(&samples[3], &expected);
+    assert!(deviation < DEVIATIONS, "{deviation}");
+}
+
+#[test]
+fn a_prefix_is_gone_on_with_as_the_model_says() {
+    let world = World::new(2);
+    let code = |name| world.vocabulary.code(name).unwrap();
+    let mut cohort = consequence_record::Cohort::default();
+    let begun = vec![vec![code("S0")], vec![code("A1")]];
+    cohort.push("1", &Record::new(begun.clone()));
+    let given = |all: Vec<(Record, f64)>| {
+        let mut all = all;
+        all.retain(|(record, _)| record.visits.starts_with(&begun));
+        let sum: f64 = all.iter().map(|(_, chance)| chance).sum();
+        all.into_iter().map(|(record, chance)| (record, chance / sum)).collect::<Vec<_>>()
+    };
+    for (mode, expected) in [
+        (Mode::Off, given(world.free(1.0))),
+        (Mode::Reject, given(world.obeying().0)),
+        (Mode::Exact, given(world.obeying().0)),
+    ] {
+        let request = Request { mode, proposals: 32, prefix: Some(&cohort), ..Request::default() };
+        let (records, _) = sample(&world.generator, &world.rules, request, RECORDS);
+        let found = deviation(&records, &expected);
+        assert!(found < DEVIATIONS, "{mode}: {found}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Rules, conditions and beginnings are kept, and what cannot be is refused.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Cohort, Record, Vocabulary};
+use consequence_referee::Referee;
+use consequence_rules::RuleSet;
+use consequence_sample::{
+    Condition, DatasetOptions, Mode, Request, SampleError, Source, Totals, write_dataset,
+};
+
+/// Random clauses of a few literals, now and in windows.
+fn random_rules(seed: u64, vocabulary: &Arc<Vocabulary>) -> RuleSet {
+    let mut draw = Draws::new(seed).visit(0, 0, 0, Purpose::Simulation);
+    let mut index = 0;
+    let mut below = |bound: u32| {
+        index += 1;
+        draw.word(index) % bound
+    };
+    let mut text = String::new();
+    for rule in 0..2 + below(5) {
+        let literals: Vec<String> = (0..1 + below(3))
+            .map(|_| {
+                let not = ["", "not "][below(2) as usize];
+                let window = ["", " in previous", " in past", " in last 2 visits", " in visit 1"];
+                match below(8) {
+                    0 => format!("{not}S{} in static", below(2)),
+                    1 => format!("{not}END"),
+                    _ => format!("{not}A{}{}", below(5), window[below(5) as usize]),
+                }
+            })
+            .collect();
+        text += &format!(
+            "rule r{rule}: {} => {}A{}\n",
+            literals.join(" and "),
+            ["", "not "][below(2) as usize],
+            below(5)
+        );
+    }
+    if below(2) == 0 {
+        text += "rule one: exactly one of S0, S1\n";
+    }
+    rules(&text, vocabulary)
+}
+
+#[test]
+fn every_mode_that_promises_valid_records_writes_them() {
+    let vocabulary = vocabulary(2, 5);
+    let (mut tried, mut written) = (0, [0; 4]);
+    for seed in 0..60 {
+        let generator = network(&vocabulary, 4, seed);
+        let set = random_rules(seed, &vocabulary);
+        let referee = Referee::new(&set);
+        for (place, mode) in Mode::ALL.into_iter().filter(|mode| mode.obeys()).enumerate() {
+            let request = Request { mode, seed, proposals: 3, ..Request::default() };
+            let source = match Source::new(&generator, &set, request) {
+                Ok(source) => source,
+                Err(error) => {
+                    assert!(matches!(error, SampleError::Compile { .. }), "{error}");
+                    continue;
+                }
+            };
+            tried += 1;
+            let done = source.records(0..40, &mut Totals::default(), |_, record| {
+                assert!(referee.is_valid(&record), "{mode}, rules {seed}");
+                assert!(record.ended && record.visits.len() <= 5);
+                Ok(())
+            });
+            match done {
+                Ok(()) => written[place] += 1,
+                Err(error) => {
+                    assert_eq!(mode, Mode::Reject, "{error}");
+                    assert!(matches!(error, SampleError::Exhausted { .. }), "{error}");
+                }
+            }
+        }
+    }
+    assert!(tried > 150 && written.iter().all(|&times| times > 20), "{tried} {written:?}");
+}
+
+fn given(text: &str, vocabulary: &Vocabulary) -> Vec<Condition> {
+    Condition::parse_list(text, vocabulary).unwrap()
+}
+
+#[test]
+fn conditions_hold_in_every_mode() {
+    let vocabulary = vocabulary(3, 4);
+    let generator = network(&vocabulary, 4, 3);
+    let set = rules("rule one: at most one of S0, S2  rule not-two: S2 => not S1", &vocabulary);
+    let [s0, s1] = ["S0", "S1"].map(|name| vocabulary.code(name).unwrap());
+    for mode in Mode::ALL {
+        let given = given("S0, not S1", &vocabulary);
+        let request = Request { mode, given, attempts: u16::MAX, ..Request::default() };
+        let (records, _) = sample(&generator, &set, request, 200);
+        let kept =
+            |record: &Record| record.visits[0].contains(&s0) && !record.visits[0].contains(&s1);
+        assert!(records.iter().all(kept), "{mode}");
+    }
+    let refused = |mode, text: &str| {
+        let request = Request { mode, given: given(text, &vocabulary), ..Request::default() };
+        match Source::new(&generator, &set, request) {
+            Err(error) => error.to_string(),
+            Ok(_) => String::new(),
+        }
+    };
+    for mode in [Mode::Guided, Mode::Override, Mode::Exact, Mode::Reject] {
+        let said = refused(mode, "S1, S2");
+        assert!(said.ends_with("together: not-two, given S1, given S2"), "{said}");
+    }
+    assert_eq!(refused(Mode::Off, "S1, S2"), "", "no rules, nothing forbids it");
+    let said = refused(Mode::Off, "S1, not S1");
+    assert!(said.ends_with("together: given S1, given not S1"), "{said}");
+}
+
+#[test]
+fn conditions_are_read_or_refused() {
+    let codes = Vocabulary::new([
+        ("AGE, band//4 0", consequence_record::Kind::Static),
+        ("notable", consequence_record::Kind::Static),
+        ("A", consequence_record::Kind::Encounter),
+    ])
+    .unwrap();
+    let read = given("\"AGE, band//4 0\" , not \"notable\",notable", &codes);
+    let read: Vec<(u32, bool)> = read.iter().map(|one| (one.code.0, one.present)).collect();
+    assert_eq!(read, [(0, true), (1, false), (1, true)]);
+    let refused = |text| Condition::parse_list(text, &codes).unwrap_err().to_string();
+    assert!(refused("AGE//50").starts_with("the model has no code `AGE//50`"));
+    assert!(refused("A").contains("is no static code"));
+    assert!(refused("END").contains("is no static code"));
+    assert!(refused("notable,,").starts_with("a condition is empty"));
+    assert!(refused("").starts_with("a condition is empty"));
+    assert!(refused("\"notable").contains("quote"));
+}
+
+#[test]
+fn prefixes_are_gone_on_with() {
+    let vocabulary = vocabulary(2, 4);
+    let generator = network(&vocabulary, 4, 8);
+    let set = rules("rule lasts: A0 in previous => A0  rule ends: A1 and A2 => END", &vocabulary);
+    let code = |name: &str| vocabulary.code(name).unwrap();
+    let mut cohort = Cohort::default();
+    cohort.push("a", &Record::new(vec![vec![code("S0")], vec![code("A0")], vec![code("A0")]]));
+    cohort.push("b", &Record::new(vec![vec![], vec![code("A3")]]).cut());
+    cohort.push("c", &Record::new(vec![vec![], vec![code("A1"), code("A2")]]).cut());
+    cohort.push("d", &Record::new(vec![vec![], vec![], vec![], vec![], vec![]]));
+    for mode in Mode::ALL {
+        let request = Request { mode, prefix: Some(&cohort), ..Request::default() };
+        let (records, _) = sample(&generator, &set, request, 400);
+        for (number, record) in records.iter().enumerate() {
+            let begun = cohort.record(number % 4).to_record();
+            assert!(record.visits.starts_with(&begun.visits), "{mode} {number}");
+        }
+        let longer = |place: usize| {
+            let ones = records.iter().skip(place).step_by(4);
+            ones.filter(|record| record.visits.len() > cohort.record(place).len()).count()
+        };
+        assert!((1..100).contains(&longer(0)) && (1..100).contains(&longer(1)), "{mode}");
+        assert!(mode == Mode::Off || longer(2) == 0, "a rule ends it");
+        assert_eq!(longer(3), 0, "the model has no more visits");
+    }
+}
+
+#[test]
+fn prefixes_that_cannot_be_are_refused() {
+    let vocabulary = vocabulary(2, 4);
+    let generator = network(&vocabulary, 3, 8);
+    let set = rules(
+        "rule lasts: A0 in previous => A0
+         rule leads: A1 in previous => A2
+         rule bars: A3 in past => not A2
+         rule goes-on: A1 => not END",
+        &vocabulary,
+    );
+    let code = |name: &str| vocabulary.code(name).unwrap();
+    let refused = |visits: Vec<Vec<_>>, mode| {
+        let mut cohort = Cohort::default();
+        cohort.push("a", &Record::new(vec![vec![], vec![]]));
+        cohort.push("b", &Record { visits, ended: true });
+        let request = Request { mode, prefix: Some(&cohort), ..Request::default() };
+        Source::new(&generator, &set, request).err().map(|error| error.to_string())
+    };
+    for mode in [Mode::Guided, Mode::Override, Mode::Exact, Mode::Reject] {
+        let said = refused(vec![vec![], vec![code("A0")], vec![]], mode).unwrap();
+        assert!(
+            said.contains("record 2 of the prefix") && said.contains("visit 2 rule `lasts`"),
+            "{said}"
+        );
+        // Nothing breaks a rule yet, and nothing can follow.
+        let said = refused(vec![vec![], vec![code("A3")], vec![code("A1")]], mode).unwrap();
+        assert!(
+            said.contains("at visit 2") && said.contains("`leads`, `bars`, `goes-on`"),
+            "{said}"
+        );
+        let given = vec![vec![], vec![], vec![], vec![], vec![]];
+        let said = refused(given, mode).unwrap();
+        assert!(said.contains("has 4 encounters; the model writes 3 at most"), "{said}");
+    }
+    assert_eq!(refused(vec![vec![], vec![code("A0")], vec![]], Mode::Off), None);
+    let said = refused(vec![vec![], vec![code("S0")]], Mode::Off).unwrap();
+    assert!(said.contains("a code that the model does not know in that visit"), "{said}");
+    let empty = Cohort::default();
+    let request = Request { prefix: Some(&empty), ..Request::default() };
+    assert!(matches!(Source::new(&generator, &set, request), Err(SampleError::EmptyPrefix)));
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    let vocabulary = vocabulary(1, 2);
+    let generator = network(&vocabulary, 3, 8);
+    let set = rules("", &vocabulary);
+    for temperature in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let request = Request { temperature, ..Request::default() };
+        let refused = Source::new(&generator, &set, request);
+        assert!(matches!(refused, Err(SampleError::Temperature(_))));
+    }
+    let none = |mode| Request { mode, proposals: 0, attempts: 0, ..Request::default() };
+    for request in
+        [none(Mode::Exact), none(Mode::Reject), Request { batch: 0, ..Request::default() }]
+    {
+        assert!(matches!(Source::new(&generator, &set, request), Err(SampleError::Nothing(_))));
+    }
+    assert!(Source::new(&generator, &set, none(Mode::Guided)).is_ok());
+}
+
+#[test]
+fn other_codes_are_refused() {
+    let generator = network(&vocabulary(1, 2), 3, 8);
+    let set = RuleSet::parse("rule other: B => C", None).unwrap();
+    let refused = Source::new(&generator, &set, Request::default());
+    assert!(matches!(refused, Err(SampleError::OtherCodes)));
+}
+
+#[test]
+fn rejection_gives_up_and_names_the_rules() {
+    let vocabulary = vocabulary(1, 12);
+    let generator = network(&vocabulary, 3, 8);
+    let text = "rule every: all of A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11
+                rule rare: S0 => not A1";
+    let set = rules(text, &vocabulary);
+    let request = Request { mode: Mode::Reject, attempts: 50, ..Request::default() };
+    let source = Source::new(&generator, &set, request).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let options = DatasetOptions { records: 10, ..DatasetOptions::default() };
+    let error = write_dataset(&source, place.path().join("out"), &options, &|_| {}).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("none of 50 attempts at record 1 ") && said.contains("`every` ("),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left");
+}
+
+/// A model that has come apart.
+struct Broken(CodeOrder);
+
+impl Generator for Broken {
+    type Past = usize;
+    type Scratch = ();
+    fn codes(&self) -> &CodeOrder {
+        &self.0
+    }
+    fn max_visits(&self) -> usize {
+        10
+    }
+    fn begin(&self) -> usize {
+        0
+    }
+    fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
+        for turn in turns {
+            for position in self.0.range(*turn.past) {
+                turn.decider.decide(position, f64::NAN);
+            }
+            *turn.past += 1;
+        }
+    }
+}
+
+#[test]
+fn a_model_that_gives_no_chances_is_refused() {
+    let vocabulary = vocabulary(1, 2);
+    let broken = Broken(CodeOrder::natural(Arc::clone(&vocabulary)));
+    let set = rules("", &vocabulary);
+    for mode in Mode::ALL {
+        let source = Source::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
+        let refused = source.records(0..3, &mut Totals::default(), |_, _| Ok(()));
+        assert!(matches!(refused, Err(SampleError::Chance)));
+    }
+}

@@ -1,0 +1,46 @@
+//! Why learning stopped.
+
+use std::path::PathBuf;
+
+use consequence_store::StoreError;
+use thiserror::Error;
+
+/// Why learning stopped.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// Nothing to learn from, or nothing to validate with.
+    #[error(
+        "the {0} split has no records\n  = help: a cohort needs records of the train split to learn from and of the tuning split to know when to stop"
+    )]
+    NoRecords(&'static str),
+    /// A record is longer than the network.
+    #[error(
+        "a record has {found} encounters; the network has room for {room}\n  = help: give --max-visits {found}, or import the cohort with a smaller --max-visits"
+    )]
+    TooLong {
+        /// Encounters of the longest record.
+        found: usize,
+        /// Encounters that the network has room for.
+        room: usize,
+    },
+    /// The loss is no number any more.
+    #[error(
+        "the loss is not a number after step {step}\n  = help: try a lower --rate, or a lower --clip"
+    )]
+    Diverged {
+        /// The step.
+        step: u64,
+    },
+    /// A checkpoint cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A checkpoint cannot be read.
+    #[error("cannot go on from the checkpoint: {what}\n  --> {}\n  = help: delete it to begin anew", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+}

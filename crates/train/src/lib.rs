@@ -1,0 +1,22 @@
+//! Networks learn from cohorts.
+//!
+//! - [`Preset`] and [`TrainOptions`]: how large, how long, how fast.
+//! - [`Teacher`]: what the rules settle, so that the network need not learn it.
+//! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken up
+//!   from, bit for bit.
+#![forbid(unsafe_code)]
+
+mod batches;
+mod checkpoint;
+mod error;
+mod options;
+mod schedule;
+mod state;
+mod teacher;
+mod train;
+
+pub use checkpoint::Checkpoints;
+pub use error::TrainError;
+pub use options::{Preset, TrainOptions, UnknownPreset};
+pub use teacher::{PaperRules, Teacher, TrainMode, UnknownTrainMode};
+pub use train::{Event, Examples, Trained, train, unlearnt};

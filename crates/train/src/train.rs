@@ -1,0 +1,293 @@
+//! The loop.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use consequence_engine::{
+    Adam, Dropout, Settled, adam_step_within, average_within, squared_norm_within,
+};
+use consequence_halo::{Batch, Pass, ShapeError};
+use consequence_model::{CodeOrder, Epoch, Network, Sizes};
+use consequence_record::Cohort;
+use rayon::prelude::*;
+
+use crate::batches;
+use crate::checkpoint::{Checkpoint, Checkpoints};
+use crate::schedule::rate;
+use crate::state::State;
+use crate::{Teacher, TrainError, TrainOptions};
+
+/// What to learn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Examples<'a> {
+    /// The records.
+    pub cohort: &'a Cohort,
+    /// Those to learn from.
+    pub train: &'a [usize],
+    /// Those that tell when to stop.
+    pub tuning: &'a [usize],
+}
+
+/// A network that has learnt nothing yet but how frequent each code is.
+///
+/// # Panics
+///
+/// If a record holds a code that is not of the vocabulary.
+pub fn unlearnt(
+    codes: CodeOrder,
+    sizes: &Sizes,
+    examples: &Examples<'_>,
+    seed: u64,
+) -> Result<Network, ShapeError> {
+    let mut network = Network::drawn(codes, sizes, seed)?;
+    let codes = network.codes();
+    let mut present = vec![0u64; codes.len()];
+    let mut visits = [0u64; 2];
+    for &record in examples.train {
+        let record = examples.cohort.record(record);
+        for visit in 0..record.len() {
+            visits[visit.min(1)] += 1;
+            for position in codes.positions(record, visit) {
+                present[position as usize] += 1;
+            }
+        }
+    }
+    let logit = |(position, &present): (usize, &u64)| {
+        let visits = visits[usize::from(position >= codes.statics())];
+        let chance = (present as f64 + 0.5) / (visits as f64 + 1.0);
+        (chance / (1.0 - chance)).ln() as f32
+    };
+    // The mark that begins a record is no code that anyone asks for.
+    let biases: Vec<f32> = present.iter().enumerate().map(logit).chain([0.0]).collect();
+    network.weights_mut().set_output_bias(&biases);
+    Ok(network)
+}
+
+/// How far learning has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A step was taken.
+    Step {
+        /// The epoch, counted from 1.
+        epoch: u32,
+        /// Records seen in this epoch.
+        records: u64,
+        /// Records of an epoch.
+        of: u64,
+        /// Mean nats of a record in this epoch.
+        nats: f64,
+    },
+    /// An epoch is over.
+    Epoch {
+        /// What it came to.
+        figures: Epoch,
+        /// Whether it gave the best network so far.
+        best: bool,
+        /// Seconds that it took, validation included; less if it was taken up half-way.
+        seconds: f64,
+    },
+    /// A checkpoint was written.
+    Checkpoint,
+}
+
+/// A network that has learnt.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    /// The best network, on the tuning split.
+    pub network: Network,
+    /// Every epoch.
+    pub history: Vec<Epoch>,
+    /// The epoch whose weights the network has.
+    pub best: Option<Epoch>,
+    /// Whether it was asked to stop before it was done.
+    pub interrupted: bool,
+}
+
+/// Has a network learn.
+///
+/// With `checkpoints`, all that is needed to go on is written there from time to time, and read
+/// from there if it is there: a run that was stopped ends in the same weights as one that was not.
+/// `watch` is told of every step, and stops the run, after a checkpoint, by giving false.
+pub fn train(
+    network: Network,
+    examples: &Examples<'_>,
+    teacher: &Teacher<'_>,
+    options: &TrainOptions,
+    checkpoints: Option<&Checkpoints>,
+    watch: &mut dyn FnMut(Event) -> bool,
+) -> Result<Trained, TrainError> {
+    let Examples { cohort, train, tuning } = *examples;
+    for (records, name) in [(train, "train"), (tuning, "tuning")] {
+        if records.is_empty() {
+            return Err(TrainError::NoRecords(name));
+        }
+    }
+    let longest = train.iter().chain(tuning).map(|&record| cohort.record(record).len() - 1).max();
+    if let Some(found) = longest.filter(|&found| found > network.max_visits()) {
+        return Err(TrainError::TooLong { found, room: network.max_visits() });
+    }
+    let mut checkpoint = checkpoints.map(Checkpoint::new);
+    let mut state = match &checkpoint {
+        Some(checkpoint) => checkpoint.read(network)?,
+        None => State::new(network),
+    };
+    let statics = state.network.codes().statics();
+    let live = state.network.weights().live(statics);
+    let chosen = |decays: bool| {
+        let ranges = live.iter().filter(move |(_, between)| *between == decays);
+        ranges.map(|(range, _)| range.clone()).collect()
+    };
+    let mut learner = Learner {
+        examples,
+        teacher,
+        options,
+        pass: Pass::default(),
+        decaying: chosen(true),
+        plain: chosen(false),
+        live: live.iter().map(|(range, _)| range.clone()).collect(),
+    };
+    let mut gradient = vec![0f32; state.mean.len()];
+    let mut interrupted = false;
+    while !interrupted && state.progress.epochs < options.epochs && !is_stale(&state, options) {
+        let began = Instant::now();
+        let epoch = state.progress.epochs + 1;
+        let batches = batches::epoch(cohort, train, options, epoch);
+        let steps = batches.len() as u64 * u64::from(options.epochs);
+        for records in batches.iter().skip(state.progress.batches as usize) {
+            learner.step(&mut state, records, &mut gradient, steps)?;
+            let progress = &state.progress;
+            let nats = progress.nats / progress.records as f64;
+            let (records, of) = (progress.records, train.len() as u64);
+            interrupted = !watch(Event::Step { epoch, records, of, nats });
+            if let Some(checkpoint) = &mut checkpoint
+                && (interrupted || checkpoint.is_due())
+            {
+                checkpoint.write(&state)?;
+                interrupted |= !watch(Event::Checkpoint);
+            }
+            if interrupted {
+                break;
+            }
+        }
+        if interrupted {
+            break;
+        }
+        let tuning_nats = learner.averaged_nats(&mut state, tuning) / tuning.len() as f64;
+        let progress = &mut state.progress;
+        let train_nats = progress.nats / progress.records as f64;
+        let figures = Epoch { epoch, train_nats, tuning_nats };
+        let best = progress.history.iter().all(|before| tuning_nats < before.tuning_nats);
+        progress.history.push(figures);
+        progress.stale = if best { 0 } else { progress.stale + 1 };
+        (progress.epochs, progress.batches, progress.records, progress.nats) = (epoch, 0, 0, 0.0);
+        if best {
+            state.best.copy_from_slice(&state.average);
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        interrupted = !watch(Event::Epoch { figures, best, seconds });
+        if let Some(checkpoint) = &mut checkpoint {
+            checkpoint.write(&state)?;
+            interrupted |= !watch(Event::Checkpoint);
+        }
+    }
+    let best = state.best_epoch().copied();
+    let mut network = state.network;
+    network.weights_mut().values_mut().copy_from_slice(&state.best);
+    Ok(Trained { network, history: state.progress.history, best, interrupted })
+}
+
+fn is_stale(state: &State, options: &TrainOptions) -> bool {
+    state.progress.stale >= options.patience
+}
+
+struct Learner<'a> {
+    examples: &'a Examples<'a>,
+    teacher: &'a Teacher<'a>,
+    options: &'a TrainOptions,
+    pass: Pass,
+    /// The places of all parameters that can make a difference.
+    live: Vec<Range<usize>>,
+    /// Those of them that are made smaller with every step, and the others.
+    decaying: Vec<Range<usize>>,
+    plain: Vec<Range<usize>>,
+}
+
+impl Learner<'_> {
+    /// One step of the optimiser.
+    fn step(
+        &mut self,
+        state: &mut State,
+        records: &[usize],
+        gradient: &mut [f32],
+        steps: u64,
+    ) -> Result<(), TrainError> {
+        let batch = self.batch(&state.network, records);
+        for range in &self.live {
+            gradient[range.clone()].fill(0.0);
+        }
+        let factor = 1.0 / batch.rows() as f32;
+        let number = state.progress.steps + 1;
+        let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
+        let dropout = Dropout { rate: self.options.dropout, key };
+        let nats = self.pass.learn(state.network.weights(), &batch, factor, dropout, gradient);
+        let total: f64 = nats.iter().sum();
+        let length = squared_norm_within(gradient, &self.live).sqrt() as f32;
+        if !total.is_finite() || !length.is_finite() {
+            return Err(TrainError::Diverged { step: number });
+        }
+        let shrink = if length > self.options.clip { self.options.clip / length } else { 1.0 };
+        let rate = rate(self.options, number, steps);
+        let plain = Adam { rate, shrink, ..Adam::default() };
+        let decaying = Adam { left: 1.0 - rate * self.options.decay, ..plain };
+        let weights = state.network.weights_mut().values_mut();
+        for (ranges, adam) in [(&self.plain, plain), (&self.decaying, decaying)] {
+            let (mean, square) = (&mut state.mean, &mut state.square);
+            adam_step_within(weights, gradient, mean, square, ranges, &adam, number);
+        }
+        // Young averages follow quickly, so that the first weights are soon forgotten.
+        let horizon =
+            f64::from(self.options.average) * steps as f64 / f64::from(self.options.epochs);
+        let keep = 1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0);
+        average_within(&mut state.average, weights, &self.live, keep as f32);
+        state.progress.steps = number;
+        state.progress.batches += 1;
+        state.progress.records += records.len() as u64;
+        state.progress.nats += total;
+        Ok(())
+    }
+
+    /// The nats of records, in all, under the average of the weights.
+    fn averaged_nats(&mut self, state: &mut State, records: &[usize]) -> f64 {
+        state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
+        let nats = self.nats(&state.network, records);
+        state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
+        nats
+    }
+
+    /// The nats of records, in all.
+    fn nats(&mut self, network: &Network, records: &[usize]) -> f64 {
+        let mut total = 0.0;
+        for records in batches::cut(self.examples.cohort, records, self.options) {
+            let batch = self.batch(network, &records);
+            total += self.pass.nats(network.weights(), &batch).iter().sum::<f64>();
+        }
+        total
+    }
+
+    fn batch(&self, network: &Network, records: &[usize]) -> Batch {
+        let cohort = self.examples.cohort;
+        let settled: Vec<Vec<Vec<Settled>>> = records
+            .par_iter()
+            .with_min_len(8)
+            .map_init(
+                || self.teacher.reader(),
+                |reader, &record| reader.settled(network.codes(), cohort.record(record)),
+            )
+            .collect();
+        let mut batch = network.batch();
+        for (&record, settled) in records.iter().zip(&settled) {
+            network.push(&mut batch, cohort.record(record), |visit| &settled[visit]);
+        }
+        batch
+    }
+}

@@ -1,0 +1,167 @@
+//! Networks learn, the same whatever the threads and however often they are stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consequence_enforce::Enforcer;
+use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_record::{Cohort, Split};
+use consequence_rules::{CompileOptions, compile};
+use consequence_simulate::{Preset, Simulation};
+use consequence_train::{
+    Checkpoints, Event, Examples, Teacher, TrainError, TrainMode, TrainOptions, Trained, train,
+    unlearnt,
+};
+
+const SIZES: Sizes = Sizes { max_visits: 200, width: 16, layers: 1, heads: 2, head_units: 2 };
+
+struct World {
+    cohort: Cohort,
+    enforcer: Enforcer,
+    parts: [Vec<usize>; 2],
+}
+
+impl World {
+    fn new(patients: usize) -> Self {
+        let simulation = Simulation::new(Preset::Inpatient, patients, 5);
+        let cohort = simulation.cohort();
+        let rules = Arc::clone(&simulation.truth().rules);
+        let options = CompileOptions { max_visits: 200, ..CompileOptions::default() };
+        let enforcer = Enforcer::new(&compile(rules, &options).unwrap());
+        let of = |split: Split| -> Vec<usize> {
+            (0..cohort.len()).filter(|&at| Split::of(cohort.id(at)) == split).collect()
+        };
+        let parts = [of(Split::Train), of(Split::Tuning)];
+        Self { cohort, enforcer, parts }
+    }
+
+    fn examples(&self) -> Examples<'_> {
+        let [train, tuning] = &self.parts;
+        Examples { cohort: &self.cohort, train, tuning }
+    }
+
+    fn network(&self) -> Network {
+        let plan = self.enforcer.plan();
+        let codes = CodeOrder::new(Arc::clone(&plan.rules().vocabulary), plan.order().clone());
+        unlearnt(codes, &SIZES, &self.examples(), 1).unwrap()
+    }
+
+    fn learn(
+        &self,
+        mode: TrainMode,
+        checkpoints: Option<&Checkpoints>,
+        watch: &mut dyn FnMut(Event) -> bool,
+    ) -> Result<Trained, TrainError> {
+        let teacher = Teacher::new(mode, &self.enforcer);
+        train(self.network(), &self.examples(), &teacher, &options(), checkpoints, watch)
+    }
+}
+
+fn options() -> TrainOptions {
+    TrainOptions {
+        epochs: 2,
+        batch: 16,
+        rate: 1e-3,
+        warm_up: 5,
+        dropout: 0.1,
+        ..TrainOptions::default()
+    }
+}
+
+fn checkpoints(folder: &Path) -> Checkpoints {
+    let path = folder.join("checkpoint.safetensors");
+    Checkpoints { path, every: Duration::ZERO, fingerprint: "one".into() }
+}
+
+#[test]
+fn the_loss_falls_in_every_mode() {
+    let world = World::new(200);
+    for mode in [TrainMode::Off, TrainMode::Causal, TrainMode::Paper] {
+        let trained = world.learn(mode, None, &mut |_| true).unwrap();
+        let [first, second] = trained.history[..] else { panic!("two epochs") };
+        assert!(second.train_nats < first.train_nats, "{mode}: {first:?} {second:?}");
+    }
+}
+
+#[test]
+fn rules_take_what_they_settle_out_of_the_loss() {
+    let world = World::new(200);
+    let nats = |mode| world.learn(mode, None, &mut |_| true).unwrap().history[0].tuning_nats;
+    let (off, causal, paper) =
+        (nats(TrainMode::Off), nats(TrainMode::Causal), nats(TrainMode::Paper));
+    assert!(causal < off && paper < off, "off {off}, causal {causal}, paper {paper}");
+}
+
+#[test]
+fn threads_make_no_difference() {
+    let world = World::new(120);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| world.learn(TrainMode::Causal, None, &mut |_| true).unwrap())
+    };
+    let expected = on(1);
+    for threads in [2, 7] {
+        let got = on(threads);
+        assert_eq!(got.network.weights().values(), expected.network.weights().values());
+        assert_eq!(got.history, expected.history);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
+    let world = World::new(120);
+    let expected = world.learn(TrainMode::Causal, None, &mut |_| true).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let place = checkpoints(folder.path());
+    let mut stops = 0;
+    let got = loop {
+        let mut steps = 0;
+        let trained = world
+            .learn(TrainMode::Causal, Some(&place), &mut |event| {
+                steps += usize::from(matches!(event, Event::Step { .. }));
+                steps < 3
+            })
+            .unwrap();
+        if !trained.interrupted {
+            break trained;
+        }
+        stops += 1;
+    };
+    assert!(stops > 2, "{stops}");
+    assert_eq!(got.network.weights().values(), expected.network.weights().values());
+    assert_eq!(got.history, expected.history);
+}
+
+#[test]
+fn bad_checkpoints_are_refused() {
+    let world = World::new(60);
+    let folder = tempfile::tempdir().unwrap();
+    let place = checkpoints(folder.path());
+    world.learn(TrainMode::Off, Some(&place), &mut |_| false).unwrap();
+    let other = Checkpoints { fingerprint: "two".into(), ..place.clone() };
+    let refused = |place: &Checkpoints| {
+        world.learn(TrainMode::Off, Some(place), &mut |_| true).unwrap_err().to_string()
+    };
+    assert!(refused(&other).contains("other records, rules or settings"));
+    let bytes = std::fs::read(&place.path).unwrap();
+    std::fs::write(&place.path, &bytes[..bytes.len() - 5]).unwrap();
+    assert!(refused(&place).contains("cannot go on from the checkpoint"));
+    std::fs::write(&place.path, b"rubbish").unwrap();
+    assert!(refused(&place).contains("cannot go on from the checkpoint"));
+}
+
+#[test]
+fn too_little_and_too_long_are_refused() {
+    let world = World::new(60);
+    let examples = Examples { tuning: &[], ..world.examples() };
+    let teacher = Teacher::Off;
+    let refused = |network: Network, examples: &Examples<'_>| {
+        train(network, examples, &teacher, &options(), None, &mut |_| true).unwrap_err()
+    };
+    assert!(matches!(refused(world.network(), &examples), TrainError::NoRecords("tuning")));
+    let codes = world.network().codes().clone();
+    let short = Network::drawn(codes, &Sizes { max_visits: 1, ..SIZES }, 1).unwrap();
+    let found = refused(short, &world.examples());
+    assert!(matches!(found, TrainError::TooLong { room: 1, .. }), "{found}");
+}

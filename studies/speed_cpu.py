@@ -1,0 +1,366 @@
+"""The reference's way of generating and training in PyTorch beside ours, on the CPU, in one run.
+
+The network is rebuilt from its description: multi-hot visits, a GPT over visits, a head of two
+triangular layers. It has the weights that our half writes, and is checked against its probabilities
+first. It is sampled as the reference samples: for each new visit the blocks run over all visits of a
+batch of 32, then the whole head runs again and again, each time for all codes, and takes over the
+lowest code that came on in any record; the batch goes on until every record has ended. It is trained
+as the reference trains: records padded to 45 slots, batches of 32, Adam.
+
+    cargo build --release -p consequence-studies --bin speed_cpu
+    python3 -m venv target/study-venv && target/study-venv/bin/pip install torch numpy
+    target/study-venv/bin/python studies/speed_cpu.py [--short] [--program PATH]
+
+`--check` compares probabilities on a tiny network and times nothing.
+
+Where the stand-in could be made slower or faster, it is faster. Codes that a visit cannot hold get
+no chance, as a network that has learnt would give them none. Generation is timed twice: with the
+masks of the triangular layers multiplied in at every pass, as the published layer does, and with
+masks that were multiplied in beforehand, which the published code could do and does not.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch.nn import functional
+
+BATCH = 32
+OUR_BATCH = 256
+THREADS = 2
+FOLDED = {False: "masks as published", True: "masks folded in beforehand"}
+
+
+def read_tensors(path):
+    """The tensors of a safetensors file, all of them F32."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = bytearray(file.read())
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            start, end = entry["data_offsets"]
+            count = (end - start) // 4
+            flat = torch.frombuffer(data, dtype=torch.float32, count=count, offset=start)
+            tensors[name] = flat.reshape(entry["shape"]).clone()
+    return tensors
+
+
+class Network(torch.nn.Module):
+    def __init__(self, sizes, tensors):
+        super().__init__()
+        self.sizes = sizes
+        self.names = {name: name.replace(".", "_") for name in tensors}
+        for name, tensor in tensors.items():
+            self.register_parameter(self.names[name], torch.nn.Parameter(tensor))
+        inputs = sizes["width"] + sizes["codes"]
+        self.register_buffer("mask", torch.tril(torch.ones(inputs, inputs)).int())
+
+    def weight(self, name):
+        return getattr(self, self.names[name])
+
+    def normed(self, x, name):
+        weight, bias = self.weight(name + ".weight"), self.weight(name + ".bias")
+        return functional.layer_norm(x, x.shape[-1:], weight, bias, 1e-5)
+
+    def linear(self, x, name):
+        weight, bias = self.weight(name + ".weight"), self.weight(name + ".bias")
+        return torch.addmm(bias, x.reshape(-1, x.shape[-1]), weight).reshape(*x.shape[:-1], -1)
+
+    def history(self, visits):
+        """What the blocks make of every slot; all slots are computed."""
+        count, slots = visits.shape[:2]
+        x = functional.linear(visits, self.weight("transformer.vis_embed_mat.weight"))
+        x = x + self.weight("transformer.pos_embed_mat.weight")[:slots]
+        for number in range(self.sizes["layers"]):
+            block = f"transformer.h.{number}."
+            mixed = self.linear(self.normed(x, block + "ln_1"), block + "attn.c_attn")
+            shape = (count, slots, self.sizes["heads"], -1)
+            query, key, value = (part.reshape(shape).transpose(1, 2) for part in mixed.chunk(3, -1))
+            seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            seen = seen.transpose(1, 2).reshape(x.shape)
+            x = x + self.linear(seen, block + "attn.c_proj")
+            wide = self.linear(self.normed(x, block + "ln_2"), block + "mlp.c_fc")
+            wide = functional.gelu(wide, approximate="tanh")
+            x = x + self.linear(wide, block + "mlp.c_proj")
+        return self.normed(x, "transformer.ln_f")
+
+    def masked(self):
+        """The weights of the head without the empty halves."""
+        return [self.mask * self.weight(f"ehr_head.auto{layer}.weight") for layer in (1, 2)]
+
+    def head(self, history, visits, weights=None):
+        """Logits of all codes of visits, each given the history and the codes before it."""
+        first, second = weights or self.masked()
+        x = torch.cat([history, visits], dim=-1)
+        x = functional.relu(functional.linear(x, first, self.weight("ehr_head.auto1.bias")))
+        x = functional.linear(x, second, self.weight("ehr_head.auto2.bias"))
+        return x[..., self.sizes["width"] - 1 : -1]
+
+    def allowed(self, slot):
+        """1 for codes that a slot may hold: static ones in slot 1, the others later."""
+        allowed = torch.zeros(self.sizes["codes"])
+        statics, start = self.sizes["statics"], self.sizes["start"]
+        allowed[slice(0, statics) if slot == 1 else slice(statics, start)] = 1
+        return allowed
+
+
+def dense(sizes, records, slots):
+    """Records as multi-hot visits, padded with empty ones; slot 0 holds the mark of the start."""
+    visits = torch.zeros(len(records), slots, sizes["codes"])
+    visits[:, 0, sizes["start"]] = 1
+    for number, record in enumerate(records):
+        for slot, codes in enumerate(record, start=1):
+            visits[number, slot, codes] = 1
+    return visits
+
+
+@torch.inference_mode()
+def generate(network, fold, encounters):
+    """A batch, as the reference samples, for at most so many encounters. Gives the visits, and for
+    each of them the seconds of every pass of the head, the one of the blocks first."""
+    sizes = network.sizes
+    visits = dense(sizes, [[]] * BATCH, 1)
+    ended = torch.zeros(BATCH, dtype=torch.bool)
+    weights = network.masked() if fold else None
+    times = []
+    for slot in range(1, min(sizes["positions"], encounters + 2)):
+        marks = [time.perf_counter()]
+        history = network.history(visits)[:, -1]
+        marks.append(time.perf_counter())
+        visit, allowed = torch.zeros(BATCH, sizes["codes"]), network.allowed(slot)
+        code = 0
+        while code < sizes["codes"]:
+            chances = torch.sigmoid(network.head(history, visit, weights)) * allowed
+            drawn = torch.bernoulli(chances)
+            on = torch.nonzero(drawn[:, code:].sum(dim=0))
+            if len(on) > 0:
+                code += int(on[0])
+                visit[:, code] = drawn[:, code]
+                code += 1
+            marks.append(time.perf_counter())
+            if len(on) == 0:
+                break
+        visits = torch.cat([visits, visit.unsqueeze(1)], dim=1)
+        times.append([end - start for start, end in zip(marks, marks[1:])])
+        ended |= visit[:, sizes["end"]].bool()
+        if bool(ended.all()):
+            break
+    return visits, times
+
+
+def batch_seconds(runs, longest, of_pass):
+    """Seconds for a whole batch, which goes on for so many encounters. `of_pass` is what a pass of the
+    head takes, given the times of all of them."""
+    passes = [seconds for times in runs for visit in times for seconds in visit[1:]]
+    count = lambda visits: statistics.mean(len(visit) - 1 for visit in visits)
+    blocks = statistics.median(visit[0] for times in runs for visit in times)
+    in_label = count([times[0] for times in runs])
+    in_encounter = count([visit for times in runs for visit in times[1:]])
+    return blocks * (1 + longest) + of_pass(passes) * (in_label + longest * in_encounter), in_encounter
+
+
+def train_step(network, optimiser, visits):
+    """One step on padded records: the mean over all slots and codes, as the reference takes it."""
+    start = time.perf_counter()
+    optimiser.zero_grad()
+    history = network.history(visits)[:, :-1]
+    logits = network.head(history, visits[:, 1:])
+    loss = functional.binary_cross_entropy(torch.sigmoid(logits), visits[:, 1:])
+    loss.backward()
+    optimiser.step()
+    return time.perf_counter() - start
+
+
+class Ours:
+    """Our half, which answers questions."""
+
+    def __init__(self, program, *words):
+        environment = {**os.environ, "RAYON_NUM_THREADS": str(THREADS)}
+        self.process = subprocess.Popen(
+            [program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def ask(self, *words):
+        print(*words, file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"our half gave up at: {' '.join(map(str, words))}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def same_network(ours, chances):
+    """The network with our weights, and by how much its probabilities differ from ours at most."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "weights.safetensors"
+        sizes = ours.ask("weights", chances, path)
+        network = Network(sizes, read_tensors(path))
+    answer = ours.ask("logits", chances)
+    rows = iter(answer["logits"])
+    difference = 0.0
+    with torch.inference_mode():
+        for record in answer["records"]:
+            visits = dense(sizes, [record], len(record) + 1)
+            logits = network.head(network.history(visits)[:, :-1], visits[:, 1:])[0]
+            for slot in range(len(record)):
+                theirs = logits[slot][network.allowed(slot + 1).bool()]
+                gap = torch.sigmoid(theirs) - torch.sigmoid(torch.tensor(next(rows)))
+                difference = max(difference, float(gap.abs().max()))
+    return network, difference
+
+
+def verdict(name, found, aim, at_most=False):
+    met = found <= aim if at_most else found >= aim
+    bound = "at most" if at_most else "at least"
+    print(f"  {name}: {found:.4g} (aim {bound} {aim:g}): {'met' if met else 'MISSED'}")
+
+
+def fastest_tenth(times):
+    """The time that a tenth of them do not reach: what the work takes when nothing disturbs it."""
+    return sorted(times)[len(times) // 10]
+
+
+def rest():
+    """Lets threads that wait in a loop for more work go to sleep."""
+    time.sleep(0.5)
+
+
+def time_generation(ours, chances, repeats, encounters):
+    network, difference = same_network(ours, chances)
+    print(f"\ngeneration, {chances}: probabilities differ by {difference:.1e} at most")
+    ask = lambda seed: ours.ask("generate", chances, seed, OUR_BATCH, 4 * OUR_BATCH)
+    ask(0)
+    mine, theirs = [], {False: [], True: []}
+    for repeat in range(repeats):
+        for fold in (False, True):
+            rest()
+            mine.append(ask(repeat + 1))
+            rest()
+            torch.manual_seed(repeat)
+            visits, times = generate(network, fold, encounters)
+            theirs[fold].append(times)
+            codes = float(visits[:, 2:].sum() / BATCH / (visits.shape[1] - 2))
+            print(f"  theirs, {FOLDED[fold]}: {sum(map(sum, times)):.1f} s for {BATCH} records, the label slot"
+                  f" and {visits.shape[1] - 2} encounters of {codes:.1f} codes", flush=True)
+    seconds = [run["seconds"] / run["records"] for run in mine]
+    per = statistics.median((run["visits"] - run["records"]) / run["records"] for run in mine)
+    codes = statistics.median(run["codes"] / (run["visits"] - run["records"]) for run in mine)
+    longest = statistics.mean(run["longest"] for run in mine)
+    print(f"  ours, batch {OUR_BATCH}: {1e3 * statistics.median(seconds):.3f} ms a record, fastest {1e3 * min(seconds):.3f}"
+          f" ({per:.2f} encounters of {codes:.1f} codes; {len(mine)} runs of {mine[0]['records']} records)")
+    print(f"  a batch of {BATCH} goes on for {longest:.2f} encounters")
+    for fold, name in FOLDED.items():
+        median, count = batch_seconds(theirs[fold], longest, statistics.median)
+        fast, _ = batch_seconds(theirs[fold], longest, fastest_tenth)
+        print(f"  theirs, batch {BATCH}, {name}: {1e3 * median / BATCH:.0f} ms a record, {1e3 * fast / BATCH:.0f}"
+              f" if every pass were as fast as the fastest tenth; {count:.0f} passes an encounter")
+        ratios = median / BATCH / statistics.median(seconds), fast / BATCH / min(seconds)
+        if fold:
+            print(f"  ratio, {name}: {ratios[0]:.4g}, of the fastest {ratios[1]:.4g}")
+        else:
+            verdict("ratio of medians", ratios[0], 300)
+            verdict("ratio of the fastest", ratios[1], 300)
+
+
+def time_rules(ours, chances, rounds, records, aim):
+    answer = ours.ask("rules", chances, rounds, OUR_BATCH, records)
+    if answer["rules"] == 0:
+        print("\nSKIPPED: the published rules are not there, so their cost is not measured")
+        return
+    rounds = answer["rounds"]
+    per = lambda run, what: run[what] / run["visits"]
+    print(f"\n{answer['rules']:,} rules, guided over off, the referee included: {len(rounds)} rounds of {records}"
+          f" records, off {1e3 * statistics.median(per(off, 'seconds') for off, _ in rounds):.3f} ms a visit")
+    codes = [statistics.median(run[side]["codes"] / (run[side]["visits"] - run[side]["records"])
+                               for run in rounds) for side in (0, 1)]
+    print(f"  codes an encounter: {codes[0]:.1f} off, {codes[1]:.1f} guided")
+    for what, name in (("seconds", "by the clock"), ("busy", "by threads' own time")):
+        ratios = sorted(per(guided, what) / per(off, what) for off, guided in rounds)
+        low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+        print(f"  {name}: middle half of the rounds {100 * (low - 1):+.2f}% to {100 * (high - 1):+.2f}%")
+        verdict(f"cost in percent, {name}", 100 * (statistics.median(ratios) - 1), aim, at_most=True)
+    fast = [fastest_tenth([per(round[side], "seconds") for round in rounds]) for side in (0, 1)]
+    verdict("cost in percent, fastest tenth of each by the clock", 100 * (fast[1] / fast[0] - 1), aim, at_most=True)
+
+
+def time_training(ours, repeats, full_repeats):
+    network, _ = same_network(ours, "skewed")
+    sizes = network.sizes
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-4)
+    for length, count, aim in (("inpatient", repeats, 8), ("full", full_repeats, 1.2)):
+        mine, theirs = [], []
+        for step in range(count + 1):
+            visits = dense(sizes, ours.ask("records", length, step), sizes["positions"])
+            rest()
+            for _ in range(3 if length == "inpatient" else 1):
+                mine.append((step, ours.ask("learn", length, step)["seconds"]))
+            rest()
+            theirs.append((step, train_step(network, optimiser, visits)))
+        mine, theirs = ([seconds for step, seconds in times if step > 0] for times in (mine, theirs))
+        print(f"\ntraining, {length} records, steps of {BATCH}: ours {statistics.median(mine):.3f} s,"
+              f" theirs {statistics.median(theirs):.3f} s (fastest {min(mine):.3f}, {min(theirs):.3f}; {count} rounds)")
+        verdict("ratio of medians", statistics.median(theirs) / statistics.median(mine), aim)
+        verdict("ratio of the fastest", min(theirs) / min(mine), aim)
+
+
+def show_memory(program):
+    print()
+    peaks = []
+    for records in (200, 2000):
+        ours = Ours(program)
+        ours.ask("generate", "uniform", 1, 64, records)
+        peaks.append(ours.ask("memory") / 2**20)
+        ours.close()
+        print(f"peak memory for {records} records, batch 64: {peaks[-1]:.0f} MiB")
+    verdict("ratio", max(peaks) / min(peaks), 1.02, at_most=True)
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=root / "target/release/speed_cpu", help="our half")
+    parser.add_argument("--short", action="store_true", help="few repeats: minutes")
+    parser.add_argument("--check", action="store_true", help="only compare probabilities, tiny")
+    parser.add_argument("--only", choices=["generation", "rules", "training", "memory"], action="append")
+    options = parser.parse_args()
+    torch.set_num_threads(THREADS)
+
+    if options.check:
+        ours = Ours(options.program, "--tiny")
+        differences = {chances: same_network(ours, chances)[1] for chances in ("uniform", "skewed")}
+        ours.close()
+        print(json.dumps(differences))
+        return 0 if max(differences.values()) < 1e-5 else 1
+
+    wanted = options.only or ["generation", "rules", "training", "memory"]
+    print(f"PyTorch {torch.__version__}, {THREADS} threads on both sides")
+    ours = Ours(options.program)
+    if "generation" in wanted:
+        for chances in ("uniform", "skewed"):
+            time_generation(ours, chances, *((1, 1) if options.short else (3, 1)))
+    if "rules" in wanted:
+        time_rules(ours, "uniform", 8 if options.short else 40, 256, 1)
+        time_rules(ours, "many_rules", 8 if options.short else 40, 256, 5)
+    if "training" in wanted:
+        time_training(ours, *((2, 1) if options.short else (5, 3)))
+    ours.close()
+    if "memory" in wanted:
+        show_memory(options.program)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

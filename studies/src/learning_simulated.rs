@@ -1,0 +1,147 @@
+//! Learning from simulated records: against counting, against a fresh sample, with rules and without.
+
+use std::sync::Arc;
+
+use consequence_enforce::Auditor;
+use consequence_evaluate::{Likelihood, ReplayOptions, Sample, likelihood, likelihood_with_rules};
+use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_record::{Cohort, Split};
+use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_sample::{Mode, Request};
+use consequence_simulate::{Preset as Simulated, Simulation};
+use consequence_train::{Examples, Preset, TrainOptions};
+
+use crate::learning::{enforcer, fit, r2, write};
+
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// How much of the study to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Simulated inpatients.
+    pub patients: usize,
+    /// Records to write with each model, and to simulate afresh.
+    pub written: u64,
+    /// Epochs, at most.
+    pub epochs: u32,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { patients: 46_520, written: 10_000, epochs: Preset::Small.options().epochs }
+    }
+}
+
+/// One line: a model, what it makes of held-out records, and what it writes.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The model.
+    pub model: String,
+    /// Perplexity per code present of held-out records; none for a sample.
+    pub perplexity: Option<f64>,
+    /// Nats of a held-out record.
+    pub nats: Option<f64>,
+    /// The three R2 against the train split.
+    pub r2: [f64; 3],
+    /// Violations of the planted rules in what was written.
+    pub violations: u64,
+    /// Seconds to learn, and to write a thousand records.
+    pub seconds: [f64; 2],
+}
+
+/// Runs it.
+pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
+    let simulation = Simulation::new(Simulated::Inpatient, extent.patients, 1);
+    let (cohort, vocabulary) = (simulation.cohort(), simulation.vocabulary());
+    let of = |split: Split| -> Vec<usize> {
+        (0..cohort.len()).filter(|&at| Split::of(cohort.id(at)) == split).collect()
+    };
+    let (train, tuning, held_out) = (of(Split::Train), of(Split::Tuning), of(Split::HeldOut));
+    let examples = Examples { cohort: &cohort, train: &train, tuning: &tuning };
+    let real = Sample { cohort: &cohort, records: &train };
+    let max_visits = cohort.longest();
+    let planted = &simulation.truth().rules;
+    let mut lines = Vec::new();
+
+    let afresh = Simulation::new(Simulated::Inpatient, extent.written as usize, 2).cohort();
+    lines.push(Line {
+        model: "a fresh simulated sample".into(),
+        perplexity: None,
+        nats: None,
+        r2: r2(real, &afresh, vocabulary)?,
+        violations: violations(planted, &afresh)?,
+        seconds: [0.0; 2],
+    });
+    let mut line = |model: &str,
+                    found: Likelihood,
+                    (written, seconds): (Cohort, f64),
+                    learning: f64|
+     -> Fallible<()> {
+        lines.push(Line {
+            model: model.into(),
+            perplexity: found.perplexity,
+            nats: found.nats_per_record,
+            r2: r2(real, &written, vocabulary)?,
+            violations: violations(planted, &written)?,
+            seconds: [learning, 1000.0 * seconds / extent.written as f64],
+        });
+        Ok(())
+    };
+    let replay = ReplayOptions::default();
+    let request = |mode: Mode| Request { mode, seed: 7, ..Request::default() };
+    let foreseen = |generator: &dyn Foresees| generator.foresee(&cohort, &held_out, &replay);
+
+    let began = std::time::Instant::now();
+    let codes = CodeOrder::natural(Arc::clone(vocabulary));
+    let markov = Markov::learn(codes, &cohort, &train, max_visits);
+    let seconds = began.elapsed().as_secs_f64();
+    let written = write(&markov, planted, request(Mode::Off), extent.written)?;
+    line("Markov", foreseen(&markov)?, written, seconds)?;
+
+    let sizes = Preset::Small.sizes(max_visits);
+    let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
+    eprintln!("without rules");
+    let plain = fit(&examples, vocabulary, None, &sizes, &options)?;
+    let generator = NetworkGenerator::new(&plain.network);
+    let written = write(&generator, planted, request(Mode::Off), extent.written)?;
+    line("HALO, no rules", foreseen(&generator)?, written, plain.seconds)?;
+
+    eprintln!("with the planted rules");
+    let enforcer = enforcer(planted, max_visits)?;
+    let ruled = fit(&examples, vocabulary, Some(&enforcer), &sizes, &options)?;
+    let generator = NetworkGenerator::new(&ruled.network);
+    let found = likelihood_with_rules(&generator, &enforcer, &cohort, &held_out, &replay)?;
+    let written = write(&generator, planted, request(Mode::Guided), extent.written)?;
+    line("HALO, planted rules, guided", found.clone(), written, ruled.seconds)?;
+    let written = write(&generator, planted, request(Mode::Override), extent.written)?;
+    line("HALO, planted rules, override", found, written, ruled.seconds)?;
+    Ok(lines)
+}
+
+/// A model whose kind does not matter.
+trait Foresees {
+    fn foresee(
+        &self,
+        cohort: &Cohort,
+        records: &[usize],
+        options: &ReplayOptions<'_>,
+    ) -> Fallible<Likelihood>;
+}
+
+impl<G: Generator> Foresees for G {
+    fn foresee(
+        &self,
+        cohort: &Cohort,
+        records: &[usize],
+        options: &ReplayOptions<'_>,
+    ) -> Fallible<Likelihood> {
+        Ok(likelihood(self, cohort, records, options)?)
+    }
+}
+
+/// Violations of hard rules.
+pub fn violations(rules: &Arc<RuleSet>, cohort: &Cohort) -> Fallible<u64> {
+    let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())?;
+    let audit = Auditor::new(&written).audit(cohort, 0, &|_| {});
+    Ok(audit.static_violations + audit.temporal_violations)
+}

@@ -1,0 +1,92 @@
+//! Learning from real records: the diabetes cohort, over the hidden units of the head.
+
+use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_rules};
+use consequence_model::{CodeOrder, Markov, NetworkGenerator};
+use consequence_record::Split;
+use consequence_train::{Examples, Preset, TrainOptions};
+use std::sync::Arc;
+
+use crate::learning::{enforcer, fit};
+use crate::uci_reference::UciReference;
+
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// How much of the study to run.
+#[derive(Clone, Debug)]
+pub struct Extent {
+    /// Records to learn from, at most.
+    pub records: usize,
+    /// Epochs, at most.
+    pub epochs: u32,
+    /// Hidden units of the head for each code, one network for each.
+    pub head_units: Vec<usize>,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        let epochs = Preset::Small.options().epochs;
+        Self { records: usize::MAX, epochs, head_units: vec![1, 2, 4, 8] }
+    }
+}
+
+/// One line: a model and the nats of the test records.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The model.
+    pub model: String,
+    /// Nats of static codes, of codes of encounters, and of `END`.
+    pub nats: [f64; 3],
+    /// Perplexity per code present.
+    pub perplexity: f64,
+    /// Test records that rules forbid, and records with an infinite term.
+    pub impossible: [u64; 2],
+    /// Seconds of an epoch, and of all.
+    pub seconds: [f64; 2],
+}
+
+/// Runs it; none where the cohort is not there.
+pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
+    let Some(uci) = UciReference::read()? else { return Ok(None) };
+    let mut train = uci.of(Split::Train);
+    train.truncate(extent.records);
+    let (tuning, test) = (uci.of(Split::Tuning), uci.of(Split::HeldOut));
+    let examples = Examples { cohort: &uci.cohort, train: &train, tuning: &tuning };
+    let max_visits = uci.cohort.longest();
+    let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
+    let replay = ReplayOptions::default();
+    let mut lines = Vec::new();
+    let mut line = |model: String, seconds, likelihood: consequence_evaluate::Likelihood| {
+        let nats = &likelihood.nats;
+        lines.push(Line {
+            model,
+            nats: [nats.static_codes, nats.encounter_codes, nats.end],
+            perplexity: likelihood.perplexity.unwrap_or(f64::NAN),
+            impossible: [likelihood.forbidden + likelihood.dead_ends, likelihood.infinite],
+            seconds,
+        });
+    };
+    let began = std::time::Instant::now();
+    let codes = CodeOrder::natural(Arc::clone(&uci.vocabulary));
+    let markov = Markov::learn(codes, &uci.cohort, &train, max_visits);
+    let seconds = began.elapsed().as_secs_f64();
+    line("Markov".into(), [seconds; 2], likelihood(&markov, &uci.cohort, &test, &replay)?);
+    for &head_units in &extent.head_units {
+        eprintln!("head_units {head_units}");
+        let sizes = consequence_model::Sizes { head_units, ..Preset::Small.sizes(max_visits) };
+        let fitted = fit(&examples, &uci.vocabulary, None, &sizes, &options)?;
+        let generator = NetworkGenerator::new(&fitted.network);
+        let found = likelihood(&generator, &uci.cohort, &test, &replay)?;
+        let seconds = [fitted.epoch_seconds, fitted.seconds];
+        line(format!("HALO, head_units {head_units}"), seconds, found);
+    }
+    eprintln!("with the 29 rules");
+    let rules = uci.rules(&uci.mined)?;
+    let enforcer = enforcer(&rules, max_visits)?;
+    let sizes = Preset::Small.sizes(max_visits);
+    let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &options)?;
+    let generator = NetworkGenerator::new(&fitted.network);
+    let found = likelihood_with_rules(&generator, &enforcer, &uci.cohort, &test, &replay)?;
+    let name = format!("HALO, head_units {}, 29 rules", sizes.head_units);
+    line(name, [fitted.epoch_seconds, fitted.seconds], found);
+    Ok(Some(lines))
+}

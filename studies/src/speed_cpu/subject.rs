@@ -1,0 +1,171 @@
+//! The networks that are timed.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_record::{Kind, Vocabulary};
+use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_simulate::{Preset, Simulation};
+
+use super::{Learning, Length};
+use crate::generator::{Shape, generate};
+use crate::published::Published;
+
+/// Codes of an encounter, and encounters of a record, in the paper's inpatient records.
+const CODES_PER_VISIT: f64 = 13.6;
+const VISITS_PER_RECORD: f64 = 1.27;
+
+/// Steps that the network with skewed chances has learnt.
+const STEPS: usize = 24;
+
+const SEED: u64 = 41;
+
+/// How large the network is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// As in the paper.
+    Paper,
+    /// To try the study itself.
+    Tiny,
+}
+
+impl Scale {
+    fn sizes(self) -> Sizes {
+        match self {
+            // The mark at the beginning, the static visit and 43 encounters are 45 slots.
+            Self::Paper => {
+                Sizes { max_visits: 44, width: 768, layers: 12, heads: 12, head_units: 1 }
+            }
+            Self::Tiny => Sizes { max_visits: 44, width: 32, layers: 2, heads: 4, head_units: 1 },
+        }
+    }
+}
+
+/// How often the network means each code to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chances {
+    /// All codes of encounters alike. The rules are the 95 published ones, where they are there.
+    Uniform,
+    /// As in simulated inpatients, learnt from them.
+    Skewed,
+    /// As a hundred thousand rules over two thousand codes were made for.
+    ManyRules,
+}
+
+impl FromStr for Chances {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "uniform" => Ok(Self::Uniform),
+            "skewed" => Ok(Self::Skewed),
+            "many_rules" => Ok(Self::ManyRules),
+            _ => Err(()),
+        }
+    }
+}
+
+/// A network, and rules for its records.
+#[derive(Debug)]
+pub struct Subject {
+    /// The network.
+    pub network: Network,
+    /// The rules; perhaps none.
+    pub rules: RuleSet,
+}
+
+impl Subject {
+    /// Makes a network.
+    pub fn new(chances: Chances, scale: Scale) -> Self {
+        match chances {
+            Chances::Uniform => uniform(scale),
+            Chances::Skewed => skewed(scale),
+            Chances::ManyRules => many_rules(scale),
+        }
+    }
+}
+
+fn uniform(scale: Scale) -> Subject {
+    let rules = match Published::load() {
+        Some(published) => published.rule_set(0..published.neurons.len()),
+        None => RuleSet { vocabulary: unnamed(), rules: Vec::new() },
+    };
+    let each = CODES_PER_VISIT / Preset::Inpatient.figures().codes as f64;
+    let network = drawn(&rules, scale, |code| match rules.vocabulary.kind(code) {
+        Kind::Static => 1.0 / 3.0,
+        Kind::Encounter => each,
+    });
+    Subject { network, rules }
+}
+
+/// A vocabulary of the size of the published one.
+fn unnamed() -> Arc<Vocabulary> {
+    let figures = Preset::Inpatient.figures();
+    let name = |code: usize| match code < figures.codes {
+        true => (format!("CODE//{code}"), Kind::Encounter),
+        false => (format!("LABEL//{code}"), Kind::Static),
+    };
+    let names = (0..figures.codes + figures.demographic).map(name);
+    Arc::new(Vocabulary::new(names).expect("the names differ"))
+}
+
+fn skewed(scale: Scale) -> Subject {
+    let simulation = Simulation::new(Preset::Inpatient, 5_000, SEED);
+    let cohort = simulation.cohort();
+    let rules = RuleSet::clone(&simulation.truth().rules);
+    let mut counts = vec![0usize; rules.vocabulary.len()];
+    let (mut records, mut encounters) = (0, 0);
+    for record in cohort.records() {
+        (records, encounters) = (records + 1, encounters + record.len() - 1);
+        record.visits().flatten().for_each(|code| counts[code.index()] += 1);
+    }
+    let network = drawn(&rules, scale, |code| {
+        let visits = match rules.vocabulary.kind(code) {
+            Kind::Static => records,
+            Kind::Encounter => encounters,
+        };
+        (counts[code.index()] as f64 + 0.5) / (visits as f64 + 1.0)
+    });
+    let mut learning = Learning::new(network);
+    for step in 0..STEPS {
+        learning.step(&learning.records(Length::Inpatient, step));
+    }
+    Subject { network: learning.into_network(), rules }
+}
+
+fn many_rules(scale: Scale) -> Subject {
+    let rules = if scale == Scale::Paper { 100_000 } else { 2_000 };
+    let generated = generate(Shape { codes: 2_000, statics: 500, rules }, 11);
+    let mut chances = vec![0.0; generated.rules.vocabulary.len()];
+    let statics = generated.classes.static_popularity();
+    let encounters = generated.classes.encounters();
+    let all = statics.probabilities(3.0).chain(encounters.probabilities(CODES_PER_VISIT));
+    all.for_each(|(code, chance)| chances[code.index()] = chance);
+    let network = drawn(&generated.rules, scale, |code| chances[code.index()]);
+    Subject { network, rules: Arc::unwrap_or_clone(generated.rules) }
+}
+
+/// A network with random weights that gives codes about these chances, in an order that suits the
+/// rules.
+fn drawn(
+    rules: &RuleSet,
+    scale: Scale,
+    chance: impl Fn(consequence_record::Code) -> f64,
+) -> Network {
+    let sizes = scale.sizes();
+    let options = CompileOptions { max_visits: sizes.max_visits as u16, ..Default::default() };
+    let plan = compile(Arc::new(rules.clone()), &options).expect("these rules have a plan");
+    let codes = CodeOrder::new(Arc::clone(&rules.vocabulary), plan.order().clone());
+    let logit = |chance: f64| (chance / (1.0 - chance)).ln() as f32;
+    let end = rules.vocabulary.end();
+    let bias = |&code: &consequence_record::Code| {
+        logit(if code == end { 1.0 / VISITS_PER_RECORD } else { chance(code) })
+    };
+    // The mark that begins a record never comes again.
+    let never = std::iter::once(-20.0);
+    let biases: Vec<f32> = codes.order().codes().iter().map(bias).chain(never).collect();
+    let mut network = Network::drawn(codes, &sizes, SEED).expect("sizes of a network");
+    network.weights_mut().set_output_bias(&biases);
+    network
+}
