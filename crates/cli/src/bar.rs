@@ -1,5 +1,6 @@
 //! A progress bar on stderr, for tasks that take a while.
 
+use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::{output, stop};
 
 const EVERY: Duration = Duration::from_millis(120);
 
-/// Shows the task at hand where stderr is a terminal, and nothing elsewhere.
+/// Shows the task at hand where stderr is a terminal; elsewhere a line for each stage of a long one.
 #[derive(Debug, Default)]
 pub struct Bar {
     current: Mutex<Option<ProgressBar>>,
@@ -61,6 +62,12 @@ impl Watch for Bar {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar.set_message(state.to_owned());
+        }
+    }
+
+    fn stage(&self, text: &str) {
+        if !io::stderr().is_terminal() {
+            output::message(&format!("{text}\n"));
         }
     }
 

@@ -27,11 +27,14 @@ fn how_well_a_model_foresees() {
     let same = figure("--rules clinic/clinic.rules").0;
     assert!((own - same).abs() < 1e-9);
 
-    folder.run(&format!("{TRAIN} paper --epochs 1 --train-mode paper")).exits(0);
+    let train = format!("{TRAIN} paper --epochs 1 --train-mode paper");
+    // A soft rule that could not be used later is refused before learning.
+    folder.run(&train).refuses(&["--> clinic/clinic.rules", "--train-mode causal"]);
     let paper = evaluate.replace("model", "paper");
     folder
         .write("hard.rules", folder.read("clinic/clinic.rules").replace(" with probability", "#"));
-    let ran = folder.run(&format!("{paper} --rules hard.rules")).exits(0);
+    folder.run(&train.replace("clinic/clinic.rules", "hard.rules")).exits(0);
+    let ran = folder.run(&paper).exits(0);
     ran.prints("not normalised, as the paper measures: ");
     folder.run("evaluate --perplexity none --real clinic/repaired.jsonl").refuses(&[
         "there is no such model",
@@ -55,7 +58,12 @@ fn how_close_records_come() {
         .prints("SEX//F")
         .prints("100% valid (500 of 500 records) by 16 hard rules: 0 violations");
     let report = folder.run(&format!("{evaluate} --json")).exits(0).json();
-    assert!(report["all"]["code"]["r2"].as_f64() > Some(0.8), "{}", report["all"]);
+    let all = &report["comparison"]["all"];
+    assert!(all["code"]["r2"].as_f64() > Some(0.8), "{all}");
+    assert_eq!(
+        (&report["real"], &report["synthetic"]),
+        (&"clinic/repaired.jsonl".into(), &"new".into())
+    );
     assert!(report["fresh"]["real"]["code"]["r2"].as_f64() > Some(0.8), "{}", report["fresh"]);
     assert!(report["obedience"].is_null());
     // A cohort of any tool, with codes that the real one has not.
@@ -70,6 +78,13 @@ fn how_close_records_come() {
     let kind = "evaluate --real clinic/repaired.jsonl --synthetic kind.jsonl";
     folder.run(kind).refuses(&["`SMOKER` is static here", "--> kind.jsonl", "help"]);
     folder.run("evaluate --real clinic/repaired.jsonl").refuses(&["--perplexity"]);
+    folder.write("odd.rules", "rule odd: NOBODY => SMOKER");
+    let ran = folder.run(&format!("{evaluate} --rules odd.rules")).exits(2);
+    assert!(
+        !ran.err.contains("--vocabulary") && ran.err.contains("--allow-unknown"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -95,4 +110,32 @@ fn from_a_cohort_to_records_in_one_go() {
     folder.run("export cohort jsonl --out cohort.jsonl").exits(0);
     let imported = "synthesize cohort.jsonl --from jsonl --records 50 --generator markov --out new";
     folder.run(imported).exits(0).prints("new: 50 records generated, after those of new/cohort");
+    folder.run(&format!("{imported} --resume")).exits(0);
+    folder.write("other.jsonl", folder.read("cohort.jsonl"));
+    let other = imported.replace("cohort.jsonl", "other.jsonl");
+    for differs in [&other, &format!("{imported} --seed 2")] {
+        let refused = ["another source or with other options", "--> new/task.json", "--force"];
+        folder.run(&format!("{differs} --resume")).refuses(&refused);
+    }
+    folder.run(&format!("{other} --resume --force")).exits(0);
+    folder.run(&format!("{other} --resume")).exits(0);
+}
+
+#[test]
+fn nobody_is_held_out() {
+    let folder = Folder::new();
+    let ids = (0..60).map(|id| id.to_string());
+    let kept = ids.filter(|id| consequence::Split::of(id) != consequence::Split::HeldOut);
+    let line = |id| format!("{{\"id\":\"{id}\",\"static\":[],\"visits\":[[\"A\"],[\"B\"]]}}\n");
+    folder.write("few.jsonl", kept.map(line).collect::<String>());
+    let ran = folder.run("synthesize few.jsonl --generator markov --out all").exits(0);
+    ran.prints("nobody is in the held-out split");
+    assert!(folder.read("all/summary.json").contains("\"likelihood\": null"));
+    folder.write("odd.rules", "rule odd: NOBODY => A");
+    let ran = folder.run("synthesize few.jsonl --rules odd.rules --out odd").exits(2);
+    assert!(
+        !ran.err.contains("--vocabulary") && ran.err.contains("--allow-unknown"),
+        "{}",
+        ran.err
+    );
 }

@@ -12,7 +12,7 @@ fn what_is_generated_obeys_the_rules() {
     folder.run("mine cohort --out mined.rules").exits(0);
     let train = "train cohort --rules mined.rules --size tiny --epochs 1 --out model";
     let ran = folder.run(train).exits(0);
-    assert_eq!(ran.err, "");
+    assert!(ran.err.starts_with("epoch 1 of 1: ") && ran.err.lines().count() == 1, "{}", ran.err);
     ran.prints("model: a network that learnt from ")
         .prints("6 static codes and 1,610 of encounters")
         .prints("every record to learn from obeys every hard rule")
@@ -151,7 +151,10 @@ fn every_mode_and_every_wish() {
     let mine = "generate model --records 200 --rules mine.rules --temperature 0.7 --out mine.jsonl";
     folder.run(mine).exits(0);
     folder.run("audit mine.jsonl --rules mine.rules").exits(0);
-    folder.run("generate model --records 200 --out more.jsonl --json --seed 9").exits(0);
+    let more = "generate model --records 200 --out more.jsonl --json --seed 9";
+    let ran = folder.run(more).exits(0);
+    assert_eq!(ran.json()["written"]["records"], 200);
+    assert_eq!(ran.out.matches("\n  \"records\"").count(), 1, "{}", ran.out);
     assert_ne!(folder.read("more.jsonl"), folder.read("guided.jsonl"));
 }
 

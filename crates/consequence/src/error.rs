@@ -159,6 +159,12 @@ pub enum Error {
         .0.display()
     )]
     OtherModel(PathBuf),
+    /// What is there was made of another source or with other options.
+    #[error(
+        "the run that is there was begun with another source or with other options\n  --> {}\n  = help: give them as they were, choose another folder, or give --force to begin anew",
+        .0.display()
+    )]
+    OtherRun(PathBuf),
     /// Training was asked to stop.
     #[error(
         "stopped after {}; nothing is lost\n  --> {}\n  = help: give the same command with --resume to go on",
@@ -272,7 +278,7 @@ fn unknown_help(from: &CodeSource) -> String {
     let known = match from {
         CodeSource::Rules => "the rules".to_owned(),
         CodeSource::Cohort(file) => format!("{file}; --vocabulary can give the full list"),
-        CodeSource::Vocabulary(file) => file.clone(),
+        CodeSource::Cohorts(file) | CodeSource::Vocabulary(file) => file.clone(),
         CodeSource::Model(folder) => format!("the model {folder}"),
     };
     format!("the known codes are those of {known}; --allow-unknown takes others as never present")

@@ -79,8 +79,10 @@ pub struct CodeSummary {
 pub enum CodeSource {
     /// From the rules themselves.
     Rules,
-    /// From a cohort.
+    /// From a cohort; a vocabulary could have been given instead.
     Cohort(String),
+    /// From cohorts alone.
+    Cohorts(String),
     /// From a vocabulary file.
     Vocabulary(String),
     /// From a model.

@@ -30,6 +30,9 @@ pub trait Watch: Sync {
     /// Where the task at hand stands, in a few words that take the place of those before.
     fn describe(&self, _state: &str) {}
 
+    /// A stage of the task at hand is over, in a line.
+    fn stage(&self, _text: &str) {}
+
     /// Something to know before the task is over.
     fn note(&self, _text: &str) {}
 

@@ -72,9 +72,9 @@ impl Default for ReplayOptions<'_> {
 
 /// What each of some records costs under a model, in the order given.
 ///
-/// It is the chance that the model gives to whoever decides that counts. That of a network is single
-/// precision: a code that it holds for all but certain (a logit over 15) and that is absent costs what
-/// the rounded chance says, which may be infinite, and not what the loss in training says.
+/// It is the chance that the model gives to whoever decides that counts. That of a network is in double
+/// precision: only what it holds for certain to within 1e-16 (a logit over 37) costs infinitely much if
+/// it is not so. `END` is certain at the last encounter that the model has room for.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -164,7 +164,7 @@ fn replay<G: Generator, J: Judge>(
         walks.resize_with(batch.len(), || Walk {
             past: generator.begin(),
             last: Vec::new(),
-            replay: Replay::new(judge(), codes.statics() as u32, codes.end()),
+            replay: Replay::new(judge(), codes.statics() as u32, codes.end(), longest),
         });
         for (walk, &place) in walks.iter_mut().zip(batch) {
             walk.replay.begin(records[place]);

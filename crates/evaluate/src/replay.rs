@@ -97,6 +97,9 @@ pub(crate) struct Replay<J> {
     pub judge: J,
     statics: u32,
     end: u32,
+    /// The last visit that a record may have, where `END` is certain.
+    last: usize,
+    visit: usize,
     /// The visit as ascending positions.
     pub truth: Vec<u32>,
     passed: usize,
@@ -109,11 +112,13 @@ pub(crate) struct Replay<J> {
 }
 
 impl<J: Judge> Replay<J> {
-    pub fn new(judge: J, statics: u32, end: u32) -> Self {
+    pub fn new(judge: J, statics: u32, end: u32, last: usize) -> Self {
         Self {
             judge,
             statics,
             end,
+            last,
+            visit: 0,
             truth: Vec::new(),
             passed: 0,
             asked: 0,
@@ -133,6 +138,7 @@ impl<J: Judge> Replay<J> {
     /// A visit begins, which holds these positions.
     pub fn open(&mut self, visit: usize, truth: Vec<u32>) {
         self.judge.open(visit);
+        self.visit = visit;
         self.truth = truth;
         (self.passed, self.asked) = (0, 0);
     }
@@ -156,7 +162,11 @@ impl<J: Judge> Decide for Replay<J> {
             self.bad = self.bad.or(Some((position, chance)));
             return present;
         }
-        let nats = match self.judge.judge(position, present) {
+        let verdict = self.judge.judge(position, present);
+        let nats = match verdict {
+            // No record goes on from here, so that one ends tells nothing; one that was cut may have
+            // been cut for that very reason.
+            _ if position == self.end && self.visit == self.last => 0.0,
             Verdict::Free => cost(present, chance),
             Verdict::Nats(nats) => nats,
             Verdict::Forbidden => {

@@ -25,9 +25,7 @@ pub enum TrainError {
         room: usize,
     },
     /// The loss is no number any more.
-    #[error(
-        "the loss is not a number after step {step}\n  = help: try a lower --rate, or a lower --clip"
-    )]
+    #[error("the loss is not a number after step {step}\n  = help: try a lower --rate")]
     Diverged {
         /// The step.
         step: u64,

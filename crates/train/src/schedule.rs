@@ -5,9 +5,11 @@ use crate::TrainOptions;
 /// The rate at a step, counted from 1: it rises in a line, then falls as half a cosine.
 pub(crate) fn rate(options: &TrainOptions, step: u64, steps: u64) -> f32 {
     let highest = f64::from(options.rate);
-    let risen = (step as f64 / options.warm_up.max(1) as f64).min(1.0);
-    let after = step.saturating_sub(options.warm_up) as f64;
-    let length = steps.saturating_sub(options.warm_up).max(1) as f64;
+    // A short run rises in a tenth of its steps.
+    let warm_up = options.warm_up.min(steps / 10);
+    let risen = (step as f64 / warm_up.max(1) as f64).min(1.0);
+    let after = step.saturating_sub(warm_up) as f64;
+    let length = steps.saturating_sub(warm_up).max(1) as f64;
     let wave = 0.5 + 0.5 * (std::f64::consts::PI * (after / length).min(1.0)).cos();
     let left = f64::from(options.final_rate);
     (highest * risen * (left + (1.0 - left) * wave)) as f32

@@ -72,6 +72,8 @@ pub enum Event {
         epoch: u32,
         /// Records seen in this epoch.
         records: u64,
+        /// Those of them that are of this step.
+        more: u64,
         /// Records of an epoch.
         of: u64,
         /// Mean nats of a record in this epoch.
@@ -157,8 +159,9 @@ pub fn train(
             learner.step(&mut state, records, &mut gradient, steps)?;
             let progress = &state.progress;
             let nats = progress.nats / progress.records as f64;
-            let (records, of) = (progress.records, train.len() as u64);
-            interrupted = !watch(Event::Step { epoch, records, of, nats });
+            let (more, of) = (records.len() as u64, train.len() as u64);
+            let records = progress.records;
+            interrupted = !watch(Event::Step { epoch, records, more, of, nats });
             if let Some(checkpoint) = &mut checkpoint
                 && (interrupted || checkpoint.is_due())
             {

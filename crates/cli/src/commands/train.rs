@@ -79,6 +79,12 @@ pub struct LearningArguments {
     /// Heads of attention [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
     pub heads: Option<usize>,
+    /// How much smaller each step makes the weights between codes, times the rate [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = decay, help_heading = "For experts")]
+    pub decay: Option<f32>,
+    /// The part of the head's units that is left out of each step [default: 0]
+    #[arg(long, value_name = "PART", value_parser = part, help_heading = "For experts")]
+    pub dropout: Option<f32>,
 }
 
 /// A kind of model.
@@ -177,6 +183,8 @@ impl LearningArguments {
         options.epochs = self.epochs.map_or(options.epochs, short);
         options.patience = self.patience.map_or(options.patience, short);
         options.rate = self.rate.unwrap_or(options.rate);
+        options.decay = self.decay.unwrap_or(options.decay);
+        options.dropout = self.dropout.unwrap_or(options.dropout);
         task
     }
 
@@ -193,6 +201,8 @@ impl LearningArguments {
             (self.width.is_some(), "width"),
             (self.layers.is_some(), "layers"),
             (self.heads.is_some(), "heads"),
+            (self.decay.is_some(), "decay"),
+            (self.dropout.is_some(), "dropout"),
         ];
         given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
     }
@@ -202,5 +212,19 @@ fn rate(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
         _ => Err("a rate is a number above 0, such as 0.001".into()),
+    }
+}
+
+fn decay(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(decay) if (0.0..=100.0).contains(&decay) => Ok(decay),
+        _ => Err("a number from 0 to 100, such as 0.3".into()),
+    }
+}
+
+fn part(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(part) if (0.0..1.0).contains(&part) => Ok(part),
+        _ => Err("a number from 0 to less than 1, such as 0.1".into()),
     }
 }

@@ -54,9 +54,10 @@ impl CheckReport {
         }
         let source = match &self.codes.source {
             CodeSource::Rules => "as the rules name them",
-            CodeSource::Cohort(file) | CodeSource::Vocabulary(file) | CodeSource::Model(file) => {
-                &format!("from {file}")
-            }
+            CodeSource::Cohort(file)
+            | CodeSource::Cohorts(file)
+            | CodeSource::Vocabulary(file)
+            | CodeSource::Model(file) => &format!("from {file}"),
         };
         let (statics, encounters) = (self.codes.statics as u64, self.codes.encounters as u64);
         writeln!(

@@ -40,7 +40,6 @@ pub struct CompareReport {
     /// Whether the real records are those of the train split; else they are all that there are.
     pub of_train_split: bool,
     /// All generated records beside the real ones.
-    #[serde(flatten)]
     pub comparison: Comparison,
     /// Real records that the figures are of no use without.
     pub fresh: Option<FreshSample>,
@@ -191,7 +190,8 @@ fn audited(
         unknown_codes: task.unknown_codes,
         ..RuleOptions::default()
     };
-    let source = CodeSource::Cohort(shown(&task.real));
+    let both = format!("{} and {}", shown(&task.real), shown(&task.synthetic));
+    let source = CodeSource::Cohorts(both);
     let loaded = load::rules_over(&task.rules, &options, &source)?;
     let written = WrittenRules::new(Arc::clone(&loaded.rules), &CompileLimits::default())
         .map_err(|error| Error::compile(&loaded.rules, error))?;

@@ -34,7 +34,7 @@ pub struct GenerateReport {
     /// Records that an earlier run had written.
     pub kept: u64,
     /// What this run wrote.
-    #[serde(flatten)]
+    #[serde(rename = "written")]
     pub totals: Totals,
     /// Proposals for a record that were worth something, where they were weighed.
     pub effective_proposals: Option<f64>,
@@ -144,8 +144,8 @@ impl Display for GenerateReport {
         if let (Some(worth), Some(obeying)) = (self.effective_proposals, self.obeying) {
             writeln!(
                 out,
-                "  the proposals for a record are worth {worth:.1} on average; without rules {:.2}% \
-                 of records would obey them",
+                "  the proposals for a record are worth {worth:.1} on average; left alone, the \
+                 model would obey the rules and conditions in {:.2}% of records",
                 100.0 * obeying
             )?;
         }

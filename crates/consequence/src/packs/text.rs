@@ -27,6 +27,7 @@ impl Display for RulesFromReport {
         if let Some(source) = &self.codes {
             let file = match source {
                 CodeSource::Cohort(file)
+                | CodeSource::Cohorts(file)
                 | CodeSource::Vocabulary(file)
                 | CodeSource::Model(file) => file,
                 CodeSource::Rules => "the rules",

@@ -1,24 +1,26 @@
 //! From a source to generated records in one go.
 
+mod manifest;
 mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_store::{create_directory, write_atomically};
+use consequence_store::write_atomically;
 use consequence_tables::import::{ImportOptions, Source};
 
 use crate::check::{CheckOptions, check};
 use crate::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
 use crate::generate::{GenerateTask, generate};
 use crate::import::{ImportTask, import};
-use crate::load;
+use crate::load::{self, LoadedCohort};
 use crate::mine::{MineOptions, mine};
 use crate::place::refuse_folder;
 use crate::train::{Learner, TrainTask, train};
 use crate::watch::Watch;
-use crate::{Error, Inputs};
+use crate::{CodeSource, Error, Inputs};
 
 pub use report::{SynthesizeReport, SynthesizeRules};
 
@@ -54,6 +56,7 @@ struct Places {
     model: PathBuf,
     synthetic: PathBuf,
     summary: PathBuf,
+    manifest: PathBuf,
 }
 
 /// Imports a cohort where that is asked for, mines rules where none are given, proves them, trains a
@@ -80,7 +83,6 @@ struct Places {
 /// ```
 pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
     refuse_folder(&task.out, task.force || task.resume)?;
-    create_directory(&task.out)?;
     let file = |name: &str| task.out.join(name);
     let places = Places {
         cohort: file("cohort"),
@@ -88,7 +90,9 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         model: file("model"),
         synthetic: file("synthetic"),
         summary: file("summary.json"),
+        manifest: file("task.json"),
     };
+    manifest::settle(task, &places)?;
     let cohort = task.cohort(&places, watch)?;
     let rules = task.rules(&places, &cohort, watch)?;
     task.go_on(watch)?;
@@ -98,7 +102,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         unknown_codes: task.unknown_codes,
         ..Inputs::default()
     };
-    let checked = check(&inputs, &CheckOptions::default(), watch)?;
+    let checked = check(&inputs, &CheckOptions::default(), watch).map_err(without_vocabulary)?;
     task.go_on(watch)?;
     let trained = train(
         &TrainTask {
@@ -110,10 +114,11 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         },
         watch,
     )?;
-    let records = match task.records {
-        Some(records) => records,
-        None => load::cohort(&cohort, None, watch)?.cohort.len() as u64,
+    let (in_all, held_out) = {
+        let LoadedCohort { cohort, splits, .. } = load::cohort(&cohort, None, watch)?;
+        (cohort.len() as u64, splits.contains(&Split::HeldOut))
     };
+    let records = task.records.unwrap_or(in_all);
     let generated = generate(
         &GenerateTask {
             resume: task.resume,
@@ -124,7 +129,10 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         watch,
     )?;
     task.go_on(watch)?;
-    let foreseen = perplexity(&PerplexityTask::new(&places.model, &cohort), watch)?;
+    let foreseen = match held_out {
+        true => Some(perplexity(&PerplexityTask::new(&places.model, &cohort), watch)?),
+        false => None,
+    };
     let compared = compare(
         &CompareTask {
             real: cohort.clone(),
@@ -149,7 +157,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         rules,
         model: trained,
         synthetic: generated,
-        likelihood: foreseen.likelihood,
+        likelihood: foreseen.map(|foreseen| foreseen.likelihood),
         comparison: compared.comparison.all,
         fresh: compared.fresh,
         obedience: compared.obedience,
@@ -219,6 +227,16 @@ impl SynthesizeTask {
     /// Ends here if that was asked for.
     fn go_on(&self, watch: &dyn Watch) -> Result<(), Error> {
         if watch.wants_stop() { Err(Error::Halted(self.out.clone())) } else { Ok(()) }
+    }
+}
+
+/// No vocabulary can be given here, so none is proposed.
+fn without_vocabulary(error: Error) -> Error {
+    match error {
+        Error::UnknownCodes { diagnostics, from: CodeSource::Cohort(file) } => {
+            Error::UnknownCodes { diagnostics, from: CodeSource::Cohorts(file) }
+        }
+        other => other,
     }
 }
 

@@ -24,8 +24,8 @@ pub struct SynthesizeReport {
     pub model: TrainReport,
     /// What it wrote.
     pub synthetic: GenerateReport,
-    /// How well it foresees the held-out split.
-    pub likelihood: Likelihood,
+    /// How well it foresees the held-out split; none: nobody is in it.
+    pub likelihood: Option<Likelihood>,
     /// How far the frequencies of generated records agree with those of the train split.
     pub comparison: Correlations,
     /// The same for fresh real records.
@@ -74,11 +74,13 @@ impl Display for SynthesizeReport {
             }
             _ => writeln!(out, "  model    {}: a Markov model", model.out)?,
         }
-        if let Some(perplexity) = self.likelihood.perplexity {
-            writeln!(
+        match self.likelihood.as_ref().map(|likelihood| likelihood.perplexity) {
+            Some(Some(perplexity)) => writeln!(
                 out,
                 "           perplexity {perplexity:.3} per code present, on the held-out split"
-            )?;
+            )?,
+            Some(None) => {}
+            None => writeln!(out, "           no perplexity: nobody is in the held-out split")?,
         }
         write!(out, "  records  {}", self.synthetic.out)?;
         match &self.obedience {

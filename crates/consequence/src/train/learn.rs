@@ -41,7 +41,7 @@ pub(super) fn network(
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };
     let began = Instant::now();
-    let mut meter = Meter { watch, epochs: task.options.epochs, seen: None, records: 0 };
+    let mut meter = Meter { watch, epochs: task.options.epochs, began: false, records: 0 };
     let trained =
         train(fresh, &examples, &teacher, &task.options, Some(&checkpoints), &mut |event| {
             meter.tell(event);
@@ -61,29 +61,73 @@ pub(super) fn network(
 struct Meter<'a> {
     watch: &'a dyn Watch,
     epochs: u32,
-    /// The epoch at hand and its records that were told of.
-    seen: Option<(u32, u64)>,
+    /// Whether a step was told of.
+    began: bool,
     records: u64,
 }
 
 impl Meter<'_> {
     fn tell(&mut self, event: Event) {
-        let Event::Step { epoch, records, of, nats } = event else { return };
-        let before = match self.seen {
-            Some((last, before)) if last == epoch => before,
-            Some(_) => 0,
-            None => {
-                // A run that was taken up has less before it.
-                let left = u64::from(self.epochs.saturating_sub(epoch)) * of + of - records;
-                self.watch.begin("learning", Some(left));
-                records
+        match event {
+            Event::Step { epoch, records, more, of, nats } => {
+                if !self.began {
+                    // A run that was taken up has less before it.
+                    let done = records - more;
+                    let left = u64::from(self.epochs.saturating_sub(epoch)) * of + of - done;
+                    self.watch.begin("learning", Some(left));
+                    self.began = true;
+                }
+                self.watch.advance(more);
+                self.records += more;
+                let state = format!("epoch {epoch} of {}, {nats:.2} nats a record", self.epochs);
+                self.watch.describe(&state);
             }
-        };
-        let more = records.saturating_sub(before);
-        self.watch.advance(more);
-        self.records += more;
-        self.seen = Some((epoch, records));
-        let state = format!("epoch {epoch} of {}, {nats:.2} nats a record", self.epochs);
-        self.watch.describe(&state);
+            Event::Epoch { figures: Epoch { epoch, tuning_nats, .. }, .. } => {
+                let of = self.epochs;
+                let stage = format!("epoch {epoch} of {of}: {tuning_nats:.3} nats a tuning record");
+                self.watch.stage(&stage);
+            }
+            Event::Checkpoint => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use consequence_train::Event;
+
+    use super::Meter;
+    use crate::watch::Watch;
+
+    #[derive(Default)]
+    struct Told {
+        total: AtomicU64,
+        steps: AtomicU64,
+    }
+
+    impl Watch for Told {
+        fn begin(&self, _task: &str, total: Option<u64>) {
+            self.total.store(total.unwrap_or(0), Ordering::Relaxed);
+        }
+        fn advance(&self, steps: u64) {
+            self.steps.fetch_add(steps, Ordering::Relaxed);
+        }
+        fn finish(&self) {}
+    }
+
+    #[test]
+    fn every_batch_of_this_run_counts() {
+        let step = |epoch, records| Event::Step { epoch, records, more: 4, of: 12, nats: 1.0 };
+        let whole = [1, 2].map(|epoch| [4, 8, 12].map(|records| step(epoch, records))).concat();
+        // The second run is taken up after the first batch.
+        for (events, expected) in [(&whole[..], 24), (&whole[1..], 20)] {
+            let told = Told::default();
+            let mut meter = Meter { watch: &told, epochs: 2, began: false, records: 0 };
+            events.iter().for_each(|&event| meter.tell(event));
+            let figures = [&told.total, &told.steps].map(|count| count.load(Ordering::Relaxed));
+            assert_eq!((meter.records, figures), (expected, [expected; 2]));
+        }
     }
 }

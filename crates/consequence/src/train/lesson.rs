@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, CodeOrder, Data};
 use consequence_record::{Cohort, Split};
-use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
@@ -95,10 +95,7 @@ impl Lesson {
     /// Proves the rules, takes over their order, and looks for records that break them.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
-        // The paper's networks decide codes as the vocabulary has them.
-        if self.mode != TrainMode::Paper {
-            self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
-        }
+        self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
         self.enforcer = Some(Enforcer::new(&plan));
         let places: Vec<usize> = self.train.iter().chain(&self.tuning).copied().collect();
         self.broken = watched(watch, "auditing", None, || {
@@ -109,9 +106,19 @@ impl Lesson {
 
     fn plan(&self) -> Result<Plan, Error> {
         let max_visits = u16::try_from(self.max_visits).unwrap_or(u16::MAX);
-        let options = CompileOptions { max_visits, ..CompileOptions::default() };
-        compile(Arc::clone(&self.rules), &options)
-            .map_err(|error| Error::compile(&self.rules, error))
+        // The paper's networks decide codes as the vocabulary has them, and so must the rules.
+        let order = (self.mode == TrainMode::Paper).then(|| self.codes.order().clone());
+        let options = CompileOptions { max_visits, order, ..CompileOptions::default() };
+        compile(Arc::clone(&self.rules), &options).map_err(|error| {
+            let too_early = matches!(error, CompileError::SoftTooEarly { .. });
+            match Error::compile(&self.rules, error) {
+                Error::Compile { what, rules, .. } if too_early => {
+                    let help = "leave the rule out, or train with --train-mode causal";
+                    Error::Compile { what, rules, help }
+                }
+                other => other,
+            }
+        })
     }
 
     /// The card of the model, but for what it will have learnt.

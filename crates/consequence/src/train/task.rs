@@ -78,7 +78,7 @@ impl NetworkTask {
     }
 
     /// All that the result depends on, apart from records, rules and the way that they take part.
-    pub(super) fn settings(&self) -> Value {
+    pub(crate) fn settings(&self) -> Value {
         json!({ "sizes": self.sizes, "options": self.options })
     }
 }

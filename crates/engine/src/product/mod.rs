@@ -43,6 +43,7 @@ const SMALL: usize = 1 << 16;
 /// If the shapes do not fit each other.
 pub fn product(out: ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bool) {
     assert_eq!(a.columns(), b.rows(), "the inner dimensions of a product agree");
+    assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
     assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
     let tile = Tile::here();
     tasks(out, a.columns(), tile, |first, mut out| {
@@ -74,6 +75,7 @@ pub fn product(out: ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bool) {
 /// If the shapes do not fit each other.
 pub fn product_packed(out: ViewMut<'_>, a: View<'_>, b: &Packed, accumulate: bool) {
     assert_eq!(a.columns(), b.depth(), "the inner dimensions of a product agree");
+    assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
     assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
     tasks(out, a.columns(), b.tile(), |first, mut out| {
         let a = a.part(first.0..first.0 + out.rows(), 0..a.columns());

@@ -20,7 +20,7 @@ impl<'a> View<'a> {
     ///
     /// If the slice is of another size.
     pub fn new(data: &'a [f32], rows: usize, columns: usize) -> Self {
-        assert_eq!(data.len(), rows * columns, "a matrix fills its slice");
+        assert_eq!(Some(data.len()), rows.checked_mul(columns), "a matrix fills its slice");
         Self { data, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
@@ -51,7 +51,9 @@ impl<'a> View<'a> {
     ///
     /// If it does not have them.
     pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
-        assert!(rows.end <= self.rows && columns.end <= self.columns, "a part lies inside");
+        let inside = |part: &Range<usize>, all: usize| part.start <= part.end && part.end <= all;
+        let lies_inside = inside(&rows, self.rows) && inside(&columns, self.columns);
+        assert!(lies_inside, "a part lies inside");
         let (height, width) = (rows.len(), columns.len());
         let start = rows.start * self.row_stride + columns.start * self.column_stride;
         let data = if height == 0 || width == 0 { &[] } else { &self.data[start..] };
@@ -101,7 +103,7 @@ impl<'a> ViewMut<'a> {
     ///
     /// If the slice is of another size.
     pub fn new(data: &'a mut [f32], rows: usize, columns: usize) -> Self {
-        assert_eq!(data.len(), rows * columns, "a matrix fills its slice");
+        assert_eq!(Some(data.len()), rows.checked_mul(columns), "a matrix fills its slice");
         Self { data: data.as_mut_ptr(), rows, columns, stride: columns, slice: PhantomData }
     }
 
@@ -121,7 +123,9 @@ impl<'a> ViewMut<'a> {
     ///
     /// If it does not have them.
     pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
-        assert!(rows.end <= self.rows && columns.end <= self.columns, "a part lies inside");
+        let inside = |part: &Range<usize>, all: usize| part.start <= part.end && part.end <= all;
+        let lies_inside = inside(&rows, self.rows) && inside(&columns, self.columns);
+        assert!(lies_inside, "a part lies inside");
         let start = rows.start * self.stride + columns.start;
         Self {
             // `wrapping_add`, since an empty part may begin at the very end.

@@ -1,0 +1,71 @@
+//! What a run was begun with, so that none is gone on with by mistake.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use consequence_store::{StoreError, create_directory, remove_file, sweep, write_atomically};
+use serde_json::{Value, json};
+
+use super::{Places, SynthesizeTask};
+use crate::Error;
+use crate::place::{refuse_cohort, refuse_folder};
+use crate::train::Learner;
+
+/// Makes the folder and writes down what the run is begun with. A run that is there is gone on with if
+/// it was begun with the same; else it is refused, or forced out of the way.
+pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error> {
+    create_directory(&task.out)?;
+    sweep(&task.out)?;
+    let wanted = manifest(task);
+    if task.resume {
+        if found(&places.manifest)?.as_ref() == Some(&wanted) {
+            return Ok(());
+        }
+        refuse_folder(&task.out, task.force)
+            .map_err(|_| Error::OtherRun(places.manifest.clone()))?;
+    }
+    // What another run left must not be taken for a part of this one, should this one be stopped.
+    remove_file(&places.manifest)?;
+    remove_file(&places.rules)?;
+    if task.from.is_some() && places.cohort.is_dir() {
+        refuse_cohort(&places.cohort, true)?;
+        fs::remove_dir_all(&places.cohort)
+            .map_err(|error| StoreError::new(&places.cohort, error))?;
+    }
+    Ok(write_atomically(&places.manifest, |file| writeln!(file, "{wanted:#}"))?)
+}
+
+/// All that what is made depends on.
+fn manifest(task: &SynthesizeTask) -> Value {
+    let learner = match &task.learner {
+        Learner::Halo(network) => {
+            json!({ "mode": network.mode.to_string(), "network": network.settings() })
+        }
+        Learner::Markov => json!("markov"),
+    };
+    let rules: Vec<String> = task.rules.iter().map(|path| whole(path)).collect();
+    json!({
+        "source": whole(&task.source),
+        "from": task.from.as_ref().map(|source| format!("{source:?}")),
+        "rules": rules,
+        "unknown_codes": format!("{:?}", task.unknown_codes),
+        "records": task.records,
+        "learner": learner,
+        "seed": task.seed,
+    })
+}
+
+/// What is written down; nothing if that cannot be understood.
+fn found(path: &Path) -> Result<Option<Value>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(serde_json::from_str(&text).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::new(path, error).into()),
+    }
+}
+
+/// A path that means the same in every folder.
+fn whole(path: &Path) -> String {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+}
