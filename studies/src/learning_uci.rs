@@ -80,7 +80,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
         line(format!("HALO, head_units {head_units}"), seconds, found);
     }
     eprintln!("with the 29 rules");
-    let rules = uci.rules(&uci.mined)?;
+    let rules = uci.rules(&uci.mined())?;
     let enforcer = enforcer(&rules, max_visits)?;
     let sizes = Preset::Small.sizes(max_visits);
     let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &options)?;

@@ -63,7 +63,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
         .take(extent.patients)
         .collect();
     let sexes = sex_rules(Level::Categories, &uci.vocabulary)?;
-    let mined = uci.rules(&uci.mined)?;
+    let mined = uci.rules(&uci.mined())?;
     let death = uci.rules("rule death-ends-the-record: DISCHARGE//EXPIRED => END")?;
     let all = [&mined, &Arc::new(sexes.clone()), &death].map(|set| set.rules.clone()).concat();
     let rules = Arc::new(RuleSet { vocabulary: Arc::clone(&uci.vocabulary), rules: all });

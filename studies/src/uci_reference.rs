@@ -22,8 +22,8 @@ pub struct UciReference {
     pub vocabulary: Arc<Vocabulary>,
     /// The published split of each.
     pub splits: Vec<Split>,
-    /// The 29 rules that were mined from the train split, in our language.
-    pub mined: String,
+    /// The 29 rules that were mined from the train split: formulas in our language.
+    pub published: Vec<String>,
 }
 
 impl UciReference {
@@ -51,29 +51,32 @@ impl UciReference {
         for line in text.lines() {
             let line: Value = serde_json::from_str(line)?;
             let codes = |list: &Value| {
-                let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-                names.filter_map(|name| vocabulary.code(name)).collect::<Vec<_>>()
+                let names = list.as_array().ok_or("a visit is a list")?.iter();
+                let code = |name: &Value| name.as_str().and_then(|name| vocabulary.code(name));
+                names.map(|name| code(name).ok_or("a code of the vocabulary")).collect()
             };
             let id = line["id"].as_str().ok_or("a record has an id")?;
-            let mut visits = vec![codes(&line["static"])];
-            visits.extend(line["visits"].as_array().into_iter().flatten().map(codes));
-            cohort.push(id, &Record::new(visits));
+            let encounters = line["visits"].as_array().ok_or("a record has visits")?;
+            let visits = std::iter::once(&line["static"]).chain(encounters).map(codes);
+            cohort.push(id, &Record::new(visits.collect::<Result<_, &str>>()?));
             splits.push(match published[id].as_str() {
                 Some("train") => Split::Train,
                 Some("validation") => Split::Tuning,
-                _ => Split::HeldOut,
+                Some("test") => Split::HeldOut,
+                _ => return Err("a record has no published split".into()),
             });
         }
         let rules = json(&folder, "uci_rules.json")?;
-        let mined = rules["text"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let mined = (1..)
-            .zip(mined)
-            .map(|(number, text)| {
-                let text = text.replace("@[1]", " in static").replace('!', "not ");
-                format!("rule mined-{number}: {text}\n")
-            })
-            .collect();
-        Ok(Some(Self { cohort, vocabulary: Arc::new(vocabulary), splits, mined }))
+        let formulas = rules["text"].as_array().ok_or("the rules have texts")?.iter();
+        let ours = |text: &str| text.replace("@[1]", " in static").replace('!', "not ");
+        let published = formulas.filter_map(Value::as_str).map(ours).collect();
+        Ok(Some(Self { cohort, vocabulary: Arc::new(vocabulary), splits, published }))
+    }
+
+    /// The published rules as the text of a rule file.
+    pub fn mined(&self) -> String {
+        let named = |(number, formula)| format!("rule mined-{number}: {formula}\n");
+        (1..).zip(&self.published).map(named).collect()
     }
 
     /// The records of a split.

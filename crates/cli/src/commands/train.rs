@@ -103,7 +103,7 @@ pub enum Size {
     Tiny,
     /// Learns in minutes on two cores, on tens of thousands of records
     Small,
-    /// The published network: about 97 million parameters
+    /// The published network: about 96 million parameters
     Paper,
 }
 

@@ -1,83 +1,15 @@
 //! The real diabetes cohort: the rules that others found there, and what became of each.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_mine::{Cutoffs, MineOptions, MinedRule, Reason, mine};
-use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+use consequence_record::{Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, superfluous};
-use flate2::read::GzDecoder;
-use serde_json::Value;
+use consequence_studies::uci_reference::UciReference;
 
 use crate::support::{reread, said};
-
-struct Uci {
-    cohort: Cohort,
-    splits: Vec<Split>,
-    vocabulary: Arc<Vocabulary>,
-    /// The rules found by others, in our language.
-    published: Vec<String>,
-}
-
-fn folder() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/uci");
-    if !folder.exists() {
-        eprintln!("SKIPPED: ../shared/reference/uci is missing");
-        return None;
-    }
-    Some(folder)
-}
-
-fn json(folder: &std::path::Path, name: &str) -> Value {
-    serde_json::from_reader(BufReader::new(File::open(folder.join(name)).unwrap())).unwrap()
-}
-
-fn read() -> Option<Uci> {
-    let folder = folder()?;
-    let kind = |name: &str| match name.starts_with("AGE//") || name.starts_with("SEX//") {
-        true => Kind::Static,
-        false => Kind::Encounter,
-    };
-    let numbered = json(&folder, "uci_vocab.json");
-    let mut names: Vec<(&String, u64)> = numbered
-        .as_object()
-        .unwrap()
-        .iter()
-        .map(|(name, number)| (name, number.as_u64().unwrap()))
-        .collect();
-    names.sort_by_key(|(_, number)| *number);
-    let vocabulary = Vocabulary::new(names.iter().map(|(name, _)| (name, kind(name)))).unwrap();
-    let of_subject = json(&folder, "uci_split.json");
-    let (mut cohort, mut splits) = (Cohort::default(), Vec::new());
-    let records = File::open(folder.join("uci_records.jsonl.gz")).unwrap();
-    for line in BufReader::new(GzDecoder::new(records)).lines() {
-        let record: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let visit = |codes: &Value| {
-            let codes = codes.as_array().unwrap().iter();
-            codes.map(|code| vocabulary.code(code.as_str().unwrap()).unwrap()).collect()
-        };
-        let encounters = record["visits"].as_array().unwrap().iter().map(visit);
-        let visits = std::iter::once(visit(&record["static"])).chain(encounters).collect();
-        let id = record["id"].as_str().unwrap();
-        cohort.push(id, &Record::new(visits));
-        splits.push(match of_subject[id].as_str().unwrap() {
-            "train" => Split::Train,
-            "validation" => Split::Tuning,
-            _ => Split::HeldOut,
-        });
-    }
-    let rules = json(&folder, "uci_rules.json");
-    let published = rules["text"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|text| text.as_str().unwrap().replace("@[1]", " in static").replace('!', "not "));
-    Some(Uci { published: published.collect(), cohort, splits, vocabulary: Arc::new(vocabulary) })
-}
 
 /// The cut-offs that the published rules were mined with.
 fn published_cutoffs() -> Cutoffs {
@@ -102,7 +34,7 @@ fn not_implied(given: &[String], asked: &[String], vocabulary: &Arc<Vocabulary>)
 
 #[test]
 fn the_published_rules_follow_from_ours_with_the_same_cut_offs_and_ours_from_them() {
-    let Some(uci) = read() else { return };
+    let Some(uci) = UciReference::read().unwrap() else { return };
     // The published rules were not held against a second split.
     let splits: Vec<Split> = uci
         .splits
@@ -122,7 +54,7 @@ fn the_published_rules_follow_from_ours_with_the_same_cut_offs_and_ours_from_the
 
 #[test]
 fn evidence_and_the_tuning_split_keep_what_lasts() {
-    let Some(uci) = read() else { return };
+    let Some(uci) = UciReference::read().unwrap() else { return };
     let options = MineOptions { cutoffs: Some(published_cutoffs()), ..MineOptions::default() };
     let mined = mine(&uci.cohort, &uci.vocabulary, &uci.splits, &options).unwrap();
     let hard: Vec<&MinedRule> =
