@@ -4,12 +4,14 @@
 //!   visits so that every hard rule holds.
 //! - [`sample`] writes many records at once from a model's probabilities.
 //! - [`Auditor`] finds every violation in a cohort, from any source.
+//! - [`Conclusions`] tells which rules speak of a code, and what they say.
 //! - [`repair`] makes a cohort obey the rules.
 //!
 //! Work grows with the codes that are present, memory with the literals of the rules.
 #![forbid(unsafe_code)]
 
 mod auditor;
+mod conclusions;
 mod condition;
 mod enforcer;
 mod history;
@@ -19,6 +21,7 @@ mod sample;
 mod writer;
 
 pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
+pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
 pub use repair::{Repair, repair, repair_record};
 pub use sample::sample;

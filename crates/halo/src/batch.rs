@@ -35,6 +35,8 @@ pub struct Batch {
     targets: Lists,
     settled: Vec<Settled>,
     settled_ends: Vec<usize>,
+    facts: Vec<u32>,
+    fact_ends: Vec<usize>,
     outputs: Vec<Outputs>,
 }
 
@@ -48,6 +50,8 @@ impl Batch {
             targets: Lists::default(),
             settled: Vec::new(),
             settled_ends: Vec::new(),
+            facts: Vec::new(),
+            fact_ends: Vec::new(),
             outputs: Vec::new(),
         }
     }
@@ -59,6 +63,8 @@ impl Batch {
         self.targets.clear();
         self.settled.clear();
         self.settled_ends.clear();
+        self.facts.clear();
+        self.fact_ends.clear();
         self.outputs.clear();
     }
 
@@ -94,11 +100,20 @@ impl Batch {
         self.targets.push(visit);
         self.settled.extend(settled);
         self.settled_ends.push(self.settled.len());
+        self.fact_ends.push(self.facts.len());
         match self.outputs.iter_mut().find(|outputs| outputs.codes == codes) {
             Some(outputs) => outputs.rows.push(row),
             // Nothing is asked of a visit that can hold nothing.
             None if codes.is_empty() => {}
             None => self.outputs.push(Outputs { codes, rows: vec![row] }),
+        }
+    }
+
+    /// Adds facts about the visit pushed last, by numbers that its objective understands.
+    pub fn note(&mut self, facts: impl IntoIterator<Item = u32>) {
+        self.facts.extend(facts);
+        if let Some(end) = self.fact_ends.last_mut() {
+            *end = self.facts.len();
         }
     }
 
@@ -125,11 +140,20 @@ impl Batch {
     }
 
     pub(crate) fn settled(&self, row: usize) -> &[Settled] {
-        let start = if row == 0 { 0 } else { self.settled_ends[row - 1] };
-        &self.settled[start..self.settled_ends[row]]
+        &self.settled[of_row(&self.settled_ends, row)]
+    }
+
+    pub(crate) fn facts(&self, row: usize) -> &[u32] {
+        &self.facts[of_row(&self.fact_ends, row)]
     }
 
     pub(crate) fn outputs(&self) -> &[Outputs] {
         &self.outputs
     }
+}
+
+/// Where a row's items are, given where those of each row end.
+fn of_row(ends: &[usize], row: usize) -> Range<usize> {
+    let start = if row == 0 { 0 } else { ends[row - 1] };
+    start..ends[row]
 }

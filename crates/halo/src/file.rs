@@ -107,6 +107,10 @@ fn tensors(weights: &Weights) -> Vec<Tensor> {
     let among = Lay::Among(width - 1);
     put("ehr_head.auto2.weight".into(), vec![inputs, units], &places.second[0], among);
     put("ehr_head.auto2.bias".into(), vec![inputs], &places.second[1], among);
+    if shape.side > 0 {
+        put("side.weight".into(), vec![shape.side, width], &places.side[0], Lay::Turned);
+        put("side.bias".into(), vec![shape.side], &places.side[1], Lay::Same);
+    }
     list
 }
 
@@ -117,7 +121,8 @@ impl Weights {
     /// ```
     /// use consequence_halo::{Shape, Weights, WeightsError};
     ///
-    /// let shape = Shape { codes: 5, positions: 4, width: 8, layers: 1, heads: 2, head_units: 1 };
+    /// let (codes, positions, width) = (5, 4, 8);
+    /// let shape = Shape { codes, positions, width, layers: 1, heads: 2, head_units: 1, side: 0 };
     /// let weights = Weights::drawn(shape, 1)?;
     /// let bytes = weights.to_safetensors()?;
     /// assert_eq!(Weights::from_safetensors(&bytes, shape, "")?.values(), weights.values());

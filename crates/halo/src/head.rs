@@ -1,8 +1,8 @@
 //! The head while learning: two triangular layers over all codes at once.
 
 use consequence_engine::{
-    BinaryRow, Dropout, Lists, Steps, View, ViewMut, add_gathered, binary_cross_entropy,
-    column_sums, drop_out, product, relu, relu_backward, scale, scatter_rows,
+    Dropout, Lists, Steps, View, ViewMut, add_gathered, column_sums, drop_out, product, relu,
+    relu_backward, scale, scatter_rows,
 };
 use rayon::prelude::*;
 
@@ -82,22 +82,6 @@ impl Head {
             let weight = second.part(first..last, 0..inner).transposed();
             product(to, active.part(0..rows, 0..inner), weight, true);
         }
-    }
-
-    /// Turns logits into `factor` times the gradient of the loss, and gives each row's nats.
-    pub fn loss(&mut self, batch: &Batch, outputs: &Outputs, factor: f32) -> Vec<f64> {
-        let first = outputs.codes.start as u32;
-        let present: Vec<Vec<u32>> = outputs
-            .rows
-            .iter()
-            .map(|&row| batch.target(row as usize).iter().map(|code| code - first).collect())
-            .collect();
-        let rows: Vec<BinaryRow<'_>> = present
-            .iter()
-            .zip(&outputs.rows)
-            .map(|(present, &row)| BinaryRow { present, settled: batch.settled(row as usize) })
-            .collect();
-        binary_cross_entropy(&mut self.logits, outputs.codes.len(), &rows, factor)
     }
 
     /// Adds the gradients of the head's parameters and of the rows of `hidden`, given that of the

@@ -7,6 +7,7 @@
 //! - [`Shape`] and [`Weights`]: sizes, and the numbers; read and written as `safetensors` with the
 //!   names and shapes of the published network.
 //! - [`Batch`] and [`Pass`]: whole records end to end, without padding; the loss and its gradient.
+//! - [`Objective`]: what the network is to learn; [`Codewise`] is HALO's own.
 //! - [`Sampler`]: one visit at a time over cached attention, with every code decided in one walk.
 //!
 //! Nothing here knows what a code means, or of rules: a caller settles outputs ([`Settled`]) while
@@ -17,14 +18,17 @@
 mod batch;
 mod file;
 mod head;
+mod objective;
 mod pass;
 mod sampler;
 mod shape;
+mod side;
 mod trunk;
 mod weights;
 
 pub use batch::{Batch, Outputs};
 pub use file::WeightsError;
+pub use objective::{Asked, Codewise, Objective};
 pub use pass::Pass;
 pub use sampler::{Past, Sampler, StepBuffers};
 pub use shape::{Shape, ShapeError};

@@ -3,23 +3,26 @@
 use consequence_engine::Dropout;
 
 use crate::head::{BLOCK, Head};
+use crate::side::Side;
 use crate::trunk::Trunk;
 use crate::weights::empty_corners;
-use crate::{Batch, Weights};
+use crate::{Asked, Batch, Objective, Outputs, Weights};
 
 /// The network at work on batches; keeps its memory from one to the next.
 ///
 /// ```
-/// use consequence_halo::{Batch, Pass, Shape, Weights};
+/// use consequence_halo::{Batch, Codewise, Pass, Shape, Weights};
 ///
-/// let shape = Shape { codes: 6, positions: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
+/// let (codes, positions, width) = (6, 4, 8);
+/// let shape = Shape { codes, positions, width, layers: 1, heads: 2, head_units: 2, side: 0 };
 /// let weights = Weights::drawn(shape, 1)?;
 /// let mut batch = Batch::new(5);
 /// batch.begin();
 /// batch.push(0..5, [0, 3], []);
 /// let mut gradient = vec![0.0; weights.values().len()];
-/// let nats = Pass::default().learn(&weights, &batch, 1.0, Default::default(), &mut gradient);
-/// assert_eq!(nats, Pass::default().nats(&weights, &batch));
+/// let mut pass = Pass::default();
+/// let nats = pass.learn(&weights, &batch, &Codewise, 1.0, Default::default(), &mut gradient);
+/// assert_eq!(nats, Pass::default().nats(&weights, &batch, &Codewise));
 /// assert!(nats[0] > 0.0 && gradient.iter().any(|slope| *slope != 0.0));
 /// # Ok::<(), consequence_halo::ShapeError>(())
 /// ```
@@ -27,20 +30,23 @@ use crate::{Batch, Weights};
 pub struct Pass {
     trunk: Trunk,
     head: Head,
+    side: Side,
     hidden_gradient: Vec<f32>,
 }
 
 impl Pass {
     /// The loss of every row, in nats.
-    pub fn nats(&mut self, weights: &Weights, batch: &Batch) -> Vec<f64> {
+    pub fn nats(
+        &mut self,
+        weights: &Weights,
+        batch: &Batch,
+        objective: &dyn Objective,
+    ) -> Vec<f64> {
         self.trunk.forward(weights, batch);
+        self.side.forward(weights, &self.trunk.hidden);
         let mut nats = vec![0.0; batch.rows()];
         for outputs in batch.outputs() {
-            self.head.forward(weights, batch, outputs, &self.trunk.hidden, Dropout::default());
-            let found = self.head.loss(batch, outputs, 1.0);
-            for (&row, found) in outputs.rows.iter().zip(found) {
-                nats[row as usize] = found;
-            }
+            self.score(weights, batch, outputs, objective, (1.0, Dropout::default()), &mut nats);
         }
         nats
     }
@@ -51,26 +57,69 @@ impl Pass {
         &mut self,
         weights: &Weights,
         batch: &Batch,
+        objective: &dyn Objective,
         scale: f32,
         dropout: Dropout,
         gradient: &mut [f32],
     ) -> Vec<f64> {
         self.trunk.forward(weights, batch);
+        self.side.forward(weights, &self.trunk.hidden);
         let mut nats = vec![0.0; batch.rows()];
         self.hidden_gradient.clear();
         self.hidden_gradient.resize(self.trunk.hidden.len(), 0.0);
         for (group, outputs) in batch.outputs().iter().enumerate() {
             let dropout = Dropout { key: dropout.key.wrapping_add(group as u64), ..dropout };
-            self.head.forward(weights, batch, outputs, &self.trunk.hidden, dropout);
-            let found = self.head.loss(batch, outputs, scale);
-            for (&row, found) in outputs.rows.iter().zip(found) {
-                nats[row as usize] = found;
+            self.score(weights, batch, outputs, objective, (scale, dropout), &mut nats);
+            if objective.asks_head() {
+                let slopes = &mut self.hidden_gradient;
+                self.head.backward(weights, outputs, dropout, slopes, gradient);
             }
-            self.head.backward(weights, outputs, dropout, &mut self.hidden_gradient, gradient);
         }
+        self.side.backward(weights, &self.trunk.hidden, &mut self.hidden_gradient, gradient);
         self.trunk.backward(weights, batch, &self.hidden_gradient, gradient);
-        empty_corners(weights.shape(), &weights.places, gradient, BLOCK);
+        if objective.asks_head() {
+            empty_corners(weights.shape(), &weights.places, gradient, BLOCK);
+        }
         nats
+    }
+
+    /// Computes the outputs of a group, scores them, and leaves their slopes in their places.
+    fn score(
+        &mut self,
+        weights: &Weights,
+        batch: &Batch,
+        outputs: &Outputs,
+        objective: &dyn Objective,
+        (factor, dropout): (f32, Dropout),
+        nats: &mut [f64],
+    ) {
+        if objective.asks_head() {
+            self.head.forward(weights, batch, outputs, &self.trunk.hidden, dropout);
+        } else {
+            self.head.logits.clear();
+        }
+        let first = outputs.codes.start;
+        let present: Vec<Vec<u32>> = outputs
+            .rows
+            .iter()
+            .map(|&row| batch.target(row as usize).iter().map(|code| code - first as u32).collect())
+            .collect();
+        let rows: Vec<Asked<'_>> = present
+            .iter()
+            .zip(&outputs.rows)
+            .map(|(present, &row)| Asked {
+                first,
+                present,
+                settled: batch.settled(row as usize),
+                facts: batch.facts(row as usize),
+            })
+            .collect();
+        let side = self.side.of(weights, outputs);
+        let found = objective.score(&rows, factor, &mut self.head.logits, side);
+        self.side.put_back(weights, outputs);
+        for (&row, found) in outputs.rows.iter().zip(found) {
+            nats[row as usize] = found;
+        }
     }
 
     /// The logits of every row, for all the codes its visit may hold.

@@ -51,6 +51,8 @@ pub struct Sampler {
     unit_codes: Vec<f32>,
     corners: Vec<Corner>,
     output_bias: Vec<f32>,
+    /// The outputs beside the head, if there are any.
+    side: Option<(Packed, Vec<f32>)>,
 }
 
 /// What the network remembers of one record: keys and values of every block.
@@ -136,6 +138,7 @@ impl Sampler {
             unit_codes: codes.to_vec(),
             corners: (0..shape.codes).step_by(BLOCK).map(corner).collect(),
             output_bias: owned(&places.second[1]),
+            side: (shape.side > 0).then(|| linear(&places.side, width)),
         }
     }
 
@@ -203,6 +206,15 @@ impl Sampler {
         }
         hidden.resize(rows * width, 0.0);
         layer_norm(hidden, normals, x, &self.norm[0], &self.norm[1], EPSILON);
+    }
+
+    /// The outputs beside the head of every row of `hidden`; nothing if the network has none.
+    pub fn side(&self, hidden: &[f32], outputs: &mut Vec<f32>) {
+        let rows = hidden.len() / self.shape.width;
+        outputs.resize(rows * self.shape.side, 0.0);
+        if let Some(side) = &self.side {
+            linear(outputs, hidden, side, rows);
+        }
     }
 
     /// Decides, for every row of `hidden`, which of `codes` the next visit holds. Each row's

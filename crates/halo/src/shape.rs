@@ -8,7 +8,15 @@ use thiserror::Error;
 /// ```
 /// use consequence_halo::Shape;
 ///
-/// let paper = Shape { codes: 1_619, positions: 48, width: 768, layers: 12, heads: 12, head_units: 1 };
+/// let paper = Shape {
+///     codes: 1_619,
+///     positions: 48,
+///     width: 768,
+///     layers: 12,
+///     heads: 12,
+///     head_units: 1,
+///     side: 0,
+/// };
 /// assert_eq!(paper.parameters() / 1_000_000, 95);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,6 +34,13 @@ pub struct Shape {
     pub heads: usize,
     /// Hidden units of the head for each code; 1 in the published network.
     pub head_units: usize,
+    /// Outputs beside the head, read from the history alone; none in the published network.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub side: usize,
+}
+
+fn is_zero(size: &usize) -> bool {
+    *size == 0
 }
 
 /// Sizes that make no network.
@@ -66,6 +81,9 @@ impl Shape {
                 return Err(ShapeError::TooLarge);
             }
         }
+        if self.side > 1 << 20 {
+            return Err(ShapeError::TooLarge);
+        }
         if !self.width.is_multiple_of(self.heads) {
             return Err(ShapeError::Heads { heads: self.heads, width: self.width });
         }
@@ -97,5 +115,6 @@ impl Shape {
             + 2 * width
             + (width + codes + 1) * units
             + codes * (units + 1)
+            + self.side as u128 * (width + 1)
     }
 }

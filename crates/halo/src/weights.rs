@@ -34,6 +34,8 @@ pub(crate) struct Places {
     pub first: [Range<usize>; 2],
     /// The head's second layer, `[codes, units]`.
     pub second: [Range<usize>; 2],
+    /// The outputs beside the head, `[width, side]`.
+    pub side: [Range<usize>; 2],
     pub total: usize,
 }
 
@@ -61,7 +63,8 @@ impl Places {
         let norm = linear(1, width);
         let first = linear(width + shape.codes, shape.units());
         let second = [take(shape.codes * shape.units()), take(shape.codes)];
-        Self { codes, positions, blocks, norm, first, second, total }
+        let side = [take(width * shape.side), take(shape.side)];
+        Self { codes, positions, blocks, norm, first, second, side, total }
     }
 }
 
@@ -70,7 +73,8 @@ impl Places {
 /// ```
 /// use consequence_halo::{Shape, Weights};
 ///
-/// let shape = Shape { codes: 9, positions: 5, width: 8, layers: 2, heads: 2, head_units: 1 };
+/// let (codes, positions, width) = (9, 5, 8);
+/// let shape = Shape { codes, positions, width, layers: 2, heads: 2, head_units: 1, side: 0 };
 /// let weights = Weights::drawn(shape, 7)?;
 /// assert_eq!(weights.values().len() as u128, shape.parameters());
 /// assert_eq!(weights.values(), Weights::drawn(shape, 7)?.values());
@@ -125,6 +129,7 @@ impl Weights {
         values[places.norm[0].clone()].fill(1.0);
         fill(&mut values[places.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
         fill(&mut values[places.second[0].clone()], (1.0 / (3.0 * shape.units() as f64)).sqrt());
+        fill(&mut values[places.side[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
         weights.empty_halves();
         Ok(weights)
     }
@@ -151,6 +156,19 @@ impl Weights {
         self.values[place].copy_from_slice(biases);
     }
 
+    /// Sets the biases of the outputs beside the head.
+    pub fn set_side_bias(&mut self, biases: &[f32]) {
+        let place = self.places.side[1].clone();
+        self.values[place].copy_from_slice(biases);
+    }
+
+    /// The places of the parameters of a network whose head is not asked: what makes the history, and
+    /// the outputs beside the head.
+    pub fn live_without_head(&self) -> Vec<Range<usize>> {
+        let places = &self.places;
+        vec![0..places.first[0].start, places.side[0].start..places.side[1].end]
+    }
+
     /// The places of all parameters that can make a difference, in ascending order: everything but
     /// the empty halves of triangles. Those of the weights between codes of the head, for codes from
     /// one on, are marked: they are many, and most are seldom used.
@@ -169,7 +187,7 @@ impl Weights {
             let start = places.second[0].start + code * units;
             live.push((start..start + shape.units_before(code), code >= from));
         }
-        live.push((places.second[1].clone(), false));
+        live.push((places.second[1].start..places.side[1].end, false));
         live
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use consequence_engine::{Adam, Dropout, Settled, adam_step, sigmoid};
-use consequence_halo::{Batch, Pass, Shape, Weights};
+use consequence_halo::{Batch, Codewise, Pass, Shape, Weights};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -60,6 +60,7 @@ fn shape() -> Shape {
         layers: size("n_layer"),
         heads: size("n_head"),
         head_units: 1,
+        side: 0,
     }
 }
 
@@ -147,8 +148,14 @@ fn run(name: &str, rules: &[Value]) -> (Fixture, Batch, Vec<f32>) {
     close("probabilities", &probabilities, &fixture.tensor("probs").1, 1e-5, 0.0);
     let count = (batch.rows() * shape().codes) as f64;
     let mut gradient = vec![0.0; weights.values().len()];
-    let nats =
-        pass.learn(&weights, &batch, (1.0 / count) as f32, Dropout::default(), &mut gradient);
+    let nats = pass.learn(
+        &weights,
+        &batch,
+        &Codewise,
+        (1.0 / count) as f32,
+        Dropout::default(),
+        &mut gradient,
+    );
     let loss = nats.iter().sum::<f64>() / count;
     let expected = f64::from(fixture.tensor("loss").1[0]);
     assert!((loss - expected).abs() < 1e-6, "loss {loss}, not {expected}");
@@ -197,8 +204,14 @@ fn three_steps_of_adam() {
     let (_, losses) = fixture.tensor("losses_3_adam_steps_lr_1e-3");
     for (number, expected) in (1..).zip(losses) {
         let mut gradient = vec![0.0; size];
-        let nats =
-            pass.learn(&weights, &batch, (1.0 / count) as f32, Dropout::default(), &mut gradient);
+        let nats = pass.learn(
+            &weights,
+            &batch,
+            &Codewise,
+            (1.0 / count) as f32,
+            Dropout::default(),
+            &mut gradient,
+        );
         let loss = nats.iter().sum::<f64>() / count;
         assert!((loss - f64::from(expected)).abs() < 1e-6, "step {number}: {loss}, not {expected}");
         let adam = Adam::default();

@@ -86,7 +86,7 @@ fn one_pass(
 
 /// A network with weights large enough that its codes depend on each other.
 fn network(width: usize, layers: usize, codes: usize, head_units: usize, seed: u64) -> Weights {
-    let shape = Shape { codes, positions: 4, width, layers, heads: 2, head_units };
+    let shape = Shape { codes, positions: 4, width, layers, heads: 2, head_units, side: 0 };
     let mut weights = Weights::drawn(shape, seed).unwrap();
     for value in weights.values_mut() {
         *value *= 2.5;

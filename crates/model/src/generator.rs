@@ -7,6 +7,11 @@ pub trait Decide: Send {
     /// Whether the code at a position of the order is in the visit, given the chance that the model
     /// gives it.
     fn decide(&mut self, position: u32, chance: f64) -> bool;
+
+    /// Told what a network says beside the chances of codes, before those of a visit are decided.
+    fn open(&mut self, side: &[f32]) {
+        let _ = side;
+    }
 }
 
 /// The next visit of one record.

@@ -24,4 +24,4 @@ pub use folder::{
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
-pub use network::{Network, NetworkGenerator, NetworkScratch, Sizes};
+pub use network::{Known, Network, NetworkGenerator, NetworkScratch, Sizes};

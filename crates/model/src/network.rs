@@ -1,10 +1,13 @@
 //! The HALO network as a model of records.
 
+use std::ops::Range;
+
 use consequence_engine::Settled;
 use consequence_halo::{Batch, Past, Sampler, Shape, ShapeError, StepBuffers, Weights};
 use consequence_record::RecordView;
+use rayon::prelude::*;
 
-use crate::{CodeOrder, Generator, Turn};
+use crate::{CodeOrder, Decide, Generator, Turn};
 
 /// A HALO network over the codes of a vocabulary: one input for each code in order, and one for the
 /// mark that begins a record.
@@ -40,6 +43,7 @@ impl Sizes {
             layers: self.layers,
             heads: self.heads,
             head_units: self.head_units,
+            side: 0,
         }
     }
 }
@@ -47,7 +51,17 @@ impl Sizes {
 impl Network {
     /// A network that has learnt nothing yet.
     pub fn drawn(codes: CodeOrder, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
-        let weights = Weights::drawn(sizes.shape(&codes), seed)?;
+        Self::drawn_with_side(codes, sizes, 0, seed)
+    }
+
+    /// A network that has learnt nothing yet, with so many outputs beside the head.
+    pub fn drawn_with_side(
+        codes: CodeOrder,
+        sizes: &Sizes,
+        side: usize,
+        seed: u64,
+    ) -> Result<Self, ShapeError> {
+        let weights = Weights::drawn(Shape { side, ..sizes.shape(&codes) }, seed)?;
         Ok(Self { codes, weights })
     }
 
@@ -81,22 +95,32 @@ impl Network {
         Batch::new(self.codes.len() as u32)
     }
 
-    /// Appends a record to a batch. `settled` gives, for each visit, the outputs that something else
-    /// decides, by position less the first position of the visit's range.
+    /// Appends a record to a batch. `known` gives, for each visit, what is known apart from it.
     pub fn push<'a>(
         &self,
         batch: &mut Batch,
         record: RecordView<'_>,
-        settled: impl Fn(usize) -> &'a [Settled],
+        known: impl Fn(usize) -> Known<'a>,
     ) {
         batch.begin();
         for visit in 0..record.len() {
             let range = self.codes.range(visit);
             let codes = range.start as usize..range.end as usize;
-            let settled = settled(visit).iter().copied();
+            let known = known(visit);
+            let settled = known.settled.iter().copied();
             batch.push(codes, self.codes.positions(record, visit), settled);
+            batch.note(known.facts.iter().copied());
         }
     }
+}
+
+/// What is known of a visit apart from the codes it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// Outputs that something else decides, by position less the first that the visit may hold.
+    pub settled: &'a [Settled],
+    /// Facts that the network's objective asks for.
+    pub facts: &'a [u32],
 }
 
 /// A network made ready to write records.
@@ -108,6 +132,7 @@ pub struct NetworkGenerator {
     sampler: Sampler,
     begun: Past,
     hidden: Vec<f32>,
+    has_head: bool,
 }
 
 impl NetworkGenerator {
@@ -123,8 +148,30 @@ impl NetworkGenerator {
             sampler,
             begun,
             hidden,
+            has_head: true,
         }
     }
+
+    /// A network that gives the chance of each code by its output beside the head, from the visits
+    /// before alone; it has one for each code.
+    pub fn without_head(network: &Network) -> Self {
+        Self { has_head: false, ..Self::new(network) }
+    }
+
+    /// Has the codes of visits decided by the outputs beside the head, in order.
+    fn decide_beside(&self, codes: Range<usize>, side: &[f32], deciders: &mut [&mut dyn Decide]) {
+        let rows = side.par_chunks_exact(self.sampler.shape().side.max(1));
+        rows.zip(deciders).for_each(|(logits, decider)| {
+            for code in codes.clone() {
+                decider.decide(code as u32, chance(logits[code]));
+            }
+        });
+    }
+}
+
+/// In double precision, so that what is nearly certain is not taken for certain.
+fn chance(logit: f32) -> f64 {
+    1.0 / (1.0 + (-f64::from(logit)).exp())
 }
 
 /// Memory of a [`NetworkGenerator`].
@@ -133,6 +180,7 @@ pub struct NetworkScratch {
     buffers: StepBuffers,
     hidden: Vec<f32>,
     chosen: Vec<f32>,
+    side: Vec<f32>,
 }
 
 impl Generator for NetworkGenerator {
@@ -152,19 +200,15 @@ impl Generator for NetworkGenerator {
     }
 
     fn next(&self, turns: &mut [Turn<'_, Past>], scratch: &mut NetworkScratch) {
-        let NetworkScratch { buffers, hidden, chosen } = scratch;
+        let NetworkScratch { buffers, hidden, chosen, side } = scratch;
         for first in [true, false] {
-            let mut deciders: Vec<_> = Vec::new();
+            let mut deciders: Vec<&mut dyn Decide> = Vec::new();
             let mut seen: Vec<(&mut Past, &[u32])> = Vec::new();
             for turn in turns.iter_mut().filter(|turn| turn.last.is_none() == first) {
                 if let Some(last) = turn.last {
                     seen.push((&mut *turn.past, last));
                 }
-                let decider = &mut *turn.decider;
-                // In double precision, so that what is nearly certain is not taken for certain.
-                deciders.push(move |code, logit: f32| {
-                    decider.decide(code, 1.0 / (1.0 + (-f64::from(logit)).exp()))
-                });
+                deciders.push(&mut *turn.decider);
             }
             if deciders.is_empty() {
                 continue;
@@ -179,6 +223,19 @@ impl Generator for NetworkGenerator {
             };
             let range = self.codes.range(usize::from(!first));
             let codes = range.start as usize..range.end as usize;
+            self.sampler.side(hidden, side);
+            let said = side.chunks_exact(self.sampler.shape().side.max(1));
+            for (decider, said) in deciders.iter_mut().zip(said) {
+                decider.open(said);
+            }
+            if !self.has_head {
+                self.decide_beside(codes, side, &mut deciders);
+                continue;
+            }
+            let mut deciders: Vec<_> = deciders
+                .into_iter()
+                .map(|decider| move |code, logit: f32| decider.decide(code, chance(logit)))
+                .collect();
             self.sampler.decide(hidden, codes, &mut deciders, buffers);
         }
     }

@@ -18,6 +18,12 @@ pub enum SampleError {
     /// A number of things that must not be zero.
     #[error("no {0} at all cannot be asked for\n  = help: ask for at least one")]
     Nothing(&'static str),
+    /// A pass goes with nothing else.
+    #[error(
+        "a pass over whole visits goes with no other rules, conditions or records to go on with\n  \
+         = help: ask for mode `off` without them"
+    )]
+    PassAlone,
     /// The rules are about other codes than the model's.
     #[error(
         "the rules were read over other codes than the model's\n  = help: read them over the \

@@ -4,6 +4,7 @@ use consequence_enforce::{Ruling, Writer};
 use consequence_model::{CodeOrder, Decide};
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record};
+use consequence_rules::Pass;
 
 use crate::prefix::{Beginning, Ending};
 
@@ -21,6 +22,8 @@ pub(crate) struct Frame<'a> {
 pub(crate) enum Pen<'a> {
     /// No rules.
     Free(Record),
+    /// One pass over each visit once it is drawn.
+    Passing(Record, &'a Pass),
     /// Rules force codes as they are drawn.
     Guided(Writer<'a>),
     /// The same, and what is forced is weighed.
@@ -32,7 +35,7 @@ pub(crate) enum Pen<'a> {
 impl<'a> Pen<'a> {
     fn writer(&mut self) -> Option<&mut Writer<'a>> {
         match self {
-            Self::Free(_) => None,
+            Self::Free(_) | Self::Passing(..) => None,
             Self::Guided(writer) | Self::Weighing(writer) | Self::Overriding(writer) => {
                 Some(writer)
             }
@@ -41,7 +44,7 @@ impl<'a> Pen<'a> {
 
     fn record(&self) -> &Record {
         match self {
-            Self::Free(record) => record,
+            Self::Free(record) | Self::Passing(record, _) => record,
             Self::Guided(writer) | Self::Weighing(writer) | Self::Overriding(writer) => {
                 writer.record()
             }
@@ -107,7 +110,7 @@ impl<'a> Hand<'a> {
     /// Takes the record.
     pub fn take(&mut self) -> Record {
         match &mut self.pen {
-            Pen::Free(record) => std::mem::take(record),
+            Pen::Free(record) | Pen::Passing(record, _) => std::mem::take(record),
             Pen::Guided(writer) | Pen::Weighing(writer) | Pen::Overriding(writer) => writer.take(),
         }
     }
@@ -149,6 +152,20 @@ impl<'a> Hand<'a> {
                 visit.sort_unstable();
                 record.ended = self.present.binary_search(&end).is_ok();
                 record.visits.push(visit);
+            }
+            Pen::Passing(record, pass) => {
+                let drawn: Vec<Code> =
+                    self.present.iter().map(|&position| order.code(position)).collect();
+                pass.apply(self.frame.codes.vocabulary(), record, &drawn);
+                let visit = record.visits.len() - 1;
+                // Whatever the rules say, the model goes no further.
+                record.ended |= visit == self.frame.max_visits;
+                let visit = record.visits[visit].iter();
+                let mut passed: Vec<u32> = visit.map(|&code| order.position(code)).collect();
+                passed.extend(record.ended.then_some(end));
+                passed.sort_unstable();
+                self.turned += differences(&self.present, &passed);
+                self.present = passed;
             }
             Pen::Overriding(writer) if self.taken.is_none() => {
                 let drawn: Vec<Code> =
@@ -195,7 +212,7 @@ impl<'a> Hand<'a> {
     fn draw(&mut self, position: u32, chance: f64) -> bool {
         let drawn = self.codes.below(position, chance);
         let present = match &mut self.pen {
-            Pen::Free(_) | Pen::Overriding(_) => drawn,
+            Pen::Free(_) | Pen::Passing(..) | Pen::Overriding(_) => drawn,
             Pen::Guided(writer) => writer.propose(position, drawn, &mut self.rules),
             Pen::Weighing(writer) => {
                 let present = match writer.ruling(position) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use consequence_record::Cohort;
+use consequence_rules::Pass;
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, SampleError};
@@ -85,6 +86,10 @@ pub struct Request<'a> {
     /// record `i` of these, and with the first again after the last. Where they end is not taken
     /// over: it is drawn.
     pub prefix: Option<&'a Cohort>,
+    /// The paper's method as published, for comparison: every visit is put through this pass once it
+    /// is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or records
+    /// to go on with.
+    pub pass: Option<&'a Pass>,
     /// Records, or proposals for records, that are written at a time. Records do not depend on it.
     pub batch: usize,
 }
@@ -99,6 +104,7 @@ impl Default for Request<'_> {
             attempts: 1000,
             given: Vec::new(),
             prefix: None,
+            pass: None,
             batch: 256,
         }
     }
@@ -116,6 +122,10 @@ impl Request<'_> {
         }
         if self.mode == Mode::Reject && self.attempts == 0 {
             return Err(SampleError::Nothing("attempts"));
+        }
+        let alone = self.mode == Mode::Off && self.given.is_empty() && self.prefix.is_none();
+        if self.pass.is_some() && !alone {
+            return Err(SampleError::PassAlone);
         }
         if self.batch == 0 {
             return Err(SampleError::Nothing("records at a time"));

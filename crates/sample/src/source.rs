@@ -194,6 +194,9 @@ impl<'a, G: Generator> Source<'a, G> {
             max_visits: self.max_visits,
         };
         let writer = self.rules.as_ref().map(|rules| rules.enforcer.writer());
+        if let Some(pass) = self.request.pass {
+            return Hand::new(frame, Pen::Passing(Record::default(), pass));
+        }
         let pen = match (self.request.mode, writer) {
             (Mode::Reject, _) | (_, None) => Pen::Free(Record::default()),
             (Mode::Guided | Mode::Off, Some(writer)) => Pen::Guided(writer),

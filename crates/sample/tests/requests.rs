@@ -9,7 +9,7 @@ use consequence_model::{CodeOrder, Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::RuleSet;
+use consequence_rules::{Pass, RuleSet};
 use consequence_sample::{
     Condition, DatasetOptions, Mode, Request, SampleError, Source, Totals, write_dataset,
 };
@@ -290,4 +290,42 @@ fn a_model_that_gives_no_chances_is_refused() {
         let refused = source.records(0..3, &mut Totals::default(), |_, _| Ok(()));
         assert!(matches!(refused, Err(SampleError::Chance)));
     }
+}
+
+#[test]
+fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
+    let vocabulary = vocabulary(2, 5);
+    let set = rules("rule second: A1 => A2  rule first: A0 => A1", &vocabulary);
+    let pass = Pass::in_list_order(&set, 100).unwrap();
+    let generator = network(&vocabulary, 1, 3);
+    let off = Request { mode: Mode::Off, ..Request::default() };
+    let (free, _) = sample(&generator, &set, off.clone(), 500);
+    let request = Request { pass: Some(&pass), ..off.clone() };
+    let (passed, totals) = sample(&generator, &set, request.clone(), 500);
+    for (free, passed) in free.iter().zip(&passed) {
+        let mut by_hand = Record::default();
+        pass.apply(&vocabulary, &mut by_hand, &free.visits[0]);
+        let last = [free.visits[1].clone(), vec![vocabulary.end()]].concat();
+        pass.apply(&vocabulary, &mut by_hand, &last);
+        assert_eq!(&by_hand, passed);
+    }
+    let referee = Referee::new(&set);
+    let broken = |records: &[Record]| records.iter().filter(|one| !referee.is_valid(*one)).count();
+    assert!(totals.turned > 0 && broken(&passed) > 0 && broken(&passed) < broken(&free));
+
+    let refused = Request { mode: Mode::Guided, ..request };
+    let error = Source::new(&generator, &set, refused).err().unwrap();
+    assert!(matches!(error, SampleError::PassAlone));
+}
+
+#[test]
+fn a_pass_that_forbids_the_end_does_not_outrun_the_model() {
+    let vocabulary = vocabulary(1, 2);
+    let set = rules("rule on: A0 => not END", &vocabulary);
+    let pass = Pass::in_list_order(&set, 100).unwrap();
+    let generator = network(&vocabulary, 3, 3);
+    let request = Request { mode: Mode::Off, pass: Some(&pass), ..Request::default() };
+    let (records, _) = sample(&generator, &set, request, 300);
+    assert!(records.iter().all(|record| record.ended && record.visits.len() <= 4));
+    assert!(records.iter().any(|record| record.visits.len() == 4));
 }

@@ -18,5 +18,5 @@ mod train;
 pub use checkpoint::Checkpoints;
 pub use error::TrainError;
 pub use options::{Preset, TrainOptions, UnknownPreset};
-pub use teacher::{PaperRules, Teacher, TrainMode, UnknownTrainMode};
+pub use teacher::{Aim, PaperRules, Teacher, TrainMode, UnknownTrainMode};
 pub use train::{Event, Examples, Trained, train, unlearnt};

@@ -3,11 +3,12 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use consequence_enforce::{Enforcer, Ruling, Writer};
+use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer};
 use consequence_engine::Settled;
-use consequence_model::CodeOrder;
-use consequence_record::{Code, RecordView};
-use consequence_rules::{Derivation, Literal, Plan};
+use consequence_halo::{Codewise, Objective};
+use consequence_model::{CodeOrder, Known};
+use consequence_record::RecordView;
+use consequence_rules::Plan;
 use thiserror::Error;
 
 /// How rules take part in learning.
@@ -51,12 +52,18 @@ impl Display for TrainMode {
     }
 }
 
-/// Says which codes of a record the rules settle.
+/// Something other to learn than the likelihood of codes that rules leave open.
+pub trait Aim: Objective {
+    /// For every visit of a record, the facts that the objective asks for.
+    fn facts(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>>;
+}
+
+/// Says what a network is to learn: which codes of a record the rules settle, or another aim.
 ///
 /// A code that a hard rule settles costs nothing, whatever the record has there: who trains looks
 /// for records that break rules before. A code that a soft rule settles costs what its probability
 /// says.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Teacher<'a> {
     /// None.
     Off,
@@ -64,6 +71,8 @@ pub enum Teacher<'a> {
     Causal(&'a Enforcer),
     /// What the rules as written conclude from the whole visit.
     Paper(PaperRules),
+    /// No codes are settled; the network learns something else.
+    Aim(&'a dyn Aim),
 }
 
 impl<'a> Teacher<'a> {
@@ -73,6 +82,14 @@ impl<'a> Teacher<'a> {
             TrainMode::Off => Self::Off,
             TrainMode::Causal => Self::Causal(enforcer),
             TrainMode::Paper => Self::Paper(PaperRules::new(enforcer.plan())),
+        }
+    }
+
+    /// What the network is scored by.
+    pub fn objective(&self) -> &dyn Objective {
+        match self {
+            Self::Off | Self::Causal(_) | Self::Paper(_) => &Codewise,
+            Self::Aim(aim) => *aim,
         }
     }
 
@@ -88,6 +105,7 @@ impl<'a> Teacher<'a> {
             Self::Off => TeacherReader::Off,
             Self::Causal(enforcer) => TeacherReader::Causal(enforcer.writer()),
             Self::Paper(rules) => TeacherReader::Paper(rules),
+            Self::Aim(aim) => TeacherReader::Aim(*aim),
         }
     }
 }
@@ -97,13 +115,38 @@ pub(crate) enum TeacherReader<'a> {
     Off,
     Causal(Writer<'a>),
     Paper(&'a PaperRules),
+    Aim(&'a dyn Aim),
+}
+
+/// What is known of the visits of a record before the network is asked.
+pub(crate) struct KnownVisits {
+    settled: Vec<Vec<Settled>>,
+    facts: Vec<Vec<u32>>,
+}
+
+impl KnownVisits {
+    pub fn of(&self, visit: usize) -> Known<'_> {
+        Known {
+            settled: self.settled.get(visit).map_or(&[], Vec::as_slice),
+            facts: self.facts.get(visit).map_or(&[], Vec::as_slice),
+        }
+    }
 }
 
 impl TeacherReader<'_> {
+    /// What is known of the visits of a record.
+    pub fn known(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> KnownVisits {
+        let facts = match self {
+            Self::Aim(aim) => aim.facts(codes, record),
+            Self::Off | Self::Causal(_) | Self::Paper(_) => Vec::new(),
+        };
+        KnownVisits { settled: self.settled(codes, record), facts }
+    }
+
     /// For every visit, the codes that rules settle, counted from the first the visit may hold.
     pub fn settled(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         match self {
-            Self::Off => vec![Vec::new(); record.len()],
+            Self::Off | Self::Aim(_) => vec![Vec::new(); record.len()],
             Self::Causal(writer) => causal(writer, codes, record),
             Self::Paper(rules) => {
                 (0..record.len()).map(|visit| rules.settled(codes, record, visit)).collect()
@@ -145,104 +188,30 @@ fn cost(probability: f64, present: bool) -> f32 {
 /// The rules as the paper applies them while learning: each concludes one code from the true visit
 /// and the visits before, and of two that speak of one code the later wins.
 #[derive(Clone, Debug)]
-pub struct PaperRules {
-    implications: Vec<Implication>,
-}
-
-#[derive(Clone, Debug)]
-struct Implication {
-    conditions: Vec<Literal>,
-    output: Code,
-    /// The probability of the output: 0 or 1 for a hard rule.
-    value: f64,
-    first: usize,
-    last: usize,
-}
+pub struct PaperRules(Conclusions);
 
 impl PaperRules {
     /// The rules of a plan, as they were written.
     pub fn new(plan: &Plan) -> Self {
-        let mut implications: Vec<(u32, Implication)> = Vec::new();
-        for clause in plan.clauses().filter(|clause| clause.derivation == Derivation::Written) {
-            let Some(&rule) = clause.rules.first() else { continue };
-            let outputs = plan.rule(rule).outputs();
-            let literals: Vec<Literal> =
-                clause.literals.iter().map(|&literal| plan.decode(literal)).collect();
-            for (at, literal) in literals.iter().enumerate() {
-                if literal.window.is_none() && outputs.contains(&literal.code) {
-                    let others = literals.iter().enumerate().filter(|&(other, _)| other != at);
-                    let negated = |(_, other): (usize, &Literal)| Literal {
-                        present: !other.present,
-                        ..other.clone()
-                    };
-                    implications.push((
-                        rule,
-                        Implication {
-                            conditions: others.map(negated).collect(),
-                            output: literal.code,
-                            value: f64::from(u8::from(literal.present)),
-                            first: usize::from(clause.span.first),
-                            last: usize::from(clause.span.last),
-                        },
-                    ));
-                }
-            }
-        }
-        for soft in plan.soft() {
-            let conditions = soft.conditions.iter().map(|&literal| plan.decode(literal));
-            implications.push((
-                soft.rule,
-                Implication {
-                    conditions: conditions.collect(),
-                    output: plan.order().code(soft.output),
-                    value: soft.probability,
-                    first: usize::from(soft.span.first),
-                    last: usize::from(soft.span.last),
-                },
-            ));
-        }
-        implications.sort_by_key(|(rule, _)| *rule);
-        Self { implications: implications.into_iter().map(|(_, one)| one).collect() }
+        Self(Conclusions::new(plan))
     }
 
     /// What they settle in a visit of a record, counted from the first code that the visit may hold.
     pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
         let range = codes.range(visit);
-        let holds = |literal: &Literal| literal_holds(literal, codes, record, visit);
+        let truth = codes.positions(record, visit);
         let mut settled: Vec<Settled> = Vec::new();
-        for implication in &self.implications {
-            let position = codes.order().position(implication.output);
-            let speaks = (implication.first..=implication.last).contains(&visit)
-                && range.contains(&position);
-            if speaks && implication.conditions.iter().all(holds) {
-                let truth = Literal { window: None, code: implication.output, present: true };
-                let nats = match implication.value {
-                    0.0 | 1.0 => 0.0,
-                    probability => cost(probability, holds(&truth)),
-                };
-                let output = position - range.start;
-                settled.retain(|one| one.output != output);
-                settled.push(Settled { output, nats });
-            }
+        for conclusion in self.0.of(record, visit) {
+            let position = codes.order().position(conclusion.code);
+            let present = truth.binary_search(&position).is_ok();
+            let nats = match conclusion.probability {
+                0.0 | 1.0 => 0.0,
+                probability => cost(probability, present),
+            };
+            let output = position - range.start;
+            settled.retain(|one| one.output != output);
+            settled.push(Settled { output, nats });
         }
         settled
     }
-}
-
-fn literal_holds(
-    literal: &Literal,
-    codes: &CodeOrder,
-    record: RecordView<'_>,
-    visit: usize,
-) -> bool {
-    let end = codes.vocabulary().end();
-    let here = |visit: usize| match literal.code == end {
-        true => visit > 0 && record.ends_at(visit),
-        false => record.visit(visit).binary_search(&literal.code).is_ok(),
-    };
-    let found = match &literal.window {
-        None => here(visit),
-        Some(window) => (0..visit).any(|then| window.selects(visit, then) && here(then)),
-    };
-    found == literal.present
 }

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use consequence_engine::{
-    Adam, Dropout, Settled, adam_step_within, average_within, squared_norm_within,
-};
+use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_halo::{Batch, Pass, ShapeError};
 use consequence_model::{CodeOrder, Epoch, Network, Sizes};
 use consequence_record::Cohort;
@@ -15,6 +13,7 @@ use crate::batches;
 use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::schedule::rate;
 use crate::state::State;
+use crate::teacher::KnownVisits;
 use crate::{Teacher, TrainError, TrainOptions};
 
 /// What to learn from.
@@ -134,7 +133,11 @@ pub fn train(
         None => State::new(network),
     };
     let statics = state.network.codes().statics();
-    let live = state.network.weights().live(statics);
+    let weights = state.network.weights();
+    let live = match teacher.objective().asks_head() {
+        true => weights.live(statics),
+        false => weights.live_without_head().into_iter().map(|range| (range, false)).collect(),
+    };
     let chosen = |decays: bool| {
         let ranges = live.iter().filter(move |(_, between)| *between == decays);
         ranges.map(|(range, _)| range.clone()).collect()
@@ -232,7 +235,8 @@ impl Learner<'_> {
         let number = state.progress.steps + 1;
         let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
         let dropout = Dropout { rate: self.options.dropout, key };
-        let nats = self.pass.learn(state.network.weights(), &batch, factor, dropout, gradient);
+        let (weights, objective) = (state.network.weights(), self.teacher.objective());
+        let nats = self.pass.learn(weights, &batch, objective, factor, dropout, gradient);
         let total: f64 = nats.iter().sum();
         let length = squared_norm_within(gradient, &self.live).sqrt() as f32;
         if !total.is_finite() || !length.is_finite() {
@@ -270,26 +274,27 @@ impl Learner<'_> {
     /// The nats of records, in all.
     fn nats(&mut self, network: &Network, records: &[usize]) -> f64 {
         let mut total = 0.0;
+        let objective = self.teacher.objective();
         for records in batches::cut(self.examples.cohort, records, self.options) {
             let batch = self.batch(network, &records);
-            total += self.pass.nats(network.weights(), &batch).iter().sum::<f64>();
+            total += self.pass.nats(network.weights(), &batch, objective).iter().sum::<f64>();
         }
         total
     }
 
     fn batch(&self, network: &Network, records: &[usize]) -> Batch {
         let cohort = self.examples.cohort;
-        let settled: Vec<Vec<Vec<Settled>>> = records
+        let known: Vec<KnownVisits> = records
             .par_iter()
             .with_min_len(8)
             .map_init(
                 || self.teacher.reader(),
-                |reader, &record| reader.settled(network.codes(), cohort.record(record)),
+                |reader, &record| reader.known(network.codes(), cohort.record(record)),
             )
             .collect();
         let mut batch = network.batch();
-        for (&record, settled) in records.iter().zip(&settled) {
-            network.push(&mut batch, cohort.record(record), |visit| &settled[visit]);
+        for (&record, known) in records.iter().zip(&known) {
+            network.push(&mut batch, cohort.record(record), |visit| known.of(visit));
         }
         batch
     }

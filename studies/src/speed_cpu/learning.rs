@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step, squared_norm};
-use consequence_halo::Pass;
+use consequence_halo::{Codewise, Pass};
 use consequence_model::{CodeOrder, Network};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::RecordView;
@@ -80,7 +80,7 @@ impl Learning {
         let scale = 1.0 / batch.rows() as f32;
         let weights = self.network.weights();
         let gradient = &mut self.gradient;
-        let nats = self.pass.learn(weights, &batch, scale, Dropout::default(), gradient);
+        let nats = self.pass.learn(weights, &batch, &Codewise, scale, Dropout::default(), gradient);
         let length = squared_norm(gradient).sqrt() as f32;
         assert!(length.is_finite(), "the network has diverged");
         self.steps += 1;

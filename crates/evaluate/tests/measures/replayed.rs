@@ -6,8 +6,8 @@ use std::sync::Arc;
 use consequence_evaluate::{
     RecordNats, ReplayOptions, SettledPosition, likelihood, likelihood_with_settled, record_nats,
 };
-use consequence_halo::Pass;
-use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_halo::{Codewise, Pass};
+use consequence_model::{CodeOrder, Generator, Known, Markov, NetworkGenerator};
 use consequence_record::Cohort;
 use rayon::ThreadPoolBuilder;
 
@@ -24,8 +24,8 @@ fn replay_costs_what_the_network_loses_in_training() {
         record_nats(&generator, &cohort, &all(&cohort), &ReplayOptions::default()).unwrap();
     for (place, replayed) in replayed.iter().enumerate() {
         let mut batch = network.batch();
-        network.push(&mut batch, cohort.record(place), |_| &[]);
-        let rows = Pass::default().nats(network.weights(), &batch);
+        network.push(&mut batch, cohort.record(place), |_| Known::default());
+        let rows = Pass::default().nats(network.weights(), &batch, &Codewise);
         let RecordNats::Finite(parts) = replayed else { panic!("{replayed:?}") };
         let expected: f64 = rows.iter().sum();
         assert!((parts.total() - expected).abs() < 1e-5 * expected, "{parts:?} {rows:?}");

@@ -1,0 +1,125 @@
+//! What rules, as they are written, say of single codes of a visit.
+
+use std::sync::Arc;
+
+use consequence_record::{Code, Kind, RecordView, Vocabulary};
+use consequence_rules::{Derivation, Literal, Plan};
+
+/// What a rule says of a code of a visit, from the other codes of the visit and the visits before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conclusion {
+    /// The rule, by its place in the list.
+    pub rule: usize,
+    /// The code it speaks of.
+    pub code: Code,
+    /// The probability that the code is present: 0 or 1 for a hard rule.
+    pub probability: f64,
+}
+
+/// The rules as written, each read as implications with one code as the consequent.
+///
+/// Derived clauses play no part: this is what an expert would say, not what enforcement runs on.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_enforce::Conclusions;
+/// use consequence_record::{Cohort, Record};
+/// use consequence_rules::{CompileOptions, RuleSet, compile};
+///
+/// let rules = Arc::new(RuleSet::parse("static F  rule r: F in static => not PROSTATE", None)?);
+/// let code = |name: &str| rules.vocabulary.code(name).unwrap();
+/// let plan = compile(Arc::clone(&rules), &CompileOptions::default()).unwrap();
+/// let mut cohort = Cohort::default();
+/// cohort.push("one", &Record::new(vec![vec![code("F")], vec![]]));
+/// let found = Conclusions::new(&plan).of(cohort.record(0), 1);
+/// assert_eq!((found.len(), found[0].code, found[0].probability), (1, code("PROSTATE"), 0.0));
+/// # Ok::<(), consequence_rules::Diagnostics>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Conclusions {
+    vocabulary: Arc<Vocabulary>,
+    implications: Vec<Implication>,
+}
+
+#[derive(Clone, Debug)]
+struct Implication {
+    conditions: Vec<Literal>,
+    conclusion: Conclusion,
+    first: usize,
+    last: usize,
+}
+
+impl Conclusions {
+    /// The rules of a plan, as they were written.
+    pub fn new(plan: &Plan) -> Self {
+        let mut implications: Vec<Implication> = Vec::new();
+        for clause in plan.clauses().filter(|clause| clause.derivation == Derivation::Written) {
+            let Some(&rule) = clause.rules.first() else { continue };
+            let outputs = plan.rule(rule).outputs();
+            let literals: Vec<Literal> =
+                clause.literals.iter().map(|&literal| plan.decode(literal)).collect();
+            for (at, literal) in literals.iter().enumerate() {
+                if literal.window.is_none() && outputs.contains(&literal.code) {
+                    let others = literals.iter().enumerate().filter(|&(other, _)| other != at);
+                    let negated = |(_, other): (usize, &Literal)| Literal {
+                        present: !other.present,
+                        ..other.clone()
+                    };
+                    implications.push(Implication {
+                        conditions: others.map(negated).collect(),
+                        conclusion: Conclusion {
+                            rule: rule as usize,
+                            code: literal.code,
+                            probability: f64::from(u8::from(literal.present)),
+                        },
+                        first: usize::from(clause.span.first),
+                        last: usize::from(clause.span.last),
+                    });
+                }
+            }
+        }
+        for soft in plan.soft() {
+            let conditions = soft.conditions.iter().map(|&literal| plan.decode(literal));
+            implications.push(Implication {
+                conditions: conditions.collect(),
+                conclusion: Conclusion {
+                    rule: soft.rule as usize,
+                    code: plan.order().code(soft.output),
+                    probability: soft.probability,
+                },
+                first: usize::from(soft.span.first),
+                last: usize::from(soft.span.last),
+            });
+        }
+        implications.sort_by_key(|implication| implication.conclusion.rule);
+        Self { vocabulary: Arc::clone(&plan.rules().vocabulary), implications }
+    }
+
+    /// What the rules say of the codes of a visit, in the order of the rules.
+    pub fn of(&self, record: RecordView<'_>, visit: usize) -> Vec<Conclusion> {
+        let holds = |literal: &Literal| literal_holds(literal, &self.vocabulary, record, visit);
+        let speaks = |one: &&Implication| {
+            (one.first..=one.last).contains(&visit)
+                && self.vocabulary.kind(one.conclusion.code) == Kind::of_visit(visit)
+                && one.conditions.iter().all(holds)
+        };
+        self.implications.iter().filter(speaks).map(|one| one.conclusion).collect()
+    }
+}
+
+fn literal_holds(
+    literal: &Literal,
+    vocabulary: &Vocabulary,
+    record: RecordView<'_>,
+    visit: usize,
+) -> bool {
+    let here = |visit: usize| match literal.code == vocabulary.end() {
+        true => visit > 0 && record.ends_at(visit),
+        false => record.visit(visit).binary_search(&literal.code).is_ok(),
+    };
+    let found = match &literal.window {
+        None => here(visit),
+        Some(window) => (0..visit).any(|then| window.selects(visit, then) && here(then)),
+    };
+    found == literal.present
+}

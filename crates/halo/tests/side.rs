@@ -1,0 +1,142 @@
+//! Outputs beside the head, and objectives other than the likelihood.
+
+use consequence_engine::Dropout;
+use consequence_halo::{Asked, Batch, Objective, Pass, Past, Sampler, Shape, Weights};
+
+const SHAPE: Shape =
+    Shape { codes: 8, positions: 5, width: 8, layers: 2, heads: 2, head_units: 2, side: 3 };
+
+/// Wants every output beside the head to be a number of its own and, if the head is asked, every
+/// logit to be one that the facts tell.
+struct Squares {
+    asks_head: bool,
+}
+
+impl Objective for Squares {
+    fn asks_head(&self) -> bool {
+        self.asks_head
+    }
+
+    fn score(
+        &self,
+        rows: &[Asked<'_>],
+        factor: f32,
+        logits: &mut [f32],
+        side: &mut [f32],
+    ) -> Vec<f64> {
+        assert_eq!((side.len(), logits.is_empty()), (3 * rows.len(), !self.asks_head));
+        let width = logits.len() / rows.len();
+        let towards = |values: &mut [f32], wanted: &dyn Fn(usize) -> f32| -> f64 {
+            let mut total = 0.0;
+            for (at, value) in values.iter_mut().enumerate() {
+                let off = *value - wanted(at);
+                total += f64::from(off * off) / 2.0;
+                *value = factor * off;
+            }
+            total
+        };
+        rows.iter()
+            .enumerate()
+            .map(|(row, asked)| {
+                let fact = asked.facts.iter().sum::<u32>() as f32;
+                let present = asked.present.len() as f32;
+                towards(&mut side[3 * row..3 * row + 3], &|at| at as f32 + present)
+                    + towards(&mut logits[width * row..width * (row + 1)], &|at| fact - at as f32)
+            })
+            .collect()
+    }
+}
+
+fn batch() -> Batch {
+    let mut batch = Batch::new(7);
+    for record in [vec![vec![1], vec![3, 6], vec![2]], vec![vec![0, 1], vec![4]]] {
+        batch.begin();
+        for (number, visit) in record.into_iter().enumerate() {
+            batch.push(if number == 0 { 0..2 } else { 2..7 }, visit, []);
+            batch.note([number as u32, 1]);
+        }
+    }
+    batch
+}
+
+fn weights() -> Weights {
+    let mut weights = Weights::drawn(SHAPE, 3).unwrap();
+    weights.set_side_bias(&[0.5, -0.5, 1.0]);
+    weights
+}
+
+fn loss(weights: &Weights, objective: &Squares) -> f64 {
+    Pass::default().nats(weights, &batch(), objective).iter().sum()
+}
+
+#[test]
+fn slopes_are_those_of_finite_differences() {
+    for asks_head in [true, false] {
+        let (mut weights, objective) = (weights(), Squares { asks_head });
+        let mut gradient = vec![0.0; weights.values().len()];
+        let dropout = Dropout::default();
+        Pass::default().learn(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+        let live: Vec<usize> = match asks_head {
+            true => weights.live(0).into_iter().flat_map(|(range, _)| range).collect(),
+            false => weights.live_without_head().into_iter().flatten().collect(),
+        };
+        let mut compared = 0;
+        for place in live.into_iter().step_by(7) {
+            let before = weights.values()[place];
+            let at = |weights: &mut Weights, value: f32| {
+                weights.values_mut()[place] = value;
+                loss(weights, &objective)
+            };
+            let step = 2e-3f32;
+            let higher = at(&mut weights, before + step);
+            let lower = at(&mut weights, before - step);
+            weights.values_mut()[place] = before;
+            let slope = (higher - lower) / f64::from(2.0 * step);
+            let found = f64::from(gradient[place]);
+            assert!((slope - found).abs() < 2e-2 * (1.0 + slope.abs()), "{place}: {slope} {found}");
+            compared += usize::from(slope.abs() > 1e-3);
+        }
+        assert!(compared > 100, "{compared} slopes were worth comparing");
+    }
+}
+
+#[test]
+fn a_head_that_is_not_asked_learns_nothing() {
+    let (weights, objective) = (weights(), Squares { asks_head: false });
+    let mut gradient = vec![0.0; weights.values().len()];
+    let dropout = Dropout::default();
+    Pass::default().learn(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+    let mut outside: Vec<bool> = vec![true; gradient.len()];
+    for range in weights.live_without_head() {
+        outside[range].fill(false);
+    }
+    let untouched = gradient.iter().zip(outside).filter(|&(_, outside)| outside);
+    assert!(untouched.clone().count() > 100);
+    assert!(untouched.into_iter().all(|(&slope, _)| slope == 0.0));
+}
+
+#[test]
+fn visit_by_visit_the_outputs_are_the_same() {
+    let weights = weights();
+    let sampler = Sampler::new(&weights);
+    let (mut past, mut hidden, mut side) = (Past::default(), Vec::new(), Vec::new());
+    // Against the layer by hand, on what the history came to.
+    let file = weights.to_safetensors().unwrap();
+    let file = safetensors::SafeTensors::deserialize(&file).unwrap();
+    let numbers = |name: &str| -> Vec<f32> {
+        let tensor = file.tensor(name).unwrap();
+        tensor.data().as_chunks::<4>().0.iter().map(|&word| f32::from_le_bytes(word)).collect()
+    };
+    let (matrix, bias) = (numbers("side.weight"), numbers("side.bias"));
+    for visit in [&[7][..], &[1], &[3, 6]] {
+        sampler.see(&mut [(&mut past, visit)], &mut hidden, &mut Default::default());
+        sampler.side(&hidden, &mut side);
+        for (output, found) in side.iter().enumerate() {
+            let row = &matrix[output * SHAPE.width..(output + 1) * SHAPE.width];
+            let sum: f32 = row.iter().zip(&hidden).map(|(weight, value)| weight * value).sum();
+            assert!((sum + bias[output] - found).abs() < 1e-5);
+        }
+    }
+    let read = Weights::from_safetensors(&weights.to_safetensors().unwrap(), SHAPE, "").unwrap();
+    assert_eq!(read.values(), weights.values());
+}
