@@ -5,8 +5,13 @@ PYTHON ?= python3
 # Packages that judge what we write; made by `make python-env`, and only used in tests.
 JUDGE := target/python/bin/python
 JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
+CHECK_READY := $(JUDGE) -c 'import numpy, sklearn' 2>/dev/null
 
-.PHONY: help demo test python-env bench study format
+# What opens reports as a reader does; see tools/browser.
+BROWSER_READY := command -v chromium >/dev/null && command -v chromedriver >/dev/null
+DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
+
+.PHONY: help demo test python-env browser-test bench study format
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
@@ -22,6 +27,16 @@ python-env:
 	@$(JUDGE_READY) || { $(PYTHON) -m venv target/python && \
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'meds>=0.4,<0.5' pyarrow; } || \
 		echo "SKIPPED: pip could not install meds and pyarrow, so the meds package judges no dataset" >&2
+	@$(CHECK_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
+		$(JUDGE) -m pip install --quiet --disable-pip-version-check numpy scikit-learn; } || \
+		echo "SKIPPED: pip could not install numpy and scikit-learn, so no measure is worked out again" >&2
+
+browser-test:
+	@{ $(BROWSER_READY); } || sh tools/browser/install.sh || true
+	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
+		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5'; } || true
+	@if { $(BROWSER_READY); } && $(DRIVER_READY); then $(JUDGE) tools/browser/report_pages.py; \
+		else echo "SKIPPED: chromium, chromedriver or selenium is not there, so no browser opened the reports" >&2; fi
 
 test: python-env
 	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records do not run" >&2
@@ -33,6 +48,9 @@ test: python-env
 	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
 	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
 		else echo "SKIPPED: the meds package is not there, so it judged no dataset" >&2; fi
+	@if $(CHECK_READY); then $(JUDGE) tools/cross_check.py; \
+		else echo "SKIPPED: numpy and scikit-learn are not there, so no measure was worked out again" >&2; fi
+	@$(MAKE) --no-print-directory browser-test
 	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records did not run" >&2
 	@echo "make test: everything holds"
 

@@ -1,6 +1,9 @@
 //! Workloads and clocks for the programs that print what rules and cohorts cost.
 #![forbid(unsafe_code)]
 
+pub mod dense;
+pub mod family;
+pub mod growth;
 pub mod preparation;
 pub mod running;
 pub mod scale;

@@ -210,7 +210,7 @@ fn count_violations(reader: &mut Reader<'_>, cohort: &Cohort) -> usize {
     count
 }
 
-fn repair(writer: &mut Writer<'_>, proposals: &Cohort, number: usize) {
+pub(crate) fn repair(writer: &mut Writer<'_>, proposals: &Cohort, number: usize) {
     let draws = Draws::new(5);
     for visit in proposals.record(number).visits() {
         writer.overridden(visit, &draws, number as u64);
@@ -220,7 +220,7 @@ fn repair(writer: &mut Writer<'_>, proposals: &Cohort, number: usize) {
     }
 }
 
-fn sample(writer: &mut Writer<'_>, table: &[f64], number: usize, encounters: usize) {
+pub(crate) fn sample(writer: &mut Writer<'_>, table: &[f64], number: usize, encounters: usize) {
     let draws = Draws::new(5);
     while writer.visit() <= encounters && !writer.record().ended {
         writer

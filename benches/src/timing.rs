@@ -1,4 +1,7 @@
 //! Clocks that share the machine's noise between the things they compare.
+//!
+//! Time in which the thread waited for a core is not counted where the system tells of it: on a busy
+//! machine long pieces of work would wait, and short ones would slip through.
 
 use std::time::Instant;
 
@@ -45,17 +48,40 @@ pub fn interleaved<const N: usize>(
     repeats: usize,
     mut work: [&mut dyn FnMut(); N],
 ) -> [Repeats; N] {
-    let mut seconds: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(repeats));
+    let mut seconds = in_turn(repeats, &mut work).into_iter();
+    std::array::from_fn(|_| seconds.next().expect("as many as there are pieces"))
+}
+
+/// The same for any number of pieces.
+///
+/// ```
+/// use consequence_benches::timing::in_turn;
+///
+/// let mut runs = 0;
+/// let mut count = || runs += 1;
+/// let times = in_turn(3, &mut [&mut count as &mut dyn FnMut()]);
+/// assert_eq!((times.len(), runs), (1, 4));
+/// ```
+pub fn in_turn(repeats: usize, work: &mut [impl FnMut()]) -> Vec<Repeats> {
+    let mut seconds = vec![Vec::with_capacity(repeats); work.len()];
     for repeat in 0..=repeats {
         for (piece, seconds) in work.iter_mut().zip(&mut seconds) {
-            let start = Instant::now();
+            let (waited, start) = (waited_for_core(), Instant::now());
             piece();
+            let elapsed = start.elapsed().as_secs_f64();
             if repeat > 0 {
-                seconds.push(start.elapsed().as_secs_f64());
+                seconds.push(elapsed - (waited_for_core() - waited));
             }
         }
     }
-    seconds.map(Repeats)
+    seconds.into_iter().map(Repeats).collect()
+}
+
+/// Seconds for which this thread could have run and had no core; 0 where the system does not tell.
+fn waited_for_core() -> f64 {
+    let Ok(status) = std::fs::read_to_string("/proc/thread-self/schedstat") else { return 0.0 };
+    let nanoseconds = status.split_whitespace().nth(1).and_then(|field| field.parse::<f64>().ok());
+    nanoseconds.unwrap_or(0.0) * 1e-9
 }
 
 /// Forgets the peak: from here on [`peak_memory`] starts with what is held now. Where the system

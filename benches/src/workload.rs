@@ -21,6 +21,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Rules, with how popular static codes and encounter codes are.
+    pub fn new(rules: Arc<RuleSet>, statics: Popularity, encounters: Popularity) -> Self {
+        Self { rules, statics, encounters }
+    }
+
     /// The published rules, where they are there.
     pub fn published() -> Option<Self> {
         let published = Published::load()?;
@@ -46,14 +51,19 @@ impl Workload {
         }
     }
 
-    /// Records as a tool without rules would write them: 14 codes a visit.
+    /// Records as a tool without rules would write them: eight encounters of 14 codes.
     pub fn proposals(&self, records: usize, seed: u64) -> Cohort {
+        self.proposals_of(records, ENCOUNTERS, seed)
+    }
+
+    /// The same with another number of encounters.
+    pub fn proposals_of(&self, records: usize, encounters: usize, seed: u64) -> Cohort {
         let mut cohort = Cohort::default();
         for number in 0..records {
             let mut choices = Choices::new(seed, number as u64);
             let mut visits = vec![self.statics.pick_set(CODES_PER_STATIC, &mut choices)];
             visits.extend(
-                (0..ENCOUNTERS).map(|_| self.encounters.pick_set(CODES_PER_VISIT, &mut choices)),
+                (0..encounters).map(|_| self.encounters.pick_set(CODES_PER_VISIT, &mut choices)),
             );
             cohort.push(&number.to_string(), &Record::new(visits).cut());
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::compare::CompareArguments;
 use crate::commands::demo::DemoArguments;
 use crate::commands::evaluate::EvaluateArguments;
 use crate::commands::export::ExportArguments;
@@ -96,8 +97,14 @@ pub enum Command {
     /// Measure a model on real records, or generated records beside real ones
     #[command(after_help = "Example:\n  consequence evaluate --perplexity model --real cohort\n  \
                             consequence evaluate --real cohort --synthetic synthetic --rules \
-                            mined.rules\n\nExit status 1: generated records break a rule.")]
+                            mined.rules --out report\n\nExit status 1: generated records break a rule.")]
     Evaluate(EvaluateArguments),
+    /// Every method of the paper on one cohort: its tables and figures, as a report
+    #[command(after_help = "Example:\n  consequence compare cohort --out comparison --quick\n  \
+                            consequence compare cohort --rules clinic.rules --out comparison\n\n\
+                            Without --rules, rules are mined in the cohort. Ctrl-C stops it so that \
+                            --resume goes on.")]
+    Compare(CompareArguments),
     /// From a cohort to generated records in one go: mine, check, train, generate, audit, evaluate
     #[command(after_help = "Example:\n  consequence synthesize cohort --out synthesis\n  \
                             consequence synthesize mimic-iii --from mimic3 --out synthesis")]

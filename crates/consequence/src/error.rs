@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use consequence_evaluate::{CompareError, LikelihoodError};
-use consequence_halo::ShapeError;
+use consequence_baselines::BaselineError;
+use consequence_evaluate::{BadRecord, CompareError, LikelihoodError, MeasureError};
+use consequence_halo::{ShapeError, WeightsError};
 use consequence_model::ModelError;
 use consequence_packs::PackError;
 use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
@@ -194,6 +195,18 @@ pub enum Error {
     /// Two cohorts cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// Records cannot be measured.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A record is not of the codes that it is measured by.
+    #[error(transparent)]
+    Record(#[from] BadRecord),
+    /// A rival method cannot take the rules.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+    /// The weights of a network could not be kept.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// The threads could not be started.
     #[error(
         "cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads"

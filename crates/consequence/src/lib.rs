@@ -175,6 +175,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod compare;
 pub mod convert;
 mod count;
 pub mod demo;
@@ -192,6 +193,7 @@ mod model_rules;
 pub mod packs;
 mod place;
 mod reference;
+mod reporting;
 pub mod simulate;
 mod source;
 pub mod synthesize;

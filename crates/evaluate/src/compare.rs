@@ -106,22 +106,53 @@ pub fn compare(
     vocabulary: &Vocabulary,
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
-    let sound =
-        |sample: Sample<'_>| check(sample.cohort, sample.records.iter().copied(), vocabulary);
-    sound(real).map_err(CompareError::Real)?;
-    sound(synthetic).map_err(CompareError::Synthetic)?;
-    let counts = |sample: Sample<'_>| Counts::new(sample.cohort, sample.records, vocabulary.len());
-    let shape = |sample: Sample<'_>| CohortShape::new(sample.cohort, sample.records, vocabulary);
-    let (a, b) = (counts(real), counts(synthetic));
-    let least = options.rare_below * a.encounters as f64;
-    let is_rare = |code: Code| (a.codes[code.index()] as f64) < least;
-    Ok(Comparison {
-        all: correlations(&a, &b, |_| true),
-        rare: correlations(&a, &b, is_rare),
-        rare_below: options.rare_below,
-        real: shape(real),
-        synthetic: shape(synthetic),
-    })
+    Reference::new(real, vocabulary, options)?.compare(synthetic)
+}
+
+/// Real records, counted once to be compared with many cohorts.
+#[derive(Clone, Debug)]
+pub struct Reference<'a> {
+    vocabulary: &'a Vocabulary,
+    options: CompareOptions,
+    counts: Counts,
+    shape: CohortShape,
+}
+
+impl<'a> Reference<'a> {
+    /// Counts real records.
+    pub fn new(
+        real: Sample<'_>,
+        vocabulary: &'a Vocabulary,
+        options: &CompareOptions,
+    ) -> Result<Self, CompareError> {
+        let (counts, shape) = counted(real, vocabulary).map_err(CompareError::Real)?;
+        Ok(Self { vocabulary, options: *options, counts, shape })
+    }
+
+    /// Compares records with the real ones, as [`compare`] does.
+    pub fn compare(&self, synthetic: Sample<'_>) -> Result<Comparison, CompareError> {
+        let (counts, shape) =
+            counted(synthetic, self.vocabulary).map_err(CompareError::Synthetic)?;
+        let least = self.options.rare_below * self.counts.encounters as f64;
+        let is_rare = |code: Code| (self.counts.codes[code.index()] as f64) < least;
+        Ok(Comparison {
+            all: correlations(&self.counts, &counts, |_| true),
+            rare: correlations(&self.counts, &counts, is_rare),
+            rare_below: self.options.rare_below,
+            real: self.shape.clone(),
+            synthetic: shape,
+        })
+    }
+}
+
+/// Counts the records of a sample, once it is known that they can be measured.
+fn counted(
+    sample: Sample<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<(Counts, CohortShape), BadRecord> {
+    check(sample.cohort, sample.records.iter().copied(), vocabulary)?;
+    let counts = Counts::new(sample.cohort, sample.records, vocabulary.len());
+    Ok((counts, CohortShape::new(sample.cohort, sample.records, vocabulary)))
 }
 
 /// The figures over the keys with a code that `counts` allows.

@@ -2,6 +2,11 @@
 //!
 //! - [`likelihood`]: how well a model, with rules or without, foresees records that exist.
 //! - [`compare`]: how far the frequencies of codes and of pairs of codes agree in two cohorts.
+//! - [`frequencies`]: those frequencies one by one, for scatter plots.
+//! - [`violations`]: how records obey rules.
+//! - [`utility`]: whether models learnt from synthetic records are as good as those from real ones.
+//! - [`privacy`]: what synthetic records give away of those learnt from.
+//! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`] and [`static_table`]: what a model that knows little reaches.
 //!
 //! Counts are exact. Sums are taken record by record and then in the order of the records, so that a
@@ -12,25 +17,43 @@ mod check;
 mod compare;
 mod correlation;
 mod counts;
+mod frequencies;
 mod independent;
 mod likelihood;
+mod measured;
+mod privacy;
+mod ranking;
 mod record;
+mod repeated;
 mod replay;
 mod shape;
+mod shares;
 mod static_table;
+mod utility;
+mod violations;
 mod words;
 
 pub use check::BadRecord;
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Correlation, Correlations, Sample, compare,
+    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, Sample, compare,
 };
+pub use frequencies::{CodeFrequency, Frequencies, PairFrequency, frequencies};
 pub use independent::Independent;
 pub use likelihood::{
     BrokenRule, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood, likelihood,
     likelihood_with_rules, likelihood_with_settled,
 };
+pub use measured::{MeasureError, Measured, Role, Samples, Unmeasured};
+pub use privacy::{
+    AttributeInference, ClosestRecords, Distances, DrawnRecords, GuessFigures, Guesses,
+    MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
+};
 pub use record::{
     Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
 };
+pub use repeated::Interval;
 pub use shape::{CohortShape, StaticCode};
+pub use shares::{Points, Shares, shares};
 pub use static_table::{StaticTable, static_table};
+pub use utility::{Foretold, LearntModel, LeftOut, Scores, Utility, UtilityOptions, utility};
+pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

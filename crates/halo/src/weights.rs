@@ -156,6 +156,11 @@ impl Weights {
         self.values[place].copy_from_slice(biases);
     }
 
+    /// The biases of the last layer, one for each code.
+    pub fn output_bias(&self) -> &[f32] {
+        self.at(&self.places.second[1])
+    }
+
     /// Sets the biases of the outputs beside the head.
     pub fn set_side_bias(&mut self, biases: &[f32]) {
         let place = self.places.side[1].clone();

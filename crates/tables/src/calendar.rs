@@ -125,9 +125,9 @@ fn digits(text: &str) -> Option<i64> {
     if short { text.parse().ok() } else { None }
 }
 
-/// The day of a time, shown as `2000-01-31`.
+/// The day of a time, in microseconds from 1970 on, shown as `2000-01-31`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Date(pub i64);
+pub struct Date(pub i64);
 
 impl Date {
     /// The year.

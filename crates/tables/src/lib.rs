@@ -23,6 +23,7 @@ mod problem;
 pub mod vocabulary;
 mod writer;
 
+pub use calendar::Date;
 pub use dataset::{Dataset, Format, VisitTimes};
 pub use error::TableError;
 pub use jsonl::WriteError;

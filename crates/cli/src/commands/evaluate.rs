@@ -32,6 +32,13 @@ pub struct EvaluateArguments {
     /// The split of the real cohort that the model is to foresee [default: held_out]
     #[arg(long, requires = "perplexity", value_parser = split)]
     pub split: Option<Split>,
+    /// The folder for a report to read (report.html) and the figures for programs (metrics.json), with
+    /// utility and privacy
+    #[arg(long, value_name = "REPORT", requires = "synthetic")]
+    pub out: Option<PathBuf>,
+    /// Replace a report that is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
@@ -65,6 +72,8 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
         synthetic: arguments.synthetic.clone().unwrap_or_default(),
         rules: rules.clone(),
         unknown_codes,
+        out: arguments.out.clone(),
+        force: arguments.force,
     };
     let report = compare(&task, &Bar::default())?;
     if *json {

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod compare;
 pub mod convert;
 pub mod demo;
 pub mod enforce;

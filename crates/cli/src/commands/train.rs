@@ -49,12 +49,19 @@ pub struct LearningArguments {
     /// What learns
     #[arg(long, value_name = "KIND", default_value = "halo")]
     pub generator: Kind,
-    /// Sizes and settings that go together [default: small]
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<Size>,
     /// How rules take part in learning [default: causal]
     #[arg(long, value_name = "MODE")]
     pub train_mode: Option<ModeName>,
+    #[command(flatten)]
+    pub network: NetworkArguments,
+}
+
+/// How large a network is, and how it learns.
+#[derive(Debug, Args)]
+pub struct NetworkArguments {
+    /// Sizes and settings that go together [default: small]
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Size>,
     /// The most times that every record is seen [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub epochs: Option<usize>,
@@ -146,7 +153,15 @@ pub fn learn(task: &TrainTask) -> Result<TrainReport, Error> {
 impl LearningArguments {
     pub fn learner(&self, seed: u64) -> Result<Learner, Error> {
         match self.generator {
-            Kind::Halo => Ok(Learner::Halo(self.network(seed))),
+            Kind::Halo => {
+                let mut task = self.network.task(Preset::Small, seed);
+                task.mode = match self.train_mode {
+                    Some(ModeName::Causal) | None => TrainMode::Causal,
+                    Some(ModeName::Paper) => TrainMode::Paper,
+                    Some(ModeName::Off) => TrainMode::Off,
+                };
+                Ok(Learner::Halo(task))
+            }
             Kind::Markov => match self.of_networks() {
                 Some(option) => Err(Error::Option {
                     what: format!("--{option} is for networks, and a Markov model has none"),
@@ -157,17 +172,21 @@ impl LearningArguments {
         }
     }
 
-    fn network(&self, seed: u64) -> NetworkTask {
+    /// The first option given that means nothing for counts.
+    fn of_networks(&self) -> Option<&'static str> {
+        self.train_mode.map(|_| "train-mode").or_else(|| self.network.first_given())
+    }
+}
+
+impl NetworkArguments {
+    /// The network asked for; where nothing is said, of the size that is usual.
+    pub fn task(&self, usual: Preset, seed: u64) -> NetworkTask {
         let mut task = NetworkTask::of(match self.size {
             Some(Size::Tiny) => Preset::Tiny,
-            Some(Size::Small) | None => Preset::Small,
+            Some(Size::Small) => Preset::Small,
             Some(Size::Paper) => Preset::Paper,
+            None => usual,
         });
-        task.mode = match self.train_mode {
-            Some(ModeName::Causal) | None => TrainMode::Causal,
-            Some(ModeName::Paper) => TrainMode::Paper,
-            Some(ModeName::Off) => TrainMode::Off,
-        };
         let (sizes, options) = (&mut task.sizes, &mut task.options);
         options.seed = seed;
         for (given, place) in [
@@ -188,11 +207,10 @@ impl LearningArguments {
         task
     }
 
-    /// The first option given that means nothing for counts.
-    fn of_networks(&self) -> Option<&'static str> {
+    /// The first option that was given.
+    fn first_given(&self) -> Option<&'static str> {
         let given = [
             (self.size.is_some(), "size"),
-            (self.train_mode.is_some(), "train-mode"),
             (self.epochs.is_some(), "epochs"),
             (self.batch.is_some(), "batch"),
             (self.rate.is_some(), "rate"),

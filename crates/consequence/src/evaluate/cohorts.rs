@@ -3,19 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_enforce::Auditor;
 use consequence_evaluate::{
-    CompareOptions, Comparison, Correlations, Sample, compare as compare_samples,
+    CompareOptions, Comparison, Correlations, Measured, Privacy, PrivacyOptions, Reference,
+    Utility, UtilityOptions, Violations, ViolationsError, privacy, utility, violations,
 };
-use consequence_record::{Cohort, Split, Vocabulary};
-use consequence_rules::{CompileLimits, UnknownCodes, WrittenRules};
+use consequence_rules::{CompileLimits, UnknownCodes};
+use consequence_store::{create_directory, write_atomically};
 use serde::Serialize;
 
-use super::union::union;
+use super::page::page;
+use super::pair::{OnlyIn, Pair};
 use crate::Error;
-use crate::load::{self, LoadedCohort, RuleOptions};
+use crate::load::{self, LoadedRules, RuleOptions};
+use crate::place::refuse_folder;
 use crate::source::CodeSource;
 use crate::watch::{Watch, watched};
+
+/// The page to read, and the figures for programs.
+const REPORT_FILE: &str = "report.html";
+const METRICS_FILE: &str = "metrics.json";
 
 /// Which cohorts to compare.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +34,11 @@ pub struct CompareTask {
     pub rules: Vec<PathBuf>,
     /// What a code means that a rule names and neither cohort has.
     pub unknown_codes: UnknownCodes,
+    /// The folder for a report to read and the figures for programs; with it, utility and privacy are
+    /// measured too.
+    pub out: Option<PathBuf>,
+    /// Whether to replace a report that is there.
+    pub force: bool,
 }
 
 /// How close generated records come to real ones.
@@ -39,6 +50,8 @@ pub struct CompareReport {
     pub synthetic: String,
     /// Whether the real records are those of the train split; else they are all that there are.
     pub of_train_split: bool,
+    /// Codes that only one of the cohorts has.
+    pub codes: OnlyIn,
     /// All generated records beside the real ones.
     pub comparison: Comparison,
     /// Real records that the figures are of no use without.
@@ -47,8 +60,23 @@ pub struct CompareReport {
     pub files: Vec<String>,
     /// How the generated records obey the rules.
     pub obedience: Option<Obedience>,
+    /// The same rule by rule, static and temporal rules apart.
+    pub violations: Option<Violations>,
+    /// What generated records are good for and what they give away; only with a report.
+    pub deep: Option<Deeper>,
+    /// The report that was written.
+    pub report: Option<String>,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
+}
+
+/// What generated records are good for, and what they give away.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Deeper {
+    /// Models learnt from them, tried on held-out records.
+    pub utility: Measured<Utility>,
+    /// What they give away of the records learnt from.
+    pub privacy: Privacy,
 }
 
 /// Real records of other patients, and as many generated ones: what could be reached, and what was.
@@ -97,116 +125,95 @@ pub struct Obedience {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, Error> {
-    let real = load::cohort(&task.real, None, watch)?;
-    let synthetic = load::cohort(&task.synthetic, None, watch)?;
-    for (loaded, path) in [(&real, &task.real), (&synthetic, &task.synthetic)] {
-        if loaded.cohort.is_empty() {
-            return Err(Error::Cohort {
-                path: path.clone(),
-                what: "the cohort has no record".into(),
-                help: "compare cohorts with records",
-            });
-        }
+    if let Some(out) = &task.out {
+        refuse_folder(out, task.force)?;
     }
-    let LoadedCohort { cohort, vocabulary, .. } = synthetic;
-    let (vocabulary, synthetic) = union(&real.vocabulary, &vocabulary, &cohort, &task.synthetic)?;
-    drop(cohort);
-    let of = |split: Split| -> Vec<usize> {
-        (0..real.cohort.len()).filter(|&place| real.splits.get(place) == Some(&split)).collect()
-    };
-    let train = of(Split::Train);
-    let of_train_split = !train.is_empty();
-    let base = if of_train_split { train } else { (0..real.cohort.len()).collect() };
-    let measured = Measured {
-        base: Sample { cohort: &real.cohort, records: &base },
-        synthetic: &synthetic,
-        vocabulary: &vocabulary,
-    };
-    let others = [of(Split::HeldOut), of(Split::Tuning)].concat();
+    let pair = Pair::load(task, watch)?;
+    let reference =
+        Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
     let (comparison, fresh) = watched(watch, "comparing", None, || -> Result<_, Error> {
-        let comparison = measured.with(&synthetic, synthetic.len())?;
-        let fresh = match of_train_split && !others.is_empty() {
-            true => Some(measured.fresh(&real.cohort, &others)?),
-            false => None,
-        };
-        Ok((comparison, fresh))
+        Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?))
     })?;
-    let (obedience, files, warnings) = match task.rules.is_empty() {
-        true => (None, Vec::new(), Vec::new()),
-        false => audited(task, &vocabulary, &synthetic, watch)?,
+    let rules = match task.rules.is_empty() {
+        true => None,
+        false => Some(task.rules_over(&pair)?),
     };
-    Ok(CompareReport {
+    let (judged, files, warnings) = match &rules {
+        Some(loaded) => {
+            let judged = watched(watch, "auditing", None, || {
+                violations(pair.synthetic_sample(), &loaded.rules, &CompileLimits::default())
+            });
+            let judged = judged.map_err(|error| match error {
+                ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
+                ViolationsError::Record(bad) => bad.into(),
+            })?;
+            let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
+            (Some(judged), loaded.files.clone(), warnings)
+        }
+        None => (None, Vec::new(), Vec::new()),
+    };
+    let obedience = judged.as_ref().map(Obedience::of);
+    let deep = match &task.out {
+        Some(_) => Some(watched(watch, "measuring utility and privacy", None, || {
+            let samples = pair.samples();
+            let useful = utility(&samples, &UtilityOptions::default())?;
+            Ok::<_, Error>(Deeper {
+                utility: useful,
+                privacy: privacy(&samples, &PrivacyOptions::default())?,
+            })
+        })?),
+        None => None,
+    };
+    let report = CompareReport {
         real: shown(&task.real),
         synthetic: shown(&task.synthetic),
-        of_train_split,
+        of_train_split: pair.of_train_split,
+        codes: pair.codes.clone(),
         comparison,
         fresh,
         files,
         obedience,
+        violations: judged,
+        deep,
+        report: task.out.as_ref().map(|out| shown(&out.join(REPORT_FILE))),
         warnings,
-    })
-}
-
-/// Real records, and generated ones to hold against them.
-struct Measured<'a> {
-    base: Sample<'a>,
-    synthetic: &'a Cohort,
-    vocabulary: &'a Vocabulary,
-}
-
-impl Measured<'_> {
-    /// The first of some records beside the real ones.
-    fn with(&self, cohort: &Cohort, records: usize) -> Result<Comparison, Error> {
-        let places: Vec<usize> = (0..records).collect();
-        self.beside(Sample { cohort, records: &places })
-    }
-
-    fn beside(&self, sample: Sample<'_>) -> Result<Comparison, Error> {
-        Ok(compare_samples(self.base, sample, self.vocabulary, &CompareOptions::default())?)
-    }
-
-    /// Other real records and as many generated ones.
-    fn fresh(&self, real: &Cohort, others: &[usize]) -> Result<FreshSample, Error> {
-        let records = others.len().min(self.synthetic.len());
-        let others = Sample { cohort: real, records: &others[..records] };
-        Ok(FreshSample {
-            records,
-            real: self.beside(others)?.all,
-            synthetic: self.with(self.synthetic, records)?.all,
-        })
-    }
-}
-
-type Audited = (Option<Obedience>, Vec<String>, Vec<String>);
-
-fn audited(
-    task: &CompareTask,
-    vocabulary: &Arc<Vocabulary>,
-    synthetic: &Cohort,
-    watch: &dyn Watch,
-) -> Result<Audited, Error> {
-    let options = RuleOptions {
-        vocabulary: Some(Arc::clone(vocabulary)),
-        unknown_codes: task.unknown_codes,
-        ..RuleOptions::default()
     };
-    let both = format!("{} and {}", shown(&task.real), shown(&task.synthetic));
-    let source = CodeSource::Cohorts(both);
-    let loaded = load::rules_over(&task.rules, &options, &source)?;
-    let written = WrittenRules::new(Arc::clone(&loaded.rules), &CompileLimits::default())
-        .map_err(|error| Error::compile(&loaded.rules, error))?;
-    let found = watched(watch, "auditing", Some(synthetic.len() as u64), || {
-        Auditor::new(&written).audit(synthetic, 0, &|records| watch.advance(records))
-    });
-    let obedience = Obedience {
-        hard_rules: loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count(),
-        records: found.records,
-        valid_records: found.valid_records,
-        violations: found.violations(),
-        broken_rules: found.rules.iter().filter(|finding| finding.violations > 0).count(),
-    };
-    let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
-    Ok((Some(obedience), loaded.files, warnings))
+    if let Some(out) = &task.out {
+        let rules = rules.as_ref().map(|loaded| &loaded.rules);
+        let html =
+            watched(watch, "writing the report", None, || page(&report, &pair, rules))?.html();
+        create_directory(out)?;
+        // Figures are made of strings, numbers and lists, which always have a JSON form.
+        let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+        write_atomically(out.join(METRICS_FILE), |file| writeln!(file, "{text}"))?;
+        write_atomically(out.join(REPORT_FILE), |file| file.write_all(html.as_bytes()))?;
+    }
+    Ok(report)
+}
+
+impl CompareTask {
+    /// The rules, over the codes of both cohorts.
+    fn rules_over(&self, pair: &Pair) -> Result<LoadedRules, Error> {
+        let options = RuleOptions {
+            vocabulary: Some(Arc::clone(&pair.vocabulary)),
+            unknown_codes: self.unknown_codes,
+            ..RuleOptions::default()
+        };
+        let both = format!("{} and {}", shown(&self.real), shown(&self.synthetic));
+        load::rules_over(&self.rules, &options, &CodeSource::Cohorts(both))
+    }
+}
+
+impl Obedience {
+    fn of(found: &Violations) -> Self {
+        Self {
+            hard_rules: found.hard.len(),
+            records: found.records,
+            valid_records: found.all.valid_records,
+            violations: found.all.violations,
+            broken_rules: found.hard.iter().filter(|rule| rule.violations > 0).count(),
+        }
+    }
 }
 
 fn shown(path: &Path) -> String {

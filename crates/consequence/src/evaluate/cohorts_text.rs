@@ -24,8 +24,14 @@ impl Display for CompareReport {
         )?;
         self.agreement(out)?;
         self.shapes(out)?;
-        match &self.obedience {
-            Some(obedience) => write!(out, "\n{obedience}"),
+        if let Some(obedience) = &self.obedience {
+            write!(out, "\n{obedience}")?;
+        }
+        if let Some(deep) = &self.deep {
+            write!(out, "\n{}\n{}", deep.utility, deep.privacy)?;
+        }
+        match &self.report {
+            Some(report) => writeln!(out, "\nreport: {report}"),
             None => Ok(()),
         }
     }

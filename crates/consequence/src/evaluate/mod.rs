@@ -2,9 +2,14 @@
 
 mod cohorts;
 mod cohorts_text;
+mod page;
+mod pair;
 mod perplexity;
 mod union;
 
-pub use cohorts::{CompareReport, CompareTask, FreshSample, Obedience, compare};
-pub use consequence_evaluate::{Comparison, Correlation, Correlations, Likelihood};
+pub use cohorts::{CompareReport, CompareTask, Deeper, FreshSample, Obedience, compare};
+pub use consequence_evaluate::{
+    Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Utility, Violations,
+};
+pub use pair::OnlyIn;
 pub use perplexity::{PerplexityReport, PerplexityTask, perplexity};

@@ -132,6 +132,7 @@ pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport
         attempts: task.attempts,
         given,
         prefix: prefix.as_ref(),
+        pass: None,
         batch: task.batch,
     };
     let job = Job { task, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };

@@ -56,6 +56,7 @@ struct Places {
     model: PathBuf,
     synthetic: PathBuf,
     summary: PathBuf,
+    report: PathBuf,
     manifest: PathBuf,
 }
 
@@ -90,6 +91,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         model: file("model"),
         synthetic: file("synthetic"),
         summary: file("summary.json"),
+        report: file("report"),
         manifest: file("task.json"),
     };
     manifest::settle(task, &places)?;
@@ -139,6 +141,8 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
             synthetic: places.synthetic.clone(),
             rules: rules.clone(),
             unknown_codes: task.unknown_codes,
+            out: Some(places.report.clone()),
+            force: true,
         },
         watch,
     )?;

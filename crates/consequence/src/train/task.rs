@@ -103,7 +103,7 @@ impl NetworkSizes {
         Self { width, layers, heads, head_units }
     }
 
-    pub(super) fn with_visits(self, max_visits: usize) -> Sizes {
+    pub(crate) fn with_visits(self, max_visits: usize) -> Sizes {
         let Self { width, layers, heads, head_units } = self;
         Sizes { max_visits, width, layers, heads, head_units }
     }

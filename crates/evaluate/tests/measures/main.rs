@@ -3,6 +3,10 @@
 mod bad_input;
 mod brute_force;
 mod enumerated;
+mod foretelling;
+mod giving_away;
+mod obedience;
+mod points;
 mod replayed;
 mod simulated;
 mod support;

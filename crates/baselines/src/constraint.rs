@@ -1,0 +1,362 @@
+//! Hard rules as clauses over one visit, with what is known before the visit set apart.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use consequence_model::CodeOrder;
+use consequence_record::{Code, Kind, RecordView};
+use consequence_rules::{Literal, Span, Window, WrittenRules};
+use rustc_hash::FxHashMap;
+
+use crate::component::Component;
+use crate::{BaselineError, Reason, Unexpressed};
+
+/// A rule that clauses are part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRule {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The codes it is about.
+    pub outputs: Vec<Code>,
+    /// Whether it must hold. A rule that need not has no clauses.
+    pub hard: bool,
+}
+
+/// A disjunction of literals that visits of a span must satisfy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpannedClause {
+    /// The literals.
+    pub literals: Vec<Literal>,
+    /// The visits it is required of. A span that does not reach [`Span::OPEN`] leaves later
+    /// encounters free.
+    pub span: Span,
+    /// The rule it is part of, by index.
+    pub rule: usize,
+}
+
+/// Something that is known when a visit begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// A code was in some visit of a window.
+    Seen(Window, Code),
+    /// The visit is one of these.
+    Within(Span),
+}
+
+/// What a literal of a [`Clause`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variable {
+    /// What is known, by its number in [`World::known_atoms`].
+    Known(u32),
+    /// The code at a position is in the visit.
+    Now(u32),
+}
+
+/// A disjunction: at least one variable has its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// Variables and their values, ascending, each variable once.
+    pub literals: Vec<(Variable, bool)>,
+    /// The rule it is part of, by index.
+    pub rule: u32,
+}
+
+impl Clause {
+    /// Whether the clause speaks of the visit alone, whichever visit it is.
+    pub fn is_static(&self) -> bool {
+        self.literals.iter().all(|(variable, _)| matches!(variable, Variable::Now(_)))
+    }
+
+    /// The positions it names, with their values.
+    pub fn now(&self) -> impl Iterator<Item = (u32, bool)> {
+        self.literals.iter().filter_map(|&(variable, value)| match variable {
+            Variable::Now(position) => Some((position, value)),
+            Variable::Known(_) => None,
+        })
+    }
+
+    /// What must be known or not for it to hold, whatever the visit.
+    pub fn known(&self) -> impl Iterator<Item = (u32, bool)> {
+        self.literals.iter().filter_map(|&(variable, value)| match variable {
+            Variable::Known(atom) => Some((atom, value)),
+            Variable::Now(_) => None,
+        })
+    }
+}
+
+/// The hard rules of a set, for each kind of visit.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_baselines::Constraint;
+/// use consequence_model::CodeOrder;
+/// use consequence_record::Kind;
+/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+///
+/// let text = "rule now: A => B  rule then: C in past => not B";
+/// let rules = Arc::new(RuleSet::parse(text, None)?);
+/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let written = WrittenRules::new(rules, &CompileLimits::default())?;
+/// let constraint = Constraint::new(&written, &codes)?;
+/// let encounters = constraint.world(Kind::Encounter);
+/// let temporal = |clause: &&consequence_baselines::Clause| !clause.is_static();
+/// assert_eq!(encounters.clauses().len(), 2);
+/// assert_eq!(encounters.clauses().iter().filter(temporal).count(), 1);
+/// assert!(constraint.world(Kind::Static).clauses().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    worlds: [World; 2],
+}
+
+impl Constraint {
+    /// The rules of a set. The order of codes may be any order of the same vocabulary.
+    pub fn new(written: &WrittenRules, codes: &CodeOrder) -> Result<Self, BaselineError> {
+        let (ours, theirs) = (&written.rules().vocabulary, codes.vocabulary());
+        let same = |code: Code| {
+            ours.name(code) == theirs.name(code) && ours.kind(code) == theirs.kind(code)
+        };
+        if ours.len() != theirs.len() || !ours.codes().all(same) {
+            return Err(BaselineError::OtherCodes);
+        }
+        let named = written.rules().rules.iter().map(|rule| NamedRule {
+            name: Arc::clone(&rule.name),
+            outputs: rule.outputs(),
+            hard: rule.is_hard(),
+        });
+        let clauses = written.clauses().map(|clause| SpannedClause {
+            literals: clause.literals.iter().map(|&literal| written.decode(literal)).collect(),
+            span: clause.span,
+            rule: clause.rule as usize,
+        });
+        Self::from_clauses(codes, named.collect(), clauses)
+    }
+
+    /// Clauses from elsewhere.
+    ///
+    /// A clause whose span has visits of both kinds is required of both. In visits of the kind
+    /// where a code does not live, it is absent.
+    pub fn from_clauses(
+        codes: &CodeOrder,
+        rules: Vec<NamedRule>,
+        clauses: impl IntoIterator<Item = SpannedClause>,
+    ) -> Result<Self, BaselineError> {
+        let rules: Arc<[NamedRule]> = rules.into();
+        let mut worlds =
+            [Kind::Static, Kind::Encounter].map(|kind| Maker::new(codes, kind, Arc::clone(&rules)));
+        for (index, clause) in clauses.into_iter().enumerate() {
+            let exists = |literal: &Literal| literal.code.index() < codes.len();
+            if clause.rule >= rules.len() || !clause.literals.iter().all(exists) {
+                return Err(BaselineError::BadClause { clause: index });
+            }
+            for world in &mut worlds {
+                world.add(&clause);
+            }
+        }
+        Ok(Self { worlds: worlds.map(|maker| maker.world) })
+    }
+
+    /// What visits of a kind must obey.
+    pub fn world(&self, kind: Kind) -> &World {
+        &self.worlds[usize::from(kind == Kind::Encounter)]
+    }
+
+    /// What a visit must obey; visit 0 is the static one.
+    pub fn of_visit(&self, visit: usize) -> &World {
+        self.world(Kind::of_visit(visit))
+    }
+}
+
+/// What visits of one kind must obey.
+#[derive(Clone, Debug)]
+pub struct World {
+    kind: Kind,
+    range: Range<u32>,
+    end: Code,
+    known: Vec<Known>,
+    clauses: Vec<Clause>,
+    rules: Arc<[NamedRule]>,
+    /// The positions of the outputs of rules that live here.
+    outputs: Vec<BTreeSet<u32>>,
+}
+
+impl World {
+    /// The kind of visit.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The positions of the codes that such a visit may hold.
+    pub fn range(&self) -> Range<u32> {
+        self.range.clone()
+    }
+
+    /// What clauses ask about what is known when a visit begins.
+    pub fn known_atoms(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// The clauses.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// A rule.
+    pub fn rule(&self, index: u32) -> &NamedRule {
+        &self.rules[index as usize]
+    }
+
+    /// For every atom of [`World::known_atoms`], whether it holds when a visit of a record begins.
+    /// The visit itself need not be there yet.
+    pub fn known(&self, record: RecordView<'_>, visit: usize) -> Vec<bool> {
+        let holds = |atom: &Known| match atom {
+            Known::Within(span) => span.contains(visit),
+            Known::Seen(window, code) => *code != self.end && seen(record, visit, window, *code),
+        };
+        self.known.iter().map(holds).collect()
+    }
+
+    /// Whether a visit obeys every clause, given what is known.
+    pub fn holds(&self, known: &[bool], mut present: impl FnMut(u32) -> bool) -> bool {
+        self.clauses.iter().all(|clause| {
+            clause.known().any(|(atom, value)| known[atom as usize] == value)
+                || clause.now().any(|(position, value)| present(position) == value)
+        })
+    }
+
+    /// Clauses that share codes of the visit, together.
+    pub fn components(&self) -> Vec<Component> {
+        Component::split(&self.clauses, |_| true)
+    }
+
+    /// Static clauses that share codes, together.
+    pub fn static_components(&self) -> Vec<Component> {
+        Component::split(&self.clauses, Clause::is_static)
+    }
+
+    /// The rules that are not hard, of those about codes of such visits.
+    pub fn soft(&self) -> Vec<Unexpressed> {
+        self.unexpressed(|_| None)
+    }
+
+    /// The rules that are soft or look beyond the visit.
+    pub fn beyond_the_visit(&self) -> Vec<Unexpressed> {
+        self.unexpressed(|clause| (!clause.is_static()).then_some(Reason::Temporal))
+    }
+
+    /// Every rule that is not expressed, once for each reason.
+    pub(crate) fn unexpressed(
+        &self,
+        mut reason: impl FnMut(&Clause) -> Option<Reason>,
+    ) -> Vec<Unexpressed> {
+        let mut found: BTreeSet<(u32, Reason)> = BTreeSet::new();
+        for (index, rule) in (0..).zip(self.rules.iter()) {
+            if !rule.hard && !self.outputs[index as usize].is_empty() {
+                found.insert((index, Reason::Soft));
+            }
+        }
+        for clause in &self.clauses {
+            found.extend(reason(clause).map(|reason| (clause.rule, reason)));
+        }
+        let name = |rule: u32| Arc::clone(&self.rule(rule).name);
+        found.into_iter().map(|(rule, reason)| Unexpressed { rule: name(rule), reason }).collect()
+    }
+
+    /// Whether a rule is about the code at a position.
+    pub(crate) fn is_output(&self, rule: u32, position: u32) -> bool {
+        self.outputs[rule as usize].contains(&position)
+    }
+
+    /// The names of the rules of a component, in the order of the rules.
+    pub fn rule_names(&self, component: &Component) -> Vec<Arc<str>> {
+        let rule = |&clause: &u32| self.clauses[clause as usize].rule;
+        let rules: BTreeSet<u32> = component.clauses.iter().map(rule).collect();
+        rules.into_iter().map(|rule| Arc::clone(&self.rule(rule).name)).collect()
+    }
+}
+
+fn seen(record: RecordView<'_>, visit: usize, window: &Window, code: Code) -> bool {
+    let here = |then: usize| {
+        then < visit.min(record.len()) && record.visit(then).binary_search(&code).is_ok()
+    };
+    if window.is_past() {
+        return (0..visit).any(here);
+    }
+    let back = |&distance: &u16| visit.checked_sub(usize::from(distance)).is_some_and(here);
+    window.visits().iter().any(|&then| here(usize::from(then)))
+        || window.distances().iter().any(back)
+}
+
+/// Takes clauses into a world.
+struct Maker<'a> {
+    codes: &'a CodeOrder,
+    numbers: FxHashMap<Known, u32>,
+    world: World,
+}
+
+impl<'a> Maker<'a> {
+    fn new(codes: &'a CodeOrder, kind: Kind, rules: Arc<[NamedRule]>) -> Self {
+        let range = codes.range(usize::from(kind == Kind::Encounter));
+        let exists = |code: &&Code| code.index() < codes.len();
+        let outputs = rules.iter().map(|rule| {
+            let positions = rule.outputs.iter().filter(exists);
+            let positions = positions.map(|&code| codes.order().position(code));
+            positions.filter(|position| range.contains(position)).collect()
+        });
+        let outputs = outputs.collect();
+        let end = codes.vocabulary().end();
+        let (known, clauses) = (Vec::new(), Vec::new());
+        let world = World { kind, range, end, known, clauses, rules, outputs };
+        Self { codes, numbers: FxHashMap::default(), world }
+    }
+
+    fn add(&mut self, clause: &SpannedClause) {
+        let (first, last) = (clause.span.first, clause.span.last);
+        let (required, whole) = match self.world.kind {
+            Kind::Static => (first == 0, true),
+            Kind::Encounter => (last >= first.max(1), first <= 1 && last == Span::OPEN),
+        };
+        if !required {
+            return;
+        }
+        let mut literals = Vec::with_capacity(clause.literals.len() + 1);
+        for literal in &clause.literals {
+            match self.variable(literal) {
+                Some(variable) => literals.push((variable, literal.present)),
+                // Here the code is never found: the clause holds, or the literal does not help.
+                None if !literal.present => return,
+                None => {}
+            }
+        }
+        if !whole {
+            literals.push((self.number(Known::Within(clause.span)), false));
+        }
+        literals.sort_unstable();
+        literals.dedup();
+        if literals.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            self.world.clauses.push(Clause { literals, rule: clause.rule as u32 });
+        }
+    }
+
+    /// What a literal is about; `None` if its code can never be found there.
+    fn variable(&mut self, literal: &Literal) -> Option<Variable> {
+        match &literal.window {
+            None => {
+                let position = self.codes.order().position(literal.code);
+                self.world.range.contains(&position).then_some(Variable::Now(position))
+            }
+            Some(_) if self.world.kind == Kind::Static => None,
+            Some(window) => Some(self.number(Known::Seen(window.clone(), literal.code))),
+        }
+    }
+
+    fn number(&mut self, atom: Known) -> Variable {
+        let known = &mut self.world.known;
+        Variable::Known(*self.numbers.entry(atom).or_insert_with_key(|atom| {
+            known.push(atom.clone());
+            known.len() as u32 - 1
+        }))
+    }
+}

@@ -1,0 +1,96 @@
+//! `consequence compare`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use consequence::Error;
+use consequence::compare::{Effort, Method, MethodsTask, compare_methods};
+use consequence::train::Preset;
+
+use super::train::NetworkArguments;
+use super::{Outcome, unknown_codes};
+use crate::args::{positive, records};
+use crate::bar::Bar;
+use crate::{output, stop};
+
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// The cohort that every method learns from (JSON lines, or a MEDS dataset)
+    pub cohort: PathBuf,
+    /// The folder for the report and for what it is made of
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Rule files that the methods are to keep, rather than rules that are mined
+    #[arg(long, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// Take codes that only the rules name as never present, rather than as mistakes
+    #[arg(long)]
+    pub allow_unknown: bool,
+    /// Only these methods [default: all of the paper's]
+    #[arg(long, value_name = "METHOD", num_args = 1.., value_parser = method)]
+    pub methods: Vec<Method>,
+    /// Minutes on two cores: a tiny network, 4,000 records, 3 generations of 1,000 records
+    #[arg(long)]
+    pub quick: bool,
+    /// Generations of each method [default: 25, as in the paper]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    pub runs: Option<usize>,
+    /// Records of each generation [default: 10,000, as in the paper]
+    #[arg(long, value_name = "NUMBER", value_parser = records)]
+    pub records: Option<u64>,
+    /// Generations that are also asked for utility and privacy [default: 5]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    pub deep_runs: Option<usize>,
+    /// The most records to learn from [default: the whole train split]
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    pub train_records: Option<usize>,
+    #[command(flatten)]
+    pub network: NetworkArguments,
+    /// Go on with a comparison that was stopped
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace what is there
+    #[arg(long)]
+    pub force: bool,
+    /// Write the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
+    let (usual, effort) = match arguments.quick {
+        true => (Preset::Tiny, Effort::QUICK),
+        false => (Preset::Small, Effort::PAPER),
+    };
+    let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let mut task = MethodsTask {
+        rules: arguments.rules.clone(),
+        unknown_codes: unknown_codes(arguments.allow_unknown),
+        network: arguments.network.task(usual, seed),
+        effort: Effort {
+            runs: arguments.runs.map_or(effort.runs, short),
+            records: arguments.records.unwrap_or(effort.records),
+            deep_runs: arguments.deep_runs.map_or(effort.deep_runs, short),
+            train_records: arguments.train_records.or(effort.train_records),
+        },
+        resume: arguments.resume,
+        force: arguments.force,
+        seed,
+        ..MethodsTask::new(&arguments.cohort, &arguments.out)
+    };
+    if !arguments.methods.is_empty() {
+        task.methods.retain(|method| arguments.methods.contains(method));
+    }
+    let report = stop::gently(|| compare_methods(&task, &Bar::default()))?;
+    if arguments.json {
+        output::json(&report);
+    } else {
+        output::warnings(&report.warnings);
+        output::data(&report.to_string());
+    }
+    Ok(Outcome::Done)
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    name.parse().map_err(|error: consequence::compare::UnknownMethod| error.to_string())
+}

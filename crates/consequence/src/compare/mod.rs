@@ -1,0 +1,311 @@
+//! Every method of the paper on one cohort: its tables, its figures, its findings.
+
+mod arena;
+mod contestant;
+mod figures;
+mod findings;
+mod page;
+mod paper;
+mod place;
+mod run;
+mod task;
+mod text;
+
+use std::path::PathBuf;
+
+use consequence_evaluate::{Correlations, Sample};
+use consequence_model::Network;
+use serde::Serialize;
+
+pub use consequence_baselines::{Method, UnknownMethod};
+pub use consequence_report::{Finding, Verdict};
+pub use figures::{Deep, DeepFigures, Foresight, Generation, Learning, MethodFigures, RunFigures};
+pub use task::{Effort, MethodsTask};
+
+use crate::mine::{MineOptions, mine};
+use crate::watch::Watch;
+use crate::{Error, digest};
+use arena::Arena;
+use contestant::Contestant;
+use figures::broken;
+use findings::Evidence;
+use page::page;
+use paper::PaperCohort;
+use place::{Place, read, write};
+use run::Judge;
+
+/// How every method did on a cohort.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MethodsReport {
+    /// The cohort, as the user named it.
+    pub cohort: String,
+    /// The page to read.
+    pub report: String,
+    /// The same figures, for programs.
+    pub metrics: String,
+    /// The rule files.
+    pub files: Vec<String>,
+    /// Whether the rules were mined for this comparison.
+    pub mined: bool,
+    /// The rules.
+    pub rules: RuleCounts,
+    /// The records.
+    pub records: RecordCounts,
+    /// The digest of the records, and of the rules.
+    pub digests: [String; 2],
+    /// How thoroughly methods were measured.
+    pub effort: Effort,
+    /// Parts of a second on how many threads.
+    pub threads: usize,
+    /// What networks and records depend on.
+    pub seed: u64,
+    /// Real records of other patients, held against the same train split: what could be reached.
+    pub fresh: FreshRecords,
+    /// The methods, in the order asked for.
+    pub methods: Vec<MethodFigures>,
+    /// The paper's findings.
+    pub findings: Vec<Finding>,
+    /// What looked odd in the text of the rules, rendered.
+    pub warnings: Vec<String>,
+}
+
+/// How many rules there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RuleCounts {
+    /// Hard rules that look at one visit only.
+    pub static_rules: usize,
+    /// Hard rules that look back.
+    pub temporal_rules: usize,
+    /// Rules that hold with a probability.
+    pub soft_rules: usize,
+}
+
+/// How many records there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RecordCounts {
+    /// Learnt from.
+    pub train: usize,
+    /// Asked when to stop.
+    pub tuning: usize,
+    /// Seen by no method.
+    pub held_out: usize,
+    /// Those of them that break no rule: perplexity is of these.
+    pub foreseen: usize,
+    /// Codes, `END` not counted.
+    pub codes: usize,
+    /// The most encounters of a record.
+    pub max_visits: usize,
+    /// Encounters of a train record, and codes of an encounter.
+    pub mean_encounters: f64,
+    /// See [`mean_encounters`](Self::mean_encounters).
+    pub mean_codes: f64,
+}
+
+/// Real records of other patients, held against the train split.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FreshRecords {
+    /// Records.
+    pub records: usize,
+    /// How far their frequencies agree.
+    pub correlations: Correlations,
+}
+
+/// Trains every method on one cohort, has each generate records again and again, measures everything,
+/// and writes a report to read and the figures for programs. What is done is kept as it is done, so that
+/// a comparison that was stopped can be gone on with.
+///
+/// ```no_run
+/// use consequence::Unwatched;
+/// use consequence::compare::{MethodsTask, compare_methods};
+///
+/// let task = MethodsTask::new("cohort", "comparison").quick();
+/// let report = compare_methods(&task, &Unwatched)?;
+/// assert!(report.methods.iter().all(|method| method.learning.seconds > 0.0));
+/// # Ok::<(), consequence::Error>(())
+/// ```
+pub fn compare_methods(task: &MethodsTask, watch: &dyn Watch) -> Result<MethodsReport, Error> {
+    let place = Place::settle(task)?;
+    let rules = rule_files(task, &place, watch)?;
+    let arena = Arena::prepare(task, rules, watch)?;
+    let contestants: Vec<Contestant> = task
+        .methods
+        .iter()
+        .map(|&method| Contestant::new(method, &arena))
+        .collect::<Result<_, Error>>()?;
+    let learning = arena.train.len() as u64 * u64::from(task.network.options.epochs);
+    let writing = u64::from(task.effort.runs) * task.effort.records;
+    watch.begin("comparing methods", Some((learning + writing) * contestants.len() as u64));
+    let found = Comparison { task, place: &place, arena: &arena, watch }.measure(&contestants);
+    watch.finish();
+    let (methods, networks) = found?;
+    let report = summed_up(task, &place, &arena, methods)?;
+    write(&place.metrics, &report)?;
+    let html = page(&report, &arena, &contestants, &networks, task)?.html();
+    consequence_store::write_atomically(&place.report, |file| file.write_all(html.as_bytes()))?;
+    Ok(report)
+}
+
+/// The rule files: those given, or one that is mined.
+fn rule_files(task: &MethodsTask, place: &Place, watch: &dyn Watch) -> Result<Vec<PathBuf>, Error> {
+    if !task.rules.is_empty() {
+        return Ok(task.rules.clone());
+    }
+    if !place.rules.is_file() {
+        let (cohort, out) = (task.cohort.clone(), place.rules.clone());
+        mine(&MineOptions { cohort, out, ..MineOptions::default() }, watch)?;
+    }
+    Ok(vec![place.rules.clone()])
+}
+
+struct Comparison<'a> {
+    task: &'a MethodsTask,
+    place: &'a Place,
+    arena: &'a Arena,
+    watch: &'a dyn Watch,
+}
+
+impl Comparison<'_> {
+    fn measure(
+        &self,
+        contestants: &[Contestant],
+    ) -> Result<(Vec<MethodFigures>, Vec<Network>), Error> {
+        let Self { task, place, arena, watch } = self;
+        let mut learnt = Vec::new();
+        for contestant in contestants {
+            let (network, learning) = contestant.learn(task, arena, place, *watch)?;
+            let path = place.of(contestant.method, "foresight.json");
+            let foresight = match read::<Option<Foresight>>(&path)? {
+                Some(known) => known,
+                None => {
+                    let found = contestant.foresee(arena, &network)?;
+                    write(&path, &found)?;
+                    found
+                }
+            };
+            learnt.push((network, learning, foresight));
+        }
+        let judge = Judge::new(arena)?;
+        let mut runs: Vec<Vec<RunFigures>> = vec![Vec::new(); contestants.len()];
+        let mut deep: Vec<Vec<DeepFigures>> = vec![Vec::new(); contestants.len()];
+        for run in 0..task.effort.runs {
+            // One after the other, so that whatever else the machine does meets all of them.
+            for (at, contestant) in contestants.iter().enumerate() {
+                if watch.wants_stop() {
+                    return Err(Error::Halted(task.out.clone()));
+                }
+                let (figures, deeper) = self.run(&judge, contestant, &learnt[at].0, run)?;
+                runs[at].push(figures);
+                deep[at].extend(deeper);
+            }
+        }
+        let vanilla = contestants.iter().position(|one| one.method == Method::Vanilla);
+        let mut methods = Vec::new();
+        let mut networks = Vec::new();
+        for (at, (network, learning, foresight)) in learnt.into_iter().enumerate() {
+            let Contestant { method, rival } = &contestants[at];
+            let unexpressed = rival.as_ref().map(|rival| rival.unexpressed()).unwrap_or_default();
+            methods.push(MethodFigures {
+                method: method.name(),
+                title: method.title(),
+                reach: method.reach(),
+                unexpressed: unexpressed.iter().map(ToString::to_string).collect(),
+                learning,
+                foresight,
+                generation: Generation::of(&runs[at], vanilla.map(|at| runs[at].as_slice())),
+                deep: Deep::of(&deep[at]),
+                broken: broken(&runs[at]),
+            });
+            networks.push(network);
+        }
+        Ok((methods, networks))
+    }
+
+    /// One generation of a method, measured; or what is known of it.
+    fn run(
+        &self,
+        judge: &Judge<'_>,
+        contestant: &Contestant,
+        network: &Network,
+        run: u32,
+    ) -> Result<(RunFigures, Option<DeepFigures>), Error> {
+        let Self { task, place, arena, watch } = self;
+        let records = task.effort.records;
+        let path = place.run(contestant.method, run);
+        if let Some(known) = read(&path)? {
+            watch.advance(records);
+            return Ok(known);
+        }
+        let (title, runs) = (contestant.method.title(), task.effort.runs);
+        watch.describe(&format!("{title}: generation {} of {runs}", run + 1));
+        let generated = contestant.generate(arena, network, (run_seed(task, run), records))?;
+        let figures = judge.figures(&generated)?;
+        let deep = match run < task.effort.deep_runs {
+            true => Some(judge.deep_figures(&generated.cohort, run.into())?),
+            false => None,
+        };
+        write(&path, &(&figures, &deep))?;
+        watch.advance(records);
+        watch.stage(&format!("{title}: generation {} of {runs} measured", run + 1));
+        Ok((figures, deep))
+    }
+}
+
+/// The seed of a generation; the same for all methods.
+fn run_seed(task: &MethodsTask, run: u32) -> u64 {
+    task.seed.wrapping_mul(1_000).wrapping_add(u64::from(run))
+}
+
+fn summed_up(
+    task: &MethodsTask,
+    place: &Place,
+    arena: &Arena,
+    methods: Vec<MethodFigures>,
+) -> Result<MethodsReport, Error> {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let judge = Judge::new(arena)?;
+    let others: Vec<usize> = arena.held_out.iter().chain(&arena.tuning).copied().collect();
+    let records = others.len().min(task.effort.records as usize);
+    let fresh = Sample { cohort: &arena.cohort, records: &others[..records] };
+    let compared = judge.reference.compare(fresh)?;
+    let fresh = FreshRecords { records, correlations: compared.all };
+    let hard = || arena.rules.rules.iter().filter(|rule| rule.is_hard());
+    let temporal_rules = hard().filter(|rule| rule.is_temporal()).count();
+    let rules = RuleCounts {
+        static_rules: hard().count() - temporal_rules,
+        temporal_rules,
+        soft_rules: arena.rules.rules.len() - hard().count(),
+    };
+    let groups = [&arena.train[..], &arena.tuning[..], &arena.held_out[..]];
+    let digests = [
+        digest::records(&arena.cohort, &arena.vocabulary, &groups),
+        consequence_model::digest(crate::model_rules::text(&arena.rules).as_bytes()),
+    ];
+    let mean_encounters = compared.real.mean_visits();
+    let findings = Evidence::new(&methods, PaperCohort::like(mean_encounters)).findings();
+    Ok(MethodsReport {
+        cohort: shown(&task.cohort),
+        report: shown(&place.report),
+        metrics: shown(&place.metrics),
+        files: arena.files.clone(),
+        mined: task.rules.is_empty(),
+        rules,
+        records: RecordCounts {
+            train: arena.train.len(),
+            tuning: arena.tuning.len(),
+            held_out: arena.held_out.len(),
+            foreseen: arena.foreseen.len(),
+            codes: arena.vocabulary.len() - 1,
+            max_visits: arena.max_visits,
+            mean_encounters,
+            mean_codes: compared.real.mean_codes(),
+        },
+        digests,
+        effort: task.effort,
+        threads: rayon::current_num_threads(),
+        seed: task.seed,
+        fresh,
+        methods,
+        findings,
+        warnings: arena.warnings.clone(),
+    })
+}

@@ -1,0 +1,105 @@
+//! Where a comparison keeps what it has done, so that it can be gone on with.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use consequence_baselines::Method;
+use consequence_store::{StoreError, create_directory, remove_file, sweep, write_atomically};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::MethodsTask;
+use crate::Error;
+use crate::place::refuse_folder;
+
+/// The folder of a comparison.
+pub(super) struct Place {
+    pub report: PathBuf,
+    pub metrics: PathBuf,
+    pub rules: PathBuf,
+    work: PathBuf,
+}
+
+impl Place {
+    /// Makes the folder and writes down what the comparison is begun with. One that is there is gone on
+    /// with if it was begun with the same; else it is refused, or forced out of the way.
+    pub fn settle(task: &MethodsTask) -> Result<Self, Error> {
+        refuse_folder(&task.out, task.force || task.resume)?;
+        let file = |name: &str| task.out.join(name);
+        let place = Self {
+            report: file("report.html"),
+            metrics: file("metrics.json"),
+            rules: file("mined.rules"),
+            work: file("work"),
+        };
+        create_directory(&task.out)?;
+        sweep(&task.out)?;
+        let manifest = file("task.json");
+        let wanted = manifest_of(task);
+        if task.resume && read::<Value>(&manifest)?.as_ref() == Some(&wanted) {
+            create_directory(&place.work)?;
+            sweep(&place.work)?;
+            return Ok(place);
+        }
+        if task.resume {
+            refuse_folder(&task.out, task.force).map_err(|_| Error::OtherRun(manifest.clone()))?;
+        }
+        // What another run left must not be taken for a part of this one, should this one be stopped.
+        for path in [&manifest, &place.rules, &place.report, &place.metrics] {
+            remove_file(path)?;
+        }
+        if place.work.is_dir() {
+            fs::remove_dir_all(&place.work).map_err(|error| StoreError::new(&place.work, error))?;
+        }
+        create_directory(&place.work)?;
+        write_atomically(&manifest, |file| writeln!(file, "{wanted:#}"))?;
+        Ok(place)
+    }
+
+    /// A file about a method.
+    pub fn of(&self, method: Method, what: &str) -> PathBuf {
+        self.work.join(format!("{}-{what}", method.name()))
+    }
+
+    /// The figures of one generation of a method.
+    pub fn run(&self, method: Method, run: u32) -> PathBuf {
+        self.of(method, &format!("run-{run:03}.json"))
+    }
+}
+
+/// All that the figures depend on.
+fn manifest_of(task: &MethodsTask) -> Value {
+    let whole = |path: &Path| {
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
+    };
+    let rules: Vec<String> = task.rules.iter().map(|path| whole(path)).collect();
+    let methods: Vec<&str> = task.methods.iter().map(|method| method.name()).collect();
+    json!({
+        "cohort": whole(&task.cohort),
+        "rules": rules,
+        "unknown_codes": format!("{:?}", task.unknown_codes),
+        "methods": methods,
+        "network": task.network.settings(),
+        "effort": task.effort,
+        "seed": task.seed,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// What is written down; nothing if it is not there or cannot be understood.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(serde_json::from_str(&text).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::new(path, error).into()),
+    }
+}
+
+/// Writes something down.
+pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    // Figures are made of strings, numbers and lists, which always have a JSON form.
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    Ok(write_atomically(path, |file| writeln!(file, "{text}"))?)
+}

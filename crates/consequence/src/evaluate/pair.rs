@@ -1,0 +1,150 @@
+//! A real cohort and a generated one, over one vocabulary.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use consequence_evaluate::{Sample, Samples};
+use consequence_record::{Code, Cohort, Split, Vocabulary};
+use serde::Serialize;
+
+use super::union::union;
+use super::{CompareTask, FreshSample};
+use crate::Error;
+use crate::load::{self, LoadedCohort};
+use crate::watch::Watch;
+
+/// A real cohort and a generated one, over one vocabulary.
+pub(super) struct Pair {
+    pub real: Cohort,
+    pub synthetic: Cohort,
+    pub vocabulary: Arc<Vocabulary>,
+    pub titles: BTreeMap<Code, String>,
+    /// Real records that the generated ones are held against.
+    pub base: Vec<usize>,
+    /// Whether those are the train split; else they are all that there are.
+    pub of_train_split: bool,
+    /// Real records of the held-out split, and of the tuning split.
+    pub held_out: Vec<usize>,
+    pub tuning: Vec<usize>,
+    /// The places of all generated records.
+    pub generated: Vec<usize>,
+    pub codes: OnlyIn,
+}
+
+/// Codes that only one of two cohorts has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OnlyIn {
+    /// In the vocabulary of the real cohort alone.
+    pub real: usize,
+    /// In the vocabulary of the generated cohort alone.
+    pub synthetic: usize,
+    /// In both.
+    pub both: usize,
+    /// The first of those that only the generated cohort has.
+    pub examples: Vec<String>,
+}
+
+/// Codes named as examples.
+const EXAMPLES: usize = 5;
+
+impl Pair {
+    pub fn load(task: &CompareTask, watch: &dyn Watch) -> Result<Self, Error> {
+        let real = load::cohort(&task.real, None, watch)?;
+        let synthetic = load::cohort(&task.synthetic, None, watch)?;
+        for (loaded, path) in [(&real, &task.real), (&synthetic, &task.synthetic)] {
+            refuse_empty(&loaded.cohort, path)?;
+        }
+        let codes = OnlyIn::of(&real.vocabulary, &synthetic.vocabulary);
+        let LoadedCohort { cohort, vocabulary, .. } = synthetic;
+        let (vocabulary, synthetic) =
+            union(&real.vocabulary, &vocabulary, &cohort, &task.synthetic)?;
+        let LoadedCohort { cohort: real, splits, titles, .. } = real;
+        let of = |split: Split| -> Vec<usize> {
+            (0..real.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
+        };
+        let [train, held_out, tuning] = [Split::Train, Split::HeldOut, Split::Tuning].map(of);
+        let of_train_split = !train.is_empty();
+        let base = if of_train_split { train } else { (0..real.len()).collect() };
+        let generated = (0..synthetic.len()).collect();
+        Ok(Self {
+            real,
+            synthetic,
+            vocabulary,
+            titles,
+            base,
+            of_train_split,
+            held_out,
+            tuning,
+            generated,
+            codes,
+        })
+    }
+
+    /// The real records that the generated ones are held against.
+    pub fn real_sample(&self) -> Sample<'_> {
+        Sample { cohort: &self.real, records: &self.base }
+    }
+
+    /// The generated records.
+    pub fn synthetic_sample(&self) -> Sample<'_> {
+        Sample { cohort: &self.synthetic, records: &self.generated }
+    }
+
+    /// Those learnt from, those generated, and those that nobody saw.
+    pub fn samples(&self) -> Samples<'_> {
+        Samples {
+            train: self.real_sample(),
+            synthetic: self.synthetic_sample(),
+            held_out: Sample { cohort: &self.real, records: &self.held_out },
+            vocabulary: &self.vocabulary,
+        }
+    }
+
+    /// Other real records and as many generated ones, if there are any.
+    pub fn fresh(
+        &self,
+        reference: &consequence_evaluate::Reference<'_>,
+    ) -> Result<Option<FreshSample>, Error> {
+        let others = [self.held_out.as_slice(), &self.tuning].concat();
+        if !self.of_train_split || others.is_empty() {
+            return Ok(None);
+        }
+        let records = others.len().min(self.synthetic.len());
+        let other = Sample { cohort: &self.real, records: &others[..records] };
+        let generated = Sample { records: &self.generated[..records], ..self.synthetic_sample() };
+        Ok(Some(FreshSample {
+            records,
+            real: reference.compare(other)?.all,
+            synthetic: reference.compare(generated)?.all,
+        }))
+    }
+}
+
+fn refuse_empty(cohort: &Cohort, path: &Path) -> Result<(), Error> {
+    match cohort.is_empty() {
+        false => Ok(()),
+        true => Err(Error::Cohort {
+            path: path.to_path_buf(),
+            what: "the cohort has no record".into(),
+            help: "compare cohorts with records",
+        }),
+    }
+}
+
+impl OnlyIn {
+    fn of(real: &Vocabulary, synthetic: &Vocabulary) -> Self {
+        let lacks = |from: &Vocabulary, other: &Vocabulary| -> Vec<String> {
+            let names = from.codes().map(|code| from.name(code));
+            names.filter(|name| other.code(name).is_none()).map(str::to_owned).collect()
+        };
+        let (only_real, only_synthetic) = (lacks(real, synthetic), lacks(synthetic, real));
+        Self {
+            real: only_real.len(),
+            synthetic: only_synthetic.len(),
+            // The end of a record is in both, and is no code of theirs.
+            both: real.len() - only_real.len() - 1,
+            examples: only_synthetic.into_iter().take(EXAMPLES).collect(),
+        }
+    }
+}

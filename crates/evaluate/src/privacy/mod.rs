@@ -1,0 +1,178 @@
+//! What synthetic records give away of those learnt from, each beside what held-out records give away.
+//!
+//! A record is the set of its distinct codes, static ones and those of all encounters; when and how
+//! often a code comes does not count. Two records are as far apart as the Jaccard distance says: the
+//! codes in one of the two over the codes in either. Nearest records are found exactly.
+
+mod attributes;
+mod closest;
+mod draw;
+mod membership;
+mod neighbours;
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+pub use self::attributes::{AttributeInference, GuessFigures, Guesses};
+pub use self::closest::{ClosestRecords, Distances};
+pub use self::draw::{DrawnRecords, draw_records};
+pub use self::membership::MembershipInference;
+use self::neighbours::{Neighbours, code_sets};
+use crate::Sample;
+use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
+use crate::words::number;
+
+/// How many records are measured, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrivacyOptions {
+    /// The most records of each kind. Default 5,000.
+    pub records: usize,
+    /// What draws them where there are more. Default 0.
+    pub seed: u64,
+    /// Sensitive codes. Default 20.
+    pub sensitive: usize,
+}
+
+impl Default for PrivacyOptions {
+    fn default() -> Self {
+        Self { records: 5_000, seed: 0, sensitive: 20 }
+    }
+}
+
+/// What synthetic records give away of those learnt from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Privacy {
+    /// Train records measured; as many held-out ones.
+    pub real_records: u64,
+    /// Synthetic records measured.
+    pub synthetic_records: u64,
+    /// The most records of each kind that were to be measured.
+    pub limit: u64,
+    /// The seed that drew them.
+    pub seed: u64,
+    /// How near synthetic records come to train records.
+    pub closest: Measured<ClosestRecords>,
+    /// Whether they give away who was learnt from.
+    pub membership: Measured<MembershipInference>,
+    /// Whether they give away what else someone has.
+    pub attributes: Measured<AttributeInference>,
+}
+
+/// Measures what synthetic records give away, on the records that [`draw_records`] draws.
+///
+/// ```
+/// use consequence_evaluate::{PrivacyOptions, Sample, Samples, privacy};
+/// use consequence_simulate::{Preset, Simulation};
+///
+/// let simulation = Simulation::new(Preset::Inpatient, 400, 7);
+/// let (cohort, records) = (simulation.cohort(), Vec::from_iter(0..400));
+/// let [train, held_out] = [&records[..200], &records[200..]];
+/// let [train, held_out] = [train, held_out].map(|records| Sample { cohort: &cohort, records });
+/// // A generator that hands out the records it learnt from.
+/// let samples = Samples { train, synthetic: train, held_out, vocabulary: simulation.vocabulary() };
+/// let found = privacy(&samples, &PrivacyOptions::default())?;
+/// assert!(found.closest.figures().unwrap().closer_to_train > 0.9);
+/// assert!(found.membership.figures().unwrap().auroc > 0.9);
+/// let attributes = found.attributes.figures().unwrap();
+/// assert!(attributes.from_synthetic.f1 > attributes.from_held_out.f1);
+/// # Ok::<(), consequence_evaluate::MeasureError>(())
+/// ```
+pub fn privacy(samples: &Samples<'_>, options: &PrivacyOptions) -> Result<Privacy, MeasureError> {
+    samples.check()?;
+    let drawn = draw_records(samples, options);
+    let samples = Samples {
+        train: Sample { records: &drawn.train, ..samples.train },
+        synthetic: Sample { records: &drawn.synthetic, ..samples.synthetic },
+        held_out: Sample { records: &drawn.held_out, ..samples.held_out },
+        ..*samples
+    };
+    let (closest, membership, attributes) = match samples.nobody() {
+        Some(why) => (Err(why), Err(why), Err(why)),
+        None => measure(&samples, options.sensitive),
+    };
+    Ok(Privacy {
+        real_records: drawn.train.len() as u64,
+        synthetic_records: drawn.synthetic.len() as u64,
+        limit: options.records as u64,
+        seed: options.seed,
+        closest: closest.into(),
+        membership: membership.into(),
+        attributes: attributes.into(),
+    })
+}
+
+type Figures = (
+    Result<ClosestRecords, Unmeasured>,
+    Result<MembershipInference, Unmeasured>,
+    Result<AttributeInference, Unmeasured>,
+);
+
+/// Measures samples none of which is empty.
+fn measure(samples: &Samples<'_>, sensitive: usize) -> Figures {
+    let (vocabulary, codes) = (samples.vocabulary, samples.vocabulary.len());
+    let [train, synthetic, held_out] = Role::ALL.map(|role| code_sets(samples.of(role)));
+    let [near_train, near_synthetic, near_held_out] =
+        [&train, &synthetic, &held_out].map(|sets| Neighbours::new(sets, codes));
+    (
+        Ok(closest::closest(&synthetic, &near_train, &near_held_out)),
+        membership::membership(&train, &held_out, &near_synthetic),
+        attributes::attributes(&train, &synthetic, &held_out, vocabulary, sensitive),
+    )
+}
+
+impl Display for Privacy {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let (real, synthetic) = (number(self.real_records), number(self.synthetic_records));
+        writeln!(
+            out,
+            "privacy: {synthetic} synthetic records, {real} train and as many held-out ones"
+        )?;
+        write!(out, "  closest records       {}", self.closest)?;
+        write!(out, "  membership inference  {}", self.membership)?;
+        write!(out, "  attribute inference   {}", self.attributes)
+    }
+}
+
+impl Display for ClosestRecords {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let (train, other) = (self.to_train, self.to_held_out);
+        writeln!(
+            out,
+            "{:.4} nearer to train (expected {}); median {:.4} to train, {:.4} to held-out; copies {} and {}",
+            self.closer_to_train,
+            self.expected,
+            train.median,
+            other.median,
+            number(train.copies),
+            number(other.copies)
+        )
+    }
+}
+
+impl Display for MembershipInference {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "AUROC {:.4}", self.auroc)?;
+        if let Some(error) = self.standard_error {
+            write!(out, " (standard error {error:.4})")?;
+        }
+        let best = self.best_balanced_accuracy;
+        writeln!(out, ", best balanced accuracy {best:.4}, expected {}", self.expected)
+    }
+}
+
+impl Display for AttributeInference {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let f1 = |figures: &GuessFigures| match figures.f1 {
+            Some(f1) => format!("{f1:.4}"),
+            None => "none".to_owned(),
+        };
+        writeln!(
+            out,
+            "F1 {} from synthetic records, {} from held-out ones, {} by the majority",
+            f1(&self.from_synthetic),
+            f1(&self.from_held_out),
+            f1(&self.majority)
+        )
+    }
+}

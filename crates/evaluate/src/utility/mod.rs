@@ -1,0 +1,279 @@
+//! What synthetic records are good for: models learnt from them, tried on real ones.
+
+mod logistic;
+mod transitions;
+
+use std::fmt::{self, Display, Formatter};
+
+use consequence_record::{Code, Vocabulary};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use self::logistic::Logistic;
+use self::transitions::Transitions;
+use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
+use crate::ranking::Ranking;
+use crate::words::{count, number};
+
+/// What to foretell, and from how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtilityOptions {
+    /// Codes to foretell. Default 20.
+    pub codes: usize,
+    /// The most transitions to learn from, and to try on. Default 20,000.
+    pub examples: usize,
+}
+
+impl Default for UtilityOptions {
+    fn default() -> Self {
+        Self { codes: 20, examples: 20_000 }
+    }
+}
+
+/// How well a code is foretold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scores {
+    /// The chance that an encounter with the code scores above one without, ties counted half.
+    pub auroc: f64,
+    /// The mean precision over the recall: by chance it is the share of encounters with the code.
+    pub average_precision: f64,
+}
+
+/// A regression learnt from some records, tried on held-out ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LearntModel {
+    /// Transitions with the code among those learnt from.
+    pub positives: u64,
+    /// How well it does.
+    pub scores: Scores,
+    /// Its intercept.
+    pub intercept: f64,
+    /// The length of the vector of its weights.
+    pub norm: f64,
+}
+
+/// How well one code is foretold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foretold {
+    /// Its name.
+    pub code: String,
+    /// Held-out transitions with the code.
+    pub positives: u64,
+    /// Learnt from real train records.
+    pub real: LearntModel,
+    /// Learnt from synthetic records.
+    pub synthetic: LearntModel,
+}
+
+/// A code that was left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub code: String,
+    /// Why.
+    pub because: Unmeasured,
+}
+
+/// How well the codes of the next encounter are foretold in held-out records, by models learnt from
+/// real records and by models learnt from as many synthetic ones.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Utility {
+    /// Transitions learnt from: as many real as synthetic ones.
+    pub learnt_from: u64,
+    /// Held-out transitions tried on.
+    pub tried_on: u64,
+    /// The mean over the codes, learnt from real records.
+    pub real: Scores,
+    /// The mean over the codes, learnt from synthetic records.
+    pub synthetic: Scores,
+    /// The codes, the most frequent first.
+    pub codes: Vec<Foretold>,
+    /// Codes that could not be foretold.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Learns to foretell the next encounter from synthetic and from real records, and tries both on
+/// held-out real ones.
+///
+/// An example is an encounter that another follows; records with one encounter have none. Its features
+/// are the codes of the encounter, the codes of any earlier encounter (apart from the former), and the
+/// static codes. What is foretold is whether a code is in the next encounter, for each of the codes
+/// that are most frequent in the encounters of the real train examples; of equal ones, the first in the
+/// vocabulary. Examples are taken in the order of the records up to the limit, and no more from one
+/// side than the other has. The model is a logistic regression with the objective
+/// `|w|^2 / 2 + nats of the labels`, at its optimum.
+///
+/// ```
+/// use consequence_evaluate::{Sample, Samples, UtilityOptions, utility};
+/// use consequence_simulate::{Preset, Simulation};
+///
+/// let real = Simulation::new(Preset::Inpatient, 900, 7);
+/// let synthetic = Simulation::new(Preset::Inpatient, 600, 8).cohort();
+/// let (cohort, vocabulary) = (real.cohort(), real.vocabulary());
+/// let records: Vec<usize> = (0..900).collect();
+/// let samples = Samples {
+///     train: Sample { cohort: &cohort, records: &records[..600] },
+///     synthetic: Sample { cohort: &synthetic, records: &records[..600] },
+///     held_out: Sample { cohort: &cohort, records: &records[600..] },
+///     vocabulary,
+/// };
+/// let options = UtilityOptions { codes: 3, ..UtilityOptions::default() };
+/// let measured = utility(&samples, &options)?;
+/// let figures = measured.figures().unwrap();
+/// assert!(figures.real.auroc > 0.5 && figures.synthetic.auroc > 0.5);
+/// # Ok::<(), consequence_evaluate::MeasureError>(())
+/// ```
+pub fn utility(
+    samples: &Samples<'_>,
+    options: &UtilityOptions,
+) -> Result<Measured<Utility>, MeasureError> {
+    samples.check()?;
+    Ok(measure(samples, options).into())
+}
+
+fn measure(samples: &Samples<'_>, options: &UtilityOptions) -> Result<Utility, Unmeasured> {
+    if let Some(why) = samples.nobody() {
+        return Err(why);
+    }
+    let vocabulary = samples.vocabulary;
+    let examples = |role| {
+        let made = Transitions::new(samples.of(role), vocabulary.len(), options.examples);
+        if made.rows.len() == 0 { Err(Unmeasured::NoTransitions(role)) } else { Ok(made) }
+    };
+    let trial = Trial {
+        train: examples(Role::Train)?,
+        synthetic: examples(Role::Synthetic)?,
+        held_out: examples(Role::HeldOut)?,
+    };
+    let frequent = trial.frequent(vocabulary, options.codes);
+    let tried: Vec<(Code, Result<Foretold, Unmeasured>)> = frequent
+        .into_par_iter()
+        .map(|code| (code, trial.foretell(code, vocabulary.name(code))))
+        .collect();
+    let (mut codes, mut left_out) = (Vec::new(), Vec::new());
+    for (code, outcome) in tried {
+        match outcome {
+            Ok(foretold) => codes.push(foretold),
+            Err(because) => left_out.push(LeftOut { code: vocabulary.name(code).into(), because }),
+        }
+    }
+    if codes.is_empty() {
+        return Err(Unmeasured::NoCode);
+    }
+    let mean = |of: fn(&Foretold) -> Scores| {
+        let over = |part: fn(Scores) -> f64| {
+            codes.iter().map(|code| part(of(code))).sum::<f64>() / codes.len() as f64
+        };
+        Scores {
+            auroc: over(|scores| scores.auroc),
+            average_precision: over(|scores| scores.average_precision),
+        }
+    };
+    Ok(Utility {
+        learnt_from: trial.learnt_from() as u64,
+        tried_on: trial.held_out.rows.len() as u64,
+        real: mean(|code| code.real.scores),
+        synthetic: mean(|code| code.synthetic.scores),
+        codes,
+        left_out,
+    })
+}
+
+/// What is learnt from, and what is tried on.
+struct Trial<'a> {
+    train: Transitions<'a>,
+    synthetic: Transitions<'a>,
+    held_out: Transitions<'a>,
+}
+
+impl Trial<'_> {
+    fn learnt_from(&self) -> usize {
+        self.train.rows.len().min(self.synthetic.rows.len())
+    }
+
+    /// The codes that are most frequent in the encounters of the real examples.
+    fn frequent(&self, vocabulary: &Vocabulary, limit: usize) -> Vec<Code> {
+        let mut counts = vec![0u64; vocabulary.len()];
+        for code in self.train.current.iter().take(self.learnt_from()).copied().flatten() {
+            counts[code.index()] += 1;
+        }
+        let mut codes: Vec<Code> =
+            vocabulary.codes().filter(|code| counts[code.index()] > 0).collect();
+        codes.sort_by_key(|code| std::cmp::Reverse(counts[code.index()]));
+        codes.truncate(limit);
+        codes
+    }
+
+    fn foretell(&self, code: Code, name: &str) -> Result<Foretold, Unmeasured> {
+        let truth = labels(&self.held_out, code, self.held_out.rows.len(), Role::HeldOut)?;
+        let learnt = |from: &Transitions<'_>, role| {
+            let labels = labels(from, code, self.learnt_from(), role)?;
+            let model = Logistic::fit(&from.rows, &labels).ok_or(Unmeasured::NotConverged(role))?;
+            let scored = truth.iter().enumerate();
+            let scored =
+                scored.map(|(row, &label)| (model.score(self.held_out.rows.row(row)), label));
+            let ranking = Ranking::new(scored.collect());
+            let none = Unmeasured::NeverNext(Role::HeldOut);
+            Ok(LearntModel {
+                positives: positives(&labels),
+                scores: Scores {
+                    auroc: ranking.auroc().ok_or(none)?,
+                    average_precision: ranking.average_precision().ok_or(none)?,
+                },
+                intercept: model.intercept(),
+                norm: model.norm(),
+            })
+        };
+        let (real, synthetic) = rayon::join(
+            || learnt(&self.train, Role::Train),
+            || learnt(&self.synthetic, Role::Synthetic),
+        );
+        Ok(Foretold {
+            code: name.to_owned(),
+            positives: positives(&truth),
+            real: real?,
+            synthetic: synthetic?,
+        })
+    }
+}
+
+/// Which of the first transitions lead to a code, unless all or none do.
+fn labels(
+    from: &Transitions<'_>,
+    code: Code,
+    rows: usize,
+    role: Role,
+) -> Result<Vec<bool>, Unmeasured> {
+    let labels = from.labels(code, rows);
+    match positives(&labels) as usize {
+        0 => Err(Unmeasured::NeverNext(role)),
+        all if all == labels.len() => Err(Unmeasured::AlwaysNext(role)),
+        _ => Ok(labels),
+    }
+}
+
+fn positives(labels: &[bool]) -> u64 {
+    labels.iter().filter(|&&label| label).count() as u64
+}
+
+impl Display for Utility {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let codes = count(self.codes.len() as u64, "code");
+        let (from, on) = (number(self.learnt_from), number(self.tried_on));
+        writeln!(
+            out,
+            "next encounter foretold: mean over {codes}, learnt from {from} transitions, tried on {on} held-out ones"
+        )?;
+        for (name, scores) in [("real", self.real), ("synthetic", self.synthetic)] {
+            let Scores { auroc, average_precision } = scores;
+            writeln!(
+                out,
+                "  learnt from {name:9}  AUROC {auroc:.4}, average precision {average_precision:.4}"
+            )?;
+        }
+        for LeftOut { code, because } in &self.left_out {
+            writeln!(out, "  {code} left out: {because}")?;
+        }
+        Ok(())
+    }
+}

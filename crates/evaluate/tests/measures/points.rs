@@ -1,0 +1,62 @@
+//! The points of scatter plots, and intervals over runs.
+
+use consequence_evaluate::{CompareError, Interval, Sample, frequencies};
+use consequence_record::{Code, Cohort, Record};
+
+use crate::support::{all, random_cohort, vocabulary};
+
+#[test]
+fn points_by_hand() {
+    let vocabulary = vocabulary(1, 3);
+    let [e0, e1, e2] = [1, 2, 3].map(Code);
+    let (mut real, mut synthetic) = (Cohort::default(), Cohort::default());
+    real.push("a", &Record::new(vec![vec![Code(0)], vec![e0, e1], vec![e1]]));
+    real.push("b", &Record::new(vec![vec![], vec![e0, e1]]));
+    synthetic.push("c", &Record::new(vec![vec![], vec![e0, e2], vec![e0]]));
+    let real = Sample { cohort: &real, records: &[0, 1] };
+    let synthetic = Sample { cohort: &synthetic, records: &[0] };
+    let points = frequencies(real, synthetic, &vocabulary, 2).unwrap();
+    let codes: Vec<_> =
+        points.codes.iter().map(|p| (p.code.as_str(), p.real, p.synthetic)).collect();
+    assert_eq!(codes, [("E0", 2.0 / 3.0, 1.0), ("E1", 1.0, 0.0), ("E2", 0.0, 0.5)]);
+    let names = |pairs: &[consequence_evaluate::PairFrequency]| -> Vec<String> {
+        pairs
+            .iter()
+            .map(|p| format!("{} {} {:.2} {:.2}", p.first, p.second, p.real, p.synthetic))
+            .collect()
+    };
+    assert_eq!(names(&points.pairs), ["E0 E1 0.67 0.00", "E0 E2 0.00 0.50"]);
+    // All four are in every transition of one cohort: the first in the vocabulary come first.
+    assert_eq!(names(&points.sequences), ["E0 E0 0.00 1.00", "E0 E1 1.00 0.00"]);
+    let none = frequencies(real, Sample { records: &[], ..synthetic }, &vocabulary, 9).unwrap();
+    assert!(none.codes.iter().all(|point| point.synthetic == 0.0));
+    assert_eq!((none.pairs.len(), none.sequences.len()), (1, 2));
+}
+
+#[test]
+fn points_do_not_depend_on_threads() {
+    let vocabulary = vocabulary(2, 9);
+    let cohort = random_cohort(&vocabulary, 300, 4);
+    let places = all(&cohort);
+    let [real, synthetic] = [&places[..100], &places[100..]];
+    let [real, synthetic] = [real, synthetic].map(|records| Sample { cohort: &cohort, records });
+    let measure = || frequencies(real, synthetic, &vocabulary, 20).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
+    assert_eq!(pool.install(measure), measure());
+    let missing = frequencies(real, Sample { records: &[999], ..real }, &vocabulary, 20);
+    assert!(matches!(missing, Err(CompareError::Synthetic(_))));
+}
+
+#[test]
+fn intervals_by_hand() {
+    let interval = Interval::of(&[1.0, 2.0, 3.0, 6.0]).unwrap();
+    assert_eq!((interval.mean, interval.runs), (3.0, 4));
+    // Squares 4 + 1 + 0 + 9 over 3, over 4 runs.
+    assert!((interval.half_width.unwrap() - 1.96 * (14.0f64 / 12.0).sqrt()).abs() < 1e-15);
+    assert_eq!(interval.to_string(), "3.000 ± 2.117");
+    assert_eq!(Interval::of(&[0.25]).unwrap().to_string(), "0.250");
+    assert_eq!(Interval::of(&[7.5; 25]).unwrap().half_width, Some(0.0));
+    for values in [&[][..], &[f64::NAN], &[1.0, f64::INFINITY], &[f64::MAX, -f64::MAX]] {
+        assert_eq!(Interval::of(values), None);
+    }
+}

@@ -1,0 +1,198 @@
+//! The page as a whole: its parts in order, its style and script, and what it lets a browser do.
+
+use sha2::{Digest, Sha256};
+
+use super::markup::Markup;
+use super::{bars, head, histograms, lines, records, rules, scatter, table};
+use crate::tree::{Block, Report, Section};
+
+const STYLE: &str = concat!(
+    include_str!("../page/style.css"),
+    include_str!("../page/tables.css"),
+    include_str!("../page/plots.css"),
+    include_str!("../page/print.css"),
+);
+const SCRIPT: &str = concat!(
+    include_str!("../page/shared.js"),
+    include_str!("../page/tips.js"),
+    include_str!("../page/scatter.js"),
+    include_str!("../page/rules.js"),
+);
+
+/// One entry of the contents.
+struct Part<'a> {
+    id: String,
+    title: &'a str,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    Summary,
+    Cautions,
+    Section(&'a Section),
+    Sources,
+}
+
+pub(crate) fn page(report: &Report) -> String {
+    let parts = parts(report);
+    let mut markup = Markup::default();
+    markup.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    // Nothing may be fetched, and nothing runs but the script below, whatever a name in the data says.
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
+         form-action 'none'",
+        digest(STYLE),
+        digest(SCRIPT),
+    );
+    markup.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy);
+    markup.raw(">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    markup.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    markup.text(head::title(&report.head)).raw("</title>\n<style>").raw(STYLE);
+    markup.raw(
+        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n",
+    );
+    markup.raw("<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
+    head::head(&mut markup, &report.head);
+    markup.raw("<div class=\"page\">\n");
+    contents(&mut markup, &parts);
+    markup.raw("<main id=\"main\">\n");
+    for (number, part) in parts.iter().enumerate() {
+        draw_part(&mut markup, report, part, number);
+    }
+    if parts.is_empty() {
+        markup.raw("<p class=\"missing\">This report holds no figures.</p>\n");
+    }
+    markup.raw("</main>\n</div>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>");
+    markup.raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
+    markup.finish()
+}
+
+fn parts(report: &Report) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let own = |id: &str, title, content| Part { id: id.to_owned(), title, content };
+    if !report.summary.is_empty() || !report.statements.is_empty() {
+        parts.push(own("part-summary", "Summary", Content::Summary));
+    }
+    if !report.cautions.is_empty() {
+        parts.push(own("part-cautions", "Warnings and limits", Content::Cautions));
+    }
+    for (number, section) in report.sections.iter().enumerate() {
+        // What is left of a key could be empty, or the same as another.
+        let key =
+            section.key.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-');
+        let key: String = key.take(40).collect();
+        let taken = |id: &String| parts.iter().any(|part: &Part| part.id == *id);
+        let mut id = format!("section-{key}");
+        while id == "section-" || taken(&id) {
+            id.push_str(&format!("{number}"));
+        }
+        let title = if section.title.is_empty() { "Section" } else { &section.title };
+        parts.push(Part { id, title, content: Content::Section(section) });
+    }
+    if !report.head.sources.is_empty() {
+        parts.push(own("part-sources", "Sources", Content::Sources));
+    }
+    parts
+}
+
+fn contents(markup: &mut Markup, parts: &[Part]) {
+    if parts.is_empty() {
+        return;
+    }
+    markup.raw("<nav aria-label=\"Contents\"><h2>Contents</h2><ol>");
+    for part in parts {
+        markup.raw("<li><a").attribute("href", &format!("#{}", part.id)).raw(">");
+        markup.text(part.title).raw("</a></li>");
+    }
+    markup.raw("</ol></nav>\n");
+}
+
+fn draw_part(markup: &mut Markup, report: &Report, part: &Part, number: usize) {
+    markup.raw("<section").attribute("id", &part.id);
+    markup.attribute("aria-labelledby", &format!("title-{number}")).raw(">\n<h2");
+    markup.attribute("id", &format!("title-{number}")).raw(">").text(part.title).raw("</h2>\n");
+    match part.content {
+        Content::Summary => head::summary(markup, report),
+        Content::Cautions => head::cautions(markup, &report.cautions),
+        Content::Sources => head::sources(markup, &report.head.sources),
+        Content::Section(section) => {
+            if !section.lead.is_empty() {
+                markup.raw("<p class=\"lead\">").text(&section.lead).raw("</p>\n");
+            }
+            for (place, block) in section.blocks.iter().enumerate() {
+                draw_block(markup, block, &format!("block-{number}-{place}"));
+            }
+        }
+    }
+    markup.raw("</section>\n");
+}
+
+fn draw_block(markup: &mut Markup, block: &Block, id: &str) {
+    match block {
+        Block::Text(text) => {
+            markup.raw("<p>").text(text).raw("</p>\n");
+        }
+        Block::Table(content) => table::table(markup, content),
+        Block::Findings(content) => table::findings(markup, content),
+        Block::Scatter(content) => scatter::scatter(markup, content, id),
+        Block::Bars(content) => bars::bars(markup, content),
+        Block::Histograms(content) => histograms::histograms(markup, content),
+        Block::Lines(content) => lines::lines(markup, content),
+        Block::Rules(content) => rules::rules(markup, content, id),
+        Block::Records(content) => records::records(markup, content),
+    }
+}
+
+/// The SHA-256 digest of a text as a content security policy writes it.
+fn digest(text: &str) -> String {
+    base64(&Sha256::digest(text.as_bytes()))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = (0..3).fold(0_u32, |bits, place| {
+            bits << 8 | u32::from(group.get(place).copied().unwrap_or(0))
+        });
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_as_in_its_standard() {
+        let samples = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
+        let coded = samples.map(|sample| base64(sample.as_bytes()));
+        assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    }
+
+    #[test]
+    fn the_script_and_style_cannot_end_their_elements() {
+        assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains("</") && !STYLE.contains("<!--"));
+    }
+
+    #[test]
+    fn every_part_has_an_id_of_its_own() {
+        let section = |key: &str| Section { key: key.to_owned(), ..Section::default() };
+        let keys = ["a", "a", "", "\"><", "part-summary"];
+        let report = Report {
+            sections: keys.into_iter().map(section).collect(),
+            summary: vec!["done".to_owned()],
+            ..Report::default()
+        };
+        let parts = parts(&report);
+        let mut ids: Vec<_> = parts.iter().map(|part| part.id.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), parts.len(), "{ids:?}");
+    }
+}

@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+"""Opens sample reports in a browser, as a reviewer would, and looks for what must not happen.
+
+Needs `selenium` in this Python, and `chromium` with `chromedriver`; `make browser-test` sees to them. The
+pages come from the example `sample_report` of `crates/report`. Screenshots go to `target/browser`.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import NoAlertPresentException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from contrast import FAINT_TEXT
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "target" / "browser"
+PAGES = ("compare", "evaluate", "empty")
+HOSTILE = "<script>alert(1)</script>"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+def write_pages():
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-report"]
+    command += ["--example", "sample_report", "--", str(OUT)]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def start_browser(profile):
+    # The driver is at hand: selenium must not look for another one on the network.
+    os.environ["SE_OFFLINE"] = "true"
+    os.environ["SE_AVOID_STATS"] = "true"
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        OUT.mkdir(parents=True, exist_ok=True)
+        write_pages()
+        cls.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.browser = start_browser(cls.profile.name)
+        # What the browser's own first page asks for is none of ours.
+        cls.browser.get("about:blank")
+        cls.browser.get_log("performance")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.profile.cleanup()
+
+    def setUp(self):
+        self.errors_expected = False
+        # Nobody looks at a window without a screen, and unseen windows have no focus.
+        self.command("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.screen(1280)
+        self.media()
+
+    def tearDown(self):
+        with self.assertRaises(NoAlertPresentException):
+            self.browser.switch_to.alert.dismiss()
+        complaints = [entry["message"] for entry in self.browser.get_log("browser")]
+        if not self.errors_expected:
+            self.assertEqual(complaints, [])
+        for entry in self.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                self.assertRegex(message["params"]["request"]["url"], "^(file|data):")
+
+    # What a reader does.
+
+    def command(self, name, **values):
+        return self.browser.execute_cdp_cmd(name, values)
+
+    def screen(self, width, height=900):
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def media(self, scheme="light", medium=""):
+        # A page that scrolls slowly moves away under the pointer.
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        features = [{"name": "prefers-color-scheme", "value": scheme}, still]
+        self.command("Emulation.setEmulatedMedia", media=medium, features=features)
+
+    def open(self, page):
+        self.browser.get((OUT / f"{page}.html").as_uri())
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def ask(self, script, *values):
+        return self.browser.execute_script(script, *values)
+
+    def scroll_to(self, element):
+        """Scrolls there, and waits until the page has noticed."""
+        self.browser.execute_async_script(
+            "arguments[0].scrollIntoView({ block: 'center' });"
+            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
+            element,
+        )
+
+    def point_at(self, element):
+        x, y = self.ask(
+            "const box = arguments[0].getBoundingClientRect();"
+            "return [box.left + box.width / 2, box.top + box.height / 2]",
+            element,
+        )
+        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def tip(self):
+        """What the hint says; None where it is hidden."""
+        element = self.find("#tip")
+        return element.get_property("innerText") if element.is_displayed() else None
+
+    def rows(self, column):
+        cells = self.find_all(f".rule-table tbody tr > :nth-child({column})")
+        return [cell.text for cell in cells]
+
+    def rules(self):
+        report = json.loads((OUT / "compare.json").read_text())
+        blocks = [block for section in report["sections"] for block in section["blocks"]]
+        return next(block["rules"]["rules"] for block in blocks if "rules" in block)
+
+    def picture(self, name):
+        self.ask("window.scrollTo(0, 0)")
+        width, height = self.ask(
+            "const root = document.documentElement; return [root.clientWidth, root.scrollHeight]"
+        )
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, 16000), "scale": 1}
+        shot = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        (OUT / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    # What must hold.
+
+    def test_pages_are_light_enough_and_have_their_pictures_taken(self):
+        for page in PAGES:
+            self.assertLess((OUT / f"{page}.html").stat().st_size, 3_000_000)
+            for scheme in ("light", "dark"):
+                self.media(scheme)
+                self.open(page)
+                self.picture(f"{page}-{scheme}")
+
+    def test_a_pointer_over_a_dot_names_the_code(self):
+        for page in ("compare", "evaluate"):
+            self.open(page)
+            self.find("[data-scatter-search]").send_keys(HOSTILE)
+            self.assertIn(HOSTILE, self.find("figure output").text)
+            drawing = self.find("svg.scatter")
+            ring = drawing.find_element(By.CSS_SELECTOR, ".ring")
+            self.assertEqual(ring.get_attribute("visibility"), "visible")
+            self.scroll_to(drawing)
+            self.point_at(ring)
+            self.assertRegex(self.tip(), r"^<script>alert\(1\)</script>\s+real: 35%\s+synthetic: .+%$")
+            self.assertEqual(self.ask("return document.querySelectorAll('#tip script').length"), 0)
+            self.point_at(self.find("figure h3"))
+            self.assertIsNone(self.tip())
+
+    def test_a_name_that_is_not_there_is_said_to_be_missing(self):
+        self.open("evaluate")
+        self.find("[data-scatter-search]").send_keys("no such code")
+        self.assertEqual(self.find("figure output").text, "no code with this name")
+
+    def test_arrow_keys_step_through_marks(self):
+        self.open("compare")
+        for kind in ("scatter", "bars", "lines"):
+            drawing = self.find(f"svg.{kind}")
+            self.ask("arguments[0].focus()", drawing)
+            drawing.send_keys(Keys.ARROW_RIGHT)
+            first = self.tip()
+            drawing.send_keys(Keys.ARROW_RIGHT)
+            second = self.tip()
+            drawing.send_keys(Keys.ARROW_LEFT)
+            self.assertTrue(first and second and first != second, kind)
+            self.assertEqual(self.tip(), first, kind)
+            drawing.send_keys(Keys.ESCAPE)
+            self.assertIsNone(self.tip(), kind)
+
+    def test_chips_tell_which_rule_acted(self):
+        self.open("compare")
+        rule = "SEX//F in static => not ICD9CM//185 kept this code out"
+        chip = self.find("li.chip.kept-out")
+        self.scroll_to(chip)
+        self.ask("arguments[0].focus()", chip)
+        self.assertIn(rule, self.tip())
+        self.ask("arguments[0].blur()", chip)
+        self.assertIsNone(self.tip())
+        finger = {"pointerType": "touch", "bubbles": True, "clientX": 40, "clientY": 400}
+        touch = "arguments[0].dispatchEvent(new PointerEvent('pointerdown', arguments[1]))"
+        self.ask(touch, chip, finger)
+        self.assertIn(rule, self.tip())
+
+    def test_search_filters_rules(self):
+        self.open("compare")
+        search = self.find(".rules input")
+        self.assertEqual(self.find(".rules output").text, "1,500 rules")
+        search.send_keys("LIFELONG 14")
+        names = [rule["name"] for rule in self.rules() if "14" in rule["name"] + rule["text"]]
+        names = [name for name in names if "lifelong" in name]
+        self.assertEqual(self.find(".rules output").text, f"{len(names)} of 1,500 rules")
+        self.assertEqual(self.rows(1), names)
+        search.send_keys(" nothing")
+        self.assertEqual(self.rows(1), [])
+        self.assertEqual(self.find(".rules .more").text, "No rule matches.")
+        search.clear()
+        search.send_keys(HOSTILE)
+        self.assertEqual(self.rows(1), [HOSTILE])
+
+    def test_heads_sort_rules(self):
+        self.open("compare")
+        head = self.find("[data-sort=beside]")
+        head.click()
+        counts = [float(text) for text in self.rows(7)]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertGreater(counts[0], 0)
+        sort = "return arguments[0].closest('th').ariaSort"
+        self.assertEqual(self.ask(sort, head), "descending")
+        self.find("[data-sort=strength]").click()
+        self.assertEqual(self.ask(sort, head), "none")
+        self.assertEqual(set(self.rows(3)), {"hard"})
+        self.find("[data-sort=strength]").click()
+        self.assertEqual(set(self.rows(3)), {"soft"})
+
+    def test_another_method_can_stand_beside_ours(self):
+        self.open("compare")
+        before = self.rows(7)
+        Select(self.find(".rules select")).select_by_visible_text("CCN")
+        self.assertEqual(self.find("[data-sort=beside]").text, "CCN")
+        self.assertNotEqual(self.rows(7), before)
+
+    def test_more_rules_come_on_demand(self):
+        self.open("compare")
+        few = len(self.rows(1))
+        self.find(".more button").click()
+        self.assertGreater(len(self.rows(1)), few)
+
+    def test_names_stay_text(self):
+        for page in PAGES:
+            self.open(page)
+            self.assertEqual(self.find_all("img, iframe, object, embed, link, base"), [])
+            ours = "script:not([type='application/json'])"
+            self.assertEqual(len(self.find_all(ours)), 1)
+            handlers = self.ask(
+                "return [...document.querySelectorAll('*')].flatMap((element) =>"
+                " [...element.attributes].map((each) => each.name).filter((name) => /^on/.test(name)))"
+            )
+            self.assertEqual(handlers, [])
+            self.assertNotEqual(self.browser.title, "broken")
+        self.open("evaluate")
+        self.assertIn(HOSTILE, self.find("h1").text)
+        self.assertIn(HOSTILE, self.browser.title)
+
+    def test_the_policy_stops_what_would_slip_through(self):
+        self.errors_expected = True
+        self.open("compare")
+        self.ask(
+            "const script = document.createElement('script');"
+            "script.textContent = 'window.slipped = true'; document.body.append(script);"
+            "const image = document.createElement('img'); image.src = 'x';"
+            "image.setAttribute('onerror', 'window.slipped = true'); document.body.append(image);"
+        )
+        self.assertFalse(self.ask("return Boolean(window.slipped)"))
+        refused = [entry["message"] for entry in self.browser.get_log("browser")]
+        self.assertTrue(any("Content Security Policy" in message for message in refused))
+
+    def test_the_theme_follows_the_system_until_told_otherwise(self):
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        self.open("evaluate")
+        light = self.ask(ground)
+        self.find("#theme").click()
+        dark = self.ask(ground)
+        self.assertNotEqual(light, dark)
+        self.assertEqual(self.find("#theme").text, "Light")
+        self.find("#theme").click()
+        self.assertEqual(self.ask(ground), light)
+        self.media("dark")
+        self.open("evaluate")
+        self.assertEqual(self.ask(ground), dark)
+        self.assertEqual(self.find("#theme").text, "Light")
+
+    def test_text_can_be_read_on_its_ground(self):
+        for scheme in ("light", "dark"):
+            self.media(scheme)
+            for page in PAGES:
+                self.open(page)
+                self.assertEqual(self.ask(FAINT_TEXT, 4.5), [], (page, scheme))
+
+    def test_nothing_sticks_out(self):
+        for width in (400, 700, 1000, 1600):
+            self.screen(width)
+            for page in PAGES:
+                self.open(page)
+                wide = self.ask("return document.documentElement.scrollWidth")
+                self.assertLessEqual(wide, width, page)
+                if width == 400:
+                    self.picture(f"{page}-narrow")
+
+    def test_everything_has_a_name(self):
+        for page in PAGES:
+            self.open(page)
+            for selector in (
+                "svg[role=img]:not([aria-label])",
+                "table:not(:has(caption))",
+                "th:not([scope])",
+                "section:not([aria-labelledby])",
+                "input:not(label input)",
+                "select:not(label select)",
+            ):
+                self.assertEqual(self.find_all(selector), [], selector)
+            links = self.ask(
+                "return [...document.querySelectorAll('nav a')].filter((link) =>"
+                " !document.getElementById(decodeURIComponent(link.hash.slice(1)))).length"
+            )
+            self.assertEqual(links, 0)
+
+    def test_paper(self):
+        self.media("dark", "print")
+        for page in PAGES:
+            self.open(page)
+            ground = self.ask("return getComputedStyle(document.querySelector('h1')).color")
+            self.assertLess(sum(map(int, ground[4:-1].split(","))), 200, "ink must be dark on paper")
+            for control in self.find_all("button, input, select, nav, #tip"):
+                inside_table = control.find_elements(By.XPATH, "ancestor::th")
+                self.assertTrue(inside_table or not control.is_displayed())
+            paper = base64.b64decode(self.command("Page.printToPDF", printBackground=False)["data"])
+            self.assertEqual(paper[:5], b"%PDF-")
+            (OUT / f"{page}.pdf").write_bytes(paper)
+            # As wide as the sheet.
+            self.screen(760)
+            self.picture(f"{page}-print")
+        self.open("compare")
+        self.assertTrue(self.find(".on-paper").is_displayed())
+        self.command("Page.printToPDF")
+        self.assertEqual(len(self.find_all(".rule-table tbody tr")), 500)
+
+
+if __name__ == "__main__":
+    unittest.main()

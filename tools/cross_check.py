@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Works out again, with numpy and scikit-learn, every figure that `crates/evaluate` gives.
+
+Needs `numpy` and `scikit-learn`, which `make python-env` installs under `target/python`. Cohorts, rules
+and figures come from the example `measures`; a folder it wrote, given as an argument, is read instead.
+Nothing is shared with the program but the cohorts, the order of the codes, and the lists of records
+that were drawn. Prints a table of each figure, ours and Python's.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import cross_check_privacy as privacy
+import cross_check_rules as rules
+import cross_check_utility as utility
+from cross_check_cohort import Cohort, Vocabulary, frequencies, r2, shape, top_pairs
+
+ROOT = Path(__file__).resolve().parent.parent
+GIVEN = None
+
+# Sums of the same terms in another order.
+EXACT = 1e-9
+# Two solvers that stop near the one optimum.
+SOLVED = 1e-8
+
+
+def write_measures(folder):
+    """Has the example write its cohorts and figures."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-evaluate"]
+    command += ["--example", "measures", "--", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return folder
+
+
+def independent(vocabulary, train, held_out):
+    """Nats of records where codes are independent; records with something of chance 0 left out."""
+    size = len(vocabulary.codes)
+    static = np.array([np.isin(np.arange(size), record.static) for record in train])
+    encounters = [visit for record in train for visit in record.visits]
+    present = np.zeros((len(encounters), size + 1), dtype=bool)
+    for row, visit in enumerate(encounters):
+        present[row, visit] = True
+    present[np.cumsum([len(record.visits) for record in train]) - 1, size] = True
+    static, present = static.mean(axis=0), present.mean(axis=0)
+    nats, positives, measured = np.zeros(3), np.zeros(3, dtype=int), 0
+    with np.errstate(divide="ignore"):
+        tables = [(-np.log(chance), -np.log1p(-chance)) for chance in (static, present)]
+
+    def cost(table, held):
+        there = np.zeros(len(table[0]), dtype=bool)
+        there[held] = True
+        return np.where(there, table[0], table[1])
+
+    for record in held_out:
+        of = cost(tables[0], record.static)
+        of_static = of[vocabulary.static].sum()
+        of_codes = of_end = 0.0
+        for place, visit in enumerate(record.visits):
+            last = place + 1 == len(record.visits) and record.ended
+            of = cost(tables[1], visit + ([size] if last else []))
+            of_codes += of[:size][~vocabulary.static].sum()
+            of_end += of[size]
+        parts = np.array([of_static, of_codes, of_end])
+        if np.isfinite(parts).all():
+            nats += parts
+            measured += 1
+            positives += [len(record.static), sum(map(len, record.visits)), int(record.ended)]
+    return {
+        "measured": measured,
+        "infinite": len(held_out) - measured,
+        "static_codes": nats[0],
+        "encounter_codes": nats[1],
+        "end": nats[2],
+        "perplexity": np.exp(nats.sum() / positives.sum()),
+    }
+
+
+class Measures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        folder = GIVEN or write_measures(Path(cls.place.name))
+        read = lambda name: json.loads((folder / name).read_text())
+        cls.vocabulary = Vocabulary(read("vocabulary.json"))
+        cls.rules = read("rules.json")
+        cls.measures = read("measures.json")
+        cls.cohorts = {
+            name: Cohort(folder / f"{name}.jsonl", cls.vocabulary) for name in ("real", "good", "bad")
+        }
+        cls.train = cls.cohorts["real"].at(cls.measures["train"])
+        cls.held_out = cls.cohorts["real"].at(cls.measures["held_out"])
+        cls.table = []
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+        print(f"\n{'measure':58} {'ours':>20} {'python':>20} {'difference':>10}")
+        for measure, ours, theirs, difference in cls.table:
+            print(f"{measure:58} {ours!s:>20.20} {theirs!s:>20.20} {difference:>10.1e}")
+        print(f"{len(cls.table)} figures compared")
+
+    def agree(self, measure, ours, theirs, within=EXACT):
+        """Compares one figure, and remembers it for the table. Whole numbers must be the same."""
+        if ours is None or theirs is None:
+            self.assertIs(ours, theirs, measure)
+            return
+        whole = isinstance(ours, int)
+        theirs = int(theirs) if whole and theirs == int(theirs) else float(theirs)
+        difference = abs(ours - theirs)
+        self.table.append((measure, ours, theirs, difference))
+        if whole:
+            self.assertEqual(ours, theirs, measure)
+        else:
+            self.assertLessEqual(difference, within * max(1.0, abs(theirs)), measure)
+
+    def each(self):
+        measured = self.measures["cohorts"]
+        return [(name, measured[name], self.cohorts[name].records) for name in ("good", "bad")]
+
+    def test_correlations(self):
+        for name, ours, records in self.each():
+            real, synthetic = (frequencies(part, self.vocabulary) for part in (self.train, records))
+            codes, encounters = real["code"]
+            rare = codes < ours["comparison"]["rare_below"] * encounters
+            for which, counted in (("all", np.ones_like(rare)), ("rare", rare)):
+                for kind in ("code", "pair", "sequence"):
+                    keys, figure = r2(real[kind], synthetic[kind], counted)
+                    theirs = ours["comparison"][which][kind]
+                    self.agree(f"{name}: keys, {which} {kind}", theirs["keys"], keys)
+                    self.agree(f"{name}: R2, {which} {kind}", theirs["r2"], figure)
+
+    def test_shapes(self):
+        for name, ours, records in self.each():
+            for which, part in (("real", self.train), ("synthetic", records)):
+                found = shape(part, self.vocabulary)
+                given = ours["comparison"][which]
+                for key in ("records", "encounters", "codes"):
+                    self.agree(f"{name}: {key}, {which}", given[key], found[key])
+                for key in ("visits_per_record", "codes_per_visit"):
+                    self.assertEqual(given[key], found[key].tolist())
+                statics = {entry["code"]: entry["records"] for entry in given["static_codes"]}
+                self.assertEqual(statics, found["static_codes"])
+
+    def test_scatter_points(self):
+        for name, ours, records in self.each():
+            real, synthetic = (frequencies(part, self.vocabulary) for part in (self.train, records))
+            one, other = (counts / trials for counts, trials in (real["code"], synthetic["code"]))
+            seen = np.flatnonzero(one + other)
+            points = ours["frequencies"]["codes"]
+            self.assertEqual([point["code"] for point in points], self.vocabulary.names(seen))
+            worst = max(abs(p["real"] - one[c]) + abs(p["synthetic"] - other[c]) for p, c in zip(points, seen))
+            self.agree(f"{name}: points of {len(seen)} codes, furthest off", worst, 0.0)
+            for key, kind in (("pairs", "pair"), ("sequences", "sequence")):
+                expected = top_pairs(real[kind], synthetic[kind], ours["pairs"])
+                points = ours["frequencies"][key]
+                pairs = [[point["first"], point["second"]] for point in points]
+                self.assertEqual(pairs, [self.vocabulary.names(pair) for pair, _, _ in expected])
+                worst = max(
+                    abs(p["real"] - a) + abs(p["synthetic"] - b) for p, (_, a, b) in zip(points, expected)
+                )
+                self.agree(f"{name}: points of {len(points)} {key}, furthest off", worst, 0.0)
+
+    def test_violations(self):
+        for name, ours, records in self.each():
+            ours = ours["violations"]
+            found = rules.violations(self.rules, records, self.vocabulary)
+            for which in ("all", "static_rules", "temporal_rules"):
+                for key in ("rules", "violations", "valid_records", "valid_percent"):
+                    self.agree(f"{name}: {key}, {which}", ours[which][key], found[which][key])
+            self.assertEqual(ours["visits"], found["visits"])
+            self.assertEqual(ours["hard"], found["hard"])
+            self.assertEqual(len(ours["soft"]), len(found["soft"]))
+            for given, expected in zip(ours["soft"], found["soft"]):
+                for key in ("rule", "temporal", "probability"):
+                    self.assertEqual(given[key], expected[key])
+                for key in ("visits", "held", "share"):
+                    self.agree(f"{name}: {key}, {given['rule']}", given[key], expected[key])
+        self.assertGreater(self.measures["cohorts"]["bad"]["violations"]["static_rules"]["violations"], 0)
+        self.assertGreater(self.measures["cohorts"]["bad"]["violations"]["temporal_rules"]["violations"], 0)
+
+    def test_interval(self):
+        given = self.measures["interval"]
+        values, ours = np.array(given["values"]), given["interval"]
+        self.agree("interval: mean", ours["mean"], values.mean())
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        self.agree("interval: half width", ours["half_width"], 1.96 * error)
+        self.agree("interval: runs", ours["runs"], len(values))
+
+    def test_independent(self):
+        ours = self.measures["independent"]
+        found = independent(self.vocabulary, self.train, self.held_out)
+        for key in ("measured", "infinite", "perplexity"):
+            self.agree(f"independent codes: {key}", ours[key], found[key])
+        for key in ("static_codes", "encounter_codes", "end"):
+            self.agree(f"independent codes: nats, {key}", ours["nats"][key], found[key])
+
+    def test_utility(self):
+        for name, ours, records in self.each():
+            given = ours["utility"]["measured"]
+            found = utility.utility(
+                self.train, records, self.held_out, self.vocabulary, ours["codes"], ours["examples"]
+            )
+            self.agree(f"{name}: transitions learnt from", given["learnt_from"], found["learnt_from"])
+            self.agree(f"{name}: transitions tried on", given["tried_on"], found["tried_on"])
+            codes = [entry["code"] for entry in given["codes"]]
+            self.assertEqual(codes, self.vocabulary.names(found["codes"]))
+            left_out = [entry["code"] for entry in given["left_out"]]
+            self.assertEqual(left_out, self.vocabulary.names(found["left_out"]))
+            for side in ("real", "synthetic"):
+                for entry, expected in zip(given["codes"], found[side]):
+                    at = f"{name}: {entry['code']}, {side}"
+                    self.agree(f"{at}: positives", entry[side]["positives"], expected["positives"])
+                    self.agree(f"{at}: intercept", entry[side]["intercept"], expected["intercept"], SOLVED)
+                    self.agree(f"{at}: norm", entry[side]["norm"], expected["norm"], SOLVED)
+                    for key in ("auroc", "average_precision"):
+                        self.agree(f"{at}: {key}", entry[side]["scores"][key], expected[key])
+                for key in ("auroc", "average_precision"):
+                    mean = np.mean([expected[key] for expected in found[side]])
+                    self.agree(f"{name}: mean {key}, {side}", given[side][key], mean)
+
+    def test_privacy(self):
+        for name, ours, records in self.each():
+            drawn, given = ours["drawn"], ours["privacy"]
+            self.assertEqual(len(drawn["train"]), len(drawn["held_out"]))
+            for key, known in (("train", self.measures["train"]), ("held_out", self.measures["held_out"])):
+                self.assertLessEqual(set(drawn[key]), set(known))
+                self.assertEqual(len(set(drawn[key])), given["real_records"])
+            real = self.cohorts["real"]
+            sets = privacy.Sets(
+                self.vocabulary,
+                train=real.at(drawn["train"]),
+                held_out=real.at(drawn["held_out"]),
+                synthetic=[records[place] for place in drawn["synthetic"]],
+            )
+            measured = lambda key: given[key]["measured"]
+            for key, theirs in privacy.closest(sets).items():
+                part, _, figure = key.rpartition("/")
+                ours_at = measured("closest")[part][figure] if part else measured("closest")[figure]
+                self.agree(f"{name}: closest records, {key}", ours_at, theirs)
+            for key, theirs in privacy.membership(sets).items():
+                self.agree(f"{name}: membership, {key}", measured("membership")[key], theirs)
+            sensitive, found = privacy.attributes(sets, ours["sensitive"])
+            self.assertEqual(measured("attributes")["sensitive"], self.vocabulary.names(sensitive))
+            for source, figures in found.items():
+                self.assertEqual(measured("attributes")[source]["guesses"], figures["guesses"])
+                for key in ("f1", "balanced_accuracy"):
+                    ours_at = measured("attributes")[source][key]
+                    self.agree(f"{name}: attributes, {source}, {key}", ours_at, figures[key])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        GIVEN = Path(sys.argv.pop(1))
+    unittest.main()
