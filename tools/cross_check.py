@@ -152,19 +152,18 @@ class Measures(unittest.TestCase):
             real, synthetic = (frequencies(part, self.vocabulary) for part in (self.train, records))
             one, other = (counts / trials for counts, trials in (real["code"], synthetic["code"]))
             seen = np.flatnonzero(one + other)
-            points = ours["frequencies"]["codes"]
-            self.assertEqual([point["code"] for point in points], self.vocabulary.names(seen))
-            worst = max(abs(p["real"] - one[c]) + abs(p["synthetic"] - other[c]) for p, c in zip(points, seen))
+            points = ours["shares"]["codes"]
+            self.assertEqual(points["names"], self.vocabulary.names(seen))
+            worst = np.abs(np.array(points["shares"]) - [one[seen], other[seen]]).max()
             self.agree(f"{name}: points of {len(seen)} codes, furthest off", worst, 0.0)
-            for key, kind in (("pairs", "pair"), ("sequences", "sequence")):
+            for key, kind, between in (("pairs", "pair", " + "), ("sequences", "sequence", " then ")):
                 expected = top_pairs(real[kind], synthetic[kind], ours["pairs"])
-                points = ours["frequencies"][key]
-                pairs = [[point["first"], point["second"]] for point in points]
-                self.assertEqual(pairs, [self.vocabulary.names(pair) for pair, _, _ in expected])
-                worst = max(
-                    abs(p["real"] - a) + abs(p["synthetic"] - b) for p, (_, a, b) in zip(points, expected)
-                )
-                self.agree(f"{name}: points of {len(points)} {key}, furthest off", worst, 0.0)
+                points = ours["shares"][key]
+                names = [between.join(self.vocabulary.names(pair)) for pair, _, _ in expected]
+                self.assertEqual(points["names"], names)
+                found = [[a for _, a, _ in expected], [b for _, _, b in expected]]
+                worst = np.abs(np.array(points["shares"]) - found).max()
+                self.agree(f"{name}: points of {len(names)} {key}, furthest off", worst, 0.0)
 
     def test_violations(self):
         for name, ours, records in self.each():

@@ -9,8 +9,8 @@ use consequence_train::Aim;
 use rayon::prelude::*;
 
 use crate::{
-    BaselineError, Circuit, Constraint, Layer, Limits, Method, Mixture, Reason, Row, SemanticLoss,
-    Unexpressed,
+    BaselineError, Circuit, Coin, Constraint, Layer, Limits, Method, Mixture, Reason, Row,
+    SemanticLoss, Term, Unexpressed,
 };
 
 /// How much the semantic loss counts beside the likelihood.
@@ -56,10 +56,16 @@ impl Part {
     }
 
     fn terms(&self) -> usize {
-        match self {
-            Self::Mixture(mixture) => mixture.term_count(),
-            Self::SemanticLoss(_) | Self::Layer(_) | Self::Circuit(_) => 0,
-        }
+        self.all_terms().count()
+    }
+
+    /// The terms of all components, one after the other.
+    fn all_terms(&self) -> impl Iterator<Item = &Term> {
+        let mixture = match self {
+            Self::Mixture(mixture) => Some(mixture),
+            Self::SemanticLoss(_) | Self::Layer(_) | Self::Circuit(_) => None,
+        };
+        mixture.into_iter().flat_map(Mixture::components).flat_map(|terms| terms.terms())
     }
 }
 
@@ -124,10 +130,15 @@ impl Rival {
         let mut weights = Weights::drawn(Shape { side, ..*before.shape() }, seed)?;
         let kept = before.values().len();
         weights.values_mut()[..kept].copy_from_slice(before.values());
-        if self.method == Method::Spl {
-            // Where the head would begin, from how frequent each code is.
-            let bias = before.output_bias().to_vec();
-            weights.set_side_bias(&bias);
+        // Networks begin with how frequent each code is, and so do the outputs beside the head.
+        let bias = before.output_bias();
+        match self.method {
+            Method::Spl => weights.set_side_bias(bias),
+            _ => {
+                let terms = self.parts.iter().flat_map(Part::all_terms);
+                let beginning: Vec<f32> = terms.map(|term| frequency(term, bias)).collect();
+                weights.set_side_bias(&beginning);
+            }
         }
         let codes = network.codes().clone();
         Ok(Network::new(codes, weights).unwrap_or(network))
@@ -216,6 +227,14 @@ impl Objective for Rival {
             .map(|((asked, logits), side)| self.row(asked, factor, logits, side))
             .collect()
     }
+}
+
+/// The logarithm of how often a term would hold if codes came by themselves, given the logit of each.
+fn frequency(term: &Term, logits: &[f32]) -> f32 {
+    let log = |&(position, present): &(u32, bool)| {
+        -Coin::from_logit(f64::from(logits[position as usize])).nats(present)
+    };
+    term.iter().map(log).sum::<f64>() as f32
 }
 
 /// A part of so many for each of some rows.

@@ -50,32 +50,50 @@ struct Implication {
 }
 
 impl Conclusions {
-    /// The rules of a plan, as they were written.
+    /// The rules of a plan, as they were written, each in every way that it can be read: `at most one
+    /// of A, B` says that A excludes B, and that B excludes A.
     pub fn new(plan: &Plan) -> Self {
+        Self::read(plan, |outputs| outputs)
+    }
+
+    /// The same, but each clause is read in one way only, as the paper writes rules: it concludes the
+    /// last of its outputs in the order of the vocabulary. So `at most one of A, B` says that A excludes
+    /// B, and no more.
+    pub fn one_way(plan: &Plan) -> Self {
+        Self::read(plan, |outputs| {
+            let last = outputs.into_iter().max_by_key(|(_, literal)| literal.code);
+            last.into_iter().collect()
+        })
+    }
+
+    /// Reads every clause as implications that conclude the outputs chosen, each with its place.
+    fn read(plan: &Plan, choose: impl Fn(Vec<(usize, Literal)>) -> Vec<(usize, Literal)>) -> Self {
         let mut implications: Vec<Implication> = Vec::new();
         for clause in plan.clauses().filter(|clause| clause.derivation == Derivation::Written) {
             let Some(&rule) = clause.rules.first() else { continue };
             let outputs = plan.rule(rule).outputs();
             let literals: Vec<Literal> =
                 clause.literals.iter().map(|&literal| plan.decode(literal)).collect();
-            for (at, literal) in literals.iter().enumerate() {
-                if literal.window.is_none() && outputs.contains(&literal.code) {
-                    let others = literals.iter().enumerate().filter(|&(other, _)| other != at);
-                    let negated = |(_, other): (usize, &Literal)| Literal {
-                        present: !other.present,
-                        ..other.clone()
-                    };
-                    implications.push(Implication {
-                        conditions: others.map(negated).collect(),
-                        conclusion: Conclusion {
-                            rule: rule as usize,
-                            code: literal.code,
-                            probability: f64::from(u8::from(literal.present)),
-                        },
-                        first: usize::from(clause.span.first),
-                        last: usize::from(clause.span.last),
-                    });
-                }
+            let concluded =
+                literals.iter().cloned().enumerate().filter(|(_, literal)| {
+                    literal.window.is_none() && outputs.contains(&literal.code)
+                });
+            for (at, literal) in choose(concluded.collect()) {
+                let others = literals.iter().enumerate().filter(|&(other, _)| other != at);
+                let negated = |(_, other): (usize, &Literal)| Literal {
+                    present: !other.present,
+                    ..other.clone()
+                };
+                implications.push(Implication {
+                    conditions: others.map(negated).collect(),
+                    conclusion: Conclusion {
+                        rule: rule as usize,
+                        code: literal.code,
+                        probability: f64::from(u8::from(literal.present)),
+                    },
+                    first: usize::from(clause.span.first),
+                    last: usize::from(clause.span.last),
+                });
             }
         }
         for soft in plan.soft() {

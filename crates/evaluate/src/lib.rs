@@ -2,7 +2,7 @@
 //!
 //! - [`likelihood`]: how well a model, with rules or without, foresees records that exist.
 //! - [`compare`]: how far the frequencies of codes and of pairs of codes agree in two cohorts.
-//! - [`frequencies`]: those frequencies one by one, for scatter plots.
+//! - [`shares`]: those frequencies one by one, for scatter plots.
 //! - [`violations`]: how records obey rules.
 //! - [`utility`]: whether models learnt from synthetic records are as good as those from real ones.
 //! - [`privacy`]: what synthetic records give away of those learnt from.
@@ -17,7 +17,6 @@ mod check;
 mod compare;
 mod correlation;
 mod counts;
-mod frequencies;
 mod independent;
 mod likelihood;
 mod measured;
@@ -37,7 +36,6 @@ pub use check::BadRecord;
 pub use compare::{
     CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, Sample, compare,
 };
-pub use frequencies::{CodeFrequency, Frequencies, PairFrequency, frequencies};
 pub use independent::Independent;
 pub use likelihood::{
     BrokenRule, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood, likelihood,

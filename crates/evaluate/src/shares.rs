@@ -2,13 +2,14 @@
 
 use consequence_record::{Code, Vocabulary};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use crate::check::{BadRecord, check};
 use crate::compare::Sample;
 use crate::counts::{Counts, PairCounts};
 
 /// Codes, or pairs of codes, and how frequent each is in every cohort.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Points {
     /// What each point is.
     pub names: Vec<String>,
@@ -17,7 +18,7 @@ pub struct Points {
 }
 
 /// How frequent codes and pairs of codes are. No static codes, and no `END`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// All codes seen in any cohort, in the order of the vocabulary, per encounter.
     pub codes: Points,

@@ -186,14 +186,15 @@ fn cost(probability: f64, present: bool) -> f32 {
 }
 
 /// The rules as the paper applies them while learning: each concludes one code from the true visit
-/// and the visits before, and of two that speak of one code the later wins.
+/// and the visits before, and of two that speak of one code the later wins. `at most one of` is read as
+/// the paper writes it: what is set excludes what comes after it.
 #[derive(Clone, Debug)]
 pub struct PaperRules(Conclusions);
 
 impl PaperRules {
     /// The rules of a plan, as they were written.
     pub fn new(plan: &Plan) -> Self {
-        Self(Conclusions::new(plan))
+        Self(Conclusions::one_way(plan))
     }
 
     /// What they settle in a visit of a record, counted from the first code that the visit may hold.

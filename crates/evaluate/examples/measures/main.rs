@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use consequence_evaluate::{
     CompareOptions, Independent, Interval, PrivacyOptions, ReplayOptions, Sample, Samples,
-    UtilityOptions, compare, draw_records, frequencies, likelihood, privacy, utility, violations,
+    UtilityOptions, compare, draw_records, likelihood, privacy, shares, utility, violations,
 };
 use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Kind, Vocabulary};
@@ -87,7 +87,7 @@ impl World<'_> {
         Ok(json!({
             "comparison": compare(train, synthetic, self.vocabulary, &options)?,
             "pairs": pairs,
-            "frequencies": frequencies(train, synthetic, self.vocabulary, pairs)?,
+            "shares": shares(&[train, synthetic], self.vocabulary, pairs)?,
             "violations": violations(synthetic, self.rules, &CompileLimits::default())?,
             "codes": for_utility.codes,
             "examples": for_utility.examples,

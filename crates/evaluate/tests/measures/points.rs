@@ -1,6 +1,6 @@
 //! The points of scatter plots, and intervals over runs.
 
-use consequence_evaluate::{CompareError, Interval, Sample, frequencies};
+use consequence_evaluate::{Interval, Points, Sample, shares};
 use consequence_record::{Code, Cohort, Record};
 
 use crate::support::{all, random_cohort, vocabulary};
@@ -15,22 +15,21 @@ fn points_by_hand() {
     synthetic.push("c", &Record::new(vec![vec![], vec![e0, e2], vec![e0]]));
     let real = Sample { cohort: &real, records: &[0, 1] };
     let synthetic = Sample { cohort: &synthetic, records: &[0] };
-    let points = frequencies(real, synthetic, &vocabulary, 2).unwrap();
-    let codes: Vec<_> =
-        points.codes.iter().map(|p| (p.code.as_str(), p.real, p.synthetic)).collect();
-    assert_eq!(codes, [("E0", 2.0 / 3.0, 1.0), ("E1", 1.0, 0.0), ("E2", 0.0, 0.5)]);
-    let names = |pairs: &[consequence_evaluate::PairFrequency]| -> Vec<String> {
-        pairs
-            .iter()
-            .map(|p| format!("{} {} {:.2} {:.2}", p.first, p.second, p.real, p.synthetic))
-            .collect()
+    let found = shares(&[real, synthetic], &vocabulary, 2).unwrap();
+    let shown = |points: &Points| -> Vec<String> {
+        let shares = points.shares[0].iter().zip(&points.shares[1]);
+        let named = points.names.iter().zip(shares);
+        named.map(|(name, (real, other))| format!("{name}: {real:.2} {other:.2}")).collect()
     };
-    assert_eq!(names(&points.pairs), ["E0 E1 0.67 0.00", "E0 E2 0.00 0.50"]);
+    assert_eq!(shown(&found.codes), ["E0: 0.67 1.00", "E1: 1.00 0.00", "E2: 0.00 0.50"]);
+    assert_eq!(shown(&found.pairs), ["E0 + E1: 0.67 0.00", "E0 + E2: 0.00 0.50"]);
     // All four are in every transition of one cohort: the first in the vocabulary come first.
-    assert_eq!(names(&points.sequences), ["E0 E0 0.00 1.00", "E0 E1 1.00 0.00"]);
-    let none = frequencies(real, Sample { records: &[], ..synthetic }, &vocabulary, 9).unwrap();
-    assert!(none.codes.iter().all(|point| point.synthetic == 0.0));
-    assert_eq!((none.pairs.len(), none.sequences.len()), (1, 2));
+    let sequences = ["E0 then E0: 0.00 1.00", "E0 then E1: 1.00 0.00"];
+    assert_eq!(shown(&found.sequences), sequences);
+    let nobody = Sample { records: &[], ..synthetic };
+    let none = shares(&[real, nobody], &vocabulary, 9).unwrap();
+    assert!(none.codes.shares[1].iter().all(|&share| share == 0.0));
+    assert_eq!((none.pairs.names.len(), none.sequences.names.len()), (1, 2));
 }
 
 #[test]
@@ -40,11 +39,11 @@ fn points_do_not_depend_on_threads() {
     let places = all(&cohort);
     let [real, synthetic] = [&places[..100], &places[100..]];
     let [real, synthetic] = [real, synthetic].map(|records| Sample { cohort: &cohort, records });
-    let measure = || frequencies(real, synthetic, &vocabulary, 20).unwrap();
+    let measure = || shares(&[real, synthetic], &vocabulary, 20).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
     assert_eq!(pool.install(measure), measure());
-    let missing = frequencies(real, Sample { records: &[999], ..real }, &vocabulary, 20);
-    assert!(matches!(missing, Err(CompareError::Synthetic(_))));
+    let missing = Sample { records: &[999], ..real };
+    assert!(shares(&[real, missing], &vocabulary, 20).is_err());
 }
 
 #[test]

@@ -245,7 +245,8 @@ fn prefer_output(implication: &mut Implication, outputs: &[Code]) {
     if is_output(consequent) {
         return;
     }
-    if let Some(better) = implication.antecedent.iter_mut().find(|literal| is_output(literal)) {
+    let mut last_first = implication.antecedent.iter_mut().rev();
+    if let Some(better) = last_first.find(|literal| is_output(literal)) {
         std::mem::swap(better, consequent);
         better.present = !better.present;
         consequent.present = !consequent.present;

@@ -1,266 +1,23 @@
-//! Two cohorts side by side, as a page for a reviewer.
+//! The sections of the page.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Conclusions};
-use consequence_evaluate::{Correlations, Measured, Unmeasured};
-use consequence_report::{
-    Block, Caution, CautionKind, Cell, Column, Count, Head, Holds, Report, Row, RowKind, Section,
-    Source, Statement, Table,
-};
+use consequence_evaluate::{Correlations, Measured, Obeyed, Scores};
+use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 
-use super::cohorts::{CompareReport, Deeper};
-use super::pair::Pair;
+use super::Page;
+use crate::Error;
+use crate::evaluate::cohorts::Deeper;
 use crate::reporting::{
-    Panel, RuleCountsOf, Timelines, cell, examples, histograms, program, rule_table, scatters,
-    today,
+    Panel, RuleCountsOf, Timelines, cell, examples, histograms, rule_table, scatters,
 };
 use crate::words::{count, number};
-use crate::{Error, digest, model_rules};
-
-/// Fewer generated records than this give figures that chance moves.
-const FEW: u64 = 1_000;
-
-/// Makes the page.
-pub(super) fn page(
-    report: &CompareReport,
-    pair: &Pair,
-    rules: Option<&Arc<RuleSet>>,
-) -> Result<Report, Error> {
-    let page = Page { report, pair, rules };
-    let mut sections = vec![page.agreement()?];
-    if rules.is_some() {
-        sections.insert(0, page.violations()?);
-    }
-    sections.push(page.lengths());
-    sections.extend(report.deep.as_ref().map(|deep| page.utility(deep)));
-    sections.extend(report.deep.as_ref().map(|deep| page.privacy(deep)));
-    if let Some(rules) = rules {
-        sections.extend(page.records(rules));
-    }
-    Ok(Report {
-        head: page.head(),
-        summary: page.summary(),
-        statements: page.statements(),
-        cautions: page.cautions(),
-        sections,
-    })
-}
-
-struct Page<'a> {
-    report: &'a CompareReport,
-    pair: &'a Pair,
-    rules: Option<&'a Arc<RuleSet>>,
-}
 
 impl Page<'_> {
-    fn head(&self) -> Head {
-        let Pair { vocabulary, real, synthetic, base, generated, .. } = self.pair;
-        let comparison = &self.report.comparison;
-        let count = |count: u64, of: &str| Count::new(count, of);
-        let mut sources = vec![
-            Source {
-                role: "real cohort".to_owned(),
-                name: self.report.real.clone(),
-                counts: vec![
-                    count(real.len() as u64, "records"),
-                    count(base.len() as u64, "compared with"),
-                    count(self.pair.held_out.len() as u64, "held out"),
-                    count(comparison.real.encounters, "encounters compared with"),
-                ],
-                sha256: digest::records(real, vocabulary, &[base, &self.pair.held_out]),
-            },
-            Source {
-                role: "synthetic cohort".to_owned(),
-                name: self.report.synthetic.clone(),
-                counts: vec![
-                    count(generated.len() as u64, "records"),
-                    count(comparison.synthetic.encounters, "encounters"),
-                ],
-                sha256: digest::records(synthetic, vocabulary, &[generated]),
-            },
-        ];
-        if let Some(rules) = self.rules {
-            let hard = rules.rules.iter().filter(|rule| rule.is_hard()).count();
-            sources.push(Source {
-                role: "rules".to_owned(),
-                name: self.report.files.join(", "),
-                counts: vec![
-                    count(hard as u64, "hard rules"),
-                    count((rules.rules.len() - hard) as u64, "soft rules"),
-                ],
-                sha256: consequence_model::digest(model_rules::text(rules).as_bytes()),
-            });
-        }
-        Head {
-            title: "Synthetic records beside real ones".to_owned(),
-            compared: format!("{} beside {}", self.report.synthetic, self.report.real),
-            when: today(),
-            program: program(),
-            seed: None,
-            facts: Vec::new(),
-            sources,
-        }
-    }
-
-    fn summary(&self) -> Vec<String> {
-        let base = match self.report.of_train_split {
-            true => "those of the train split of the real cohort",
-            false => "all records of the real cohort, since it has no train split",
-        };
-        vec![
-            format!(
-                "{} synthetic records were held against {} real ones: {base}.",
-                number(self.pair.generated.len() as u64),
-                number(self.pair.base.len() as u64)
-            ),
-            "Nothing is assumed about how the synthetic records came to be. Every figure stands \
-             beside the one that real records of other patients have, where there are such records."
-                .to_owned(),
-        ]
-    }
-
-    fn statements(&self) -> Vec<Statement> {
-        let told = |holds: bool| if holds { Holds::Yes } else { Holds::No };
-        let mut all = Vec::new();
-        all.push(match &self.report.violations {
-            Some(found) => Statement {
-                text: "No synthetic record breaks a hard rule".to_owned(),
-                figure: format!(
-                    "{} static and {} temporal violations; {:.2}% of the records are valid",
-                    number(found.static_rules.violations),
-                    number(found.temporal_rules.violations),
-                    found.all.valid_percent.unwrap_or(100.0)
-                ),
-                holds: told(found.all.violations == 0),
-            },
-            None => Statement {
-                text: "No synthetic record breaks a hard rule".to_owned(),
-                figure: String::new(),
-                holds: Holds::Unknown("no rules were given".to_owned()),
-            },
-        });
-        let fresh = self.report.fresh.as_ref();
-        let close = fresh.map(|fresh| {
-            let of = |one: &Correlations| [one.code.r2, one.pair.r2, one.sequence.r2];
-            (of(&fresh.synthetic), of(&fresh.real))
-        });
-        let shown = |figures: [Option<f64>; 3]| {
-            figures.map(|one| one.map_or("-".to_owned(), |one| format!("{one:.3}"))).join(" / ")
-        };
-        all.push(Statement {
-            text: "Frequencies of codes, pairs and sequential pairs are within 0.05 of what other \
-                   real records reach"
-                .to_owned(),
-            figure: close.map_or_else(String::new, |(synthetic, real)| {
-                format!("R² {}, other real records {}", shown(synthetic), shown(real))
-            }),
-            holds: match close {
-                Some((synthetic, real)) => told(synthetic.iter().zip(real).all(|(one, real)| {
-                    real.is_none_or(|real| one.is_some_and(|one| one >= real - 0.05))
-                })),
-                None => Holds::Unknown("the real cohort has no held-out records".to_owned()),
-            },
-        });
-        let Some(deep) = &self.report.deep else { return all };
-        let unknown = |why: Unmeasured| Holds::Unknown(why.to_string());
-        all.push(match &deep.utility {
-            Measured::Measured(found) => Statement {
-                text: "Models learnt from synthetic records foretell the next encounter nearly as \
-                       well as those learnt from real ones (AUROC within 0.05)"
-                    .to_owned(),
-                figure: format!(
-                    "AUROC {:.3}, from real records {:.3}",
-                    found.synthetic.auroc, found.real.auroc
-                ),
-                holds: told(found.synthetic.auroc >= found.real.auroc - 0.05),
-            },
-            Measured::Unmeasured(why) => Statement {
-                text: "Models learnt from synthetic records foretell the next encounter".to_owned(),
-                figure: String::new(),
-                holds: unknown(*why),
-            },
-        });
-        all.push(match &deep.privacy.membership {
-            Measured::Measured(found) => {
-                let error = found.standard_error.unwrap_or(f64::INFINITY);
-                Statement {
-                    text: "Nearness to a synthetic record does not tell who was learnt from \
-                           (AUROC within 1.96 standard errors of one half)"
-                        .to_owned(),
-                    figure: format!("AUROC {:.3}, standard error {error:.3}", found.auroc),
-                    holds: told(found.auroc <= 0.5 + 1.96 * error),
-                }
-            }
-            Measured::Unmeasured(why) => Statement {
-                text: "Nearness to a synthetic record does not tell who was learnt from".to_owned(),
-                figure: String::new(),
-                holds: unknown(*why),
-            },
-        });
-        all
-    }
-
-    fn cautions(&self) -> Vec<Caution> {
-        let say = |kind, text: String| Caution { kind, text };
-        let warnings = self.report.warnings.iter();
-        let mut all: Vec<Caution> =
-            warnings.map(|text| say(CautionKind::Warning, text.clone())).collect();
-        let codes = &self.report.codes;
-        if codes.real + codes.synthetic > 0 {
-            let examples = match codes.examples.as_slice() {
-                [] => String::new(),
-                names => format!(" Only in the synthetic one: {}.", names.join(", ")),
-            };
-            all.push(say(
-                CautionKind::Warning,
-                format!(
-                    "The cohorts have different vocabularies: {} only in the real one, {} only in \
-                     the synthetic one, {} in both. A code that a cohort does not have counts as \
-                     never present there.{examples}",
-                    count(codes.real as u64, "code"),
-                    count(codes.synthetic as u64, "code"),
-                    number(codes.both as u64)
-                ),
-            ));
-        }
-        let records = self.pair.generated.len() as u64;
-        if records < FEW {
-            all.push(say(
-                CautionKind::Warning,
-                format!(
-                    "There are only {}: chance alone moves most of these figures.",
-                    count(records, "synthetic record")
-                ),
-            ));
-        }
-        if self.pair.held_out.is_empty() {
-            all.push(say(
-                CautionKind::Warning,
-                "The real cohort has no held-out records, so that utility and privacy cannot be \
-                 measured."
-                    .to_owned(),
-            ));
-        }
-        all.push(say(
-            CautionKind::Limit,
-            "Privacy figures are of attacks that are known and simple. They show what such attacks \
-             gain, and are no proof that nothing else could."
-                .to_owned(),
-        ));
-        if self.rules.is_none() {
-            all.push(say(
-                CautionKind::Limit,
-                "No rules were given, so that nothing is said of what records must not hold."
-                    .to_owned(),
-            ));
-        }
-        all
-    }
-
-    fn violations(&self) -> Result<Section, Error> {
+    pub(super) fn violations(&self) -> Result<Section, Error> {
         let (Some(rules), Some(found)) = (self.rules, &self.report.violations) else {
             return Ok(Section::default());
         };
@@ -280,7 +37,7 @@ impl Page<'_> {
         });
         let synthetic =
             RuleCountsOf { title: "synthetic".to_owned(), violations: synthetic.collect() };
-        let row = |title: &str, kind: &consequence_evaluate::Obeyed| {
+        let row = |title: &str, kind: &Obeyed| {
             Row::new(vec![
                 Cell::text(title),
                 Cell::number(kind.rules as f64, 0),
@@ -326,7 +83,7 @@ impl Page<'_> {
         Ok(Section::new("violations", "Are the rules kept?", blocks))
     }
 
-    fn agreement(&self) -> Result<Section, Error> {
+    pub(super) fn agreement(&self) -> Result<Section, Error> {
         let found = &self.report.comparison;
         let row = |title: String, records: u64, one: &Correlations, kind: RowKind| {
             let mut cells = vec![Cell::text(title), Cell::number(records as f64, 0)];
@@ -373,7 +130,7 @@ impl Page<'_> {
         Ok(Section::new("agreement", "Do codes come as often as in real records?", blocks))
     }
 
-    fn lengths(&self) -> Section {
+    pub(super) fn lengths(&self) -> Section {
         let found = &self.report.comparison;
         let share = |records: u64, of: u64| 100.0 * records as f64 / of.max(1) as f64;
         let codes = found.real.static_codes.iter().zip(&found.synthetic.static_codes);
@@ -398,11 +155,11 @@ impl Page<'_> {
         )
     }
 
-    fn utility(&self, deep: &Deeper) -> Section {
+    pub(super) fn utility(&self, deep: &Deeper) -> Section {
         let block = match &deep.utility {
             Measured::Unmeasured(why) => Block::Text(format!("This cannot be measured: {why}.")),
             Measured::Measured(found) => {
-                let figures = |scores: consequence_evaluate::Scores| {
+                let figures = |scores: Scores| {
                     [Cell::number(scores.auroc, 4), Cell::number(scores.average_precision, 4)]
                 };
                 let row = |title: &str, synthetic, real, kind| {
@@ -444,7 +201,7 @@ impl Page<'_> {
         Section::new("utility", "What are the records good for?", vec![block])
     }
 
-    fn privacy(&self, deep: &Deeper) -> Section {
+    pub(super) fn privacy(&self, deep: &Deeper) -> Section {
         let found = &deep.privacy;
         let mut rows = Vec::new();
         let mut missing = Vec::new();
@@ -521,7 +278,7 @@ impl Page<'_> {
     }
 
     /// Records that break a rule, or else such that rules speak of.
-    fn records(&self, rules: &Arc<RuleSet>) -> Option<Section> {
+    pub(super) fn records(&self, rules: &Arc<RuleSet>) -> Option<Section> {
         // Rules that cannot all be kept can still be audited, but nothing follows from them.
         let plan = compile(Arc::clone(rules), &CompileOptions::default()).ok()?;
         let conclusions = Conclusions::new(&plan);
@@ -540,11 +297,9 @@ impl Page<'_> {
         };
         let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default()).ok()?;
         let audit = Auditor::new(&written).audit(&self.pair.synthetic, 2, &|_| {});
-        let mut broken: BTreeMap<usize, ()> = BTreeMap::new();
-        for example in audit.rules.iter().flat_map(|rule| &rule.examples) {
-            broken.insert(example.record, ());
-        }
-        let broken: Vec<usize> = broken.into_keys().take(3).collect();
+        let found = audit.rules.iter().flat_map(|rule| &rule.examples);
+        let broken: BTreeSet<usize> = found.map(|example| example.record).collect();
+        let broken: Vec<usize> = broken.into_iter().take(3).collect();
         let block = match broken.is_empty() {
             false => examples(
                 &timelines,

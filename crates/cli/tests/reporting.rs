@@ -1,0 +1,74 @@
+//! Reports on any pair of cohorts, good and bad.
+
+mod common;
+
+use common::Folder;
+use serde_json::Value;
+
+fn with_cohorts() -> Folder {
+    let folder = Folder::new();
+    folder.run("simulate inpatient --patients 900 --out real").exits(0);
+    folder.run("simulate inpatient --patients 300 --seed 5 --out other").exits(0);
+    folder
+}
+
+#[test]
+fn a_report_and_the_figures_of_any_pair() {
+    let folder = with_cohorts();
+    let evaluate = "evaluate --real real --synthetic other --rules real/truth.rules --out report";
+    let ran = folder.run(evaluate).exits(0);
+    ran.prints("report: report/report.html").prints("membership inference").prints("AUROC");
+    let page = folder.read("report/report.html");
+    for part in ["Are the rules kept?", "What do the records give away?", "A few records"] {
+        assert!(page.contains(part), "no `{part}`");
+    }
+    let metrics: Value = serde_json::from_str(&folder.read("report/metrics.json")).expect("JSON");
+    assert_eq!(metrics["violations"]["all"]["violations"], 0);
+    let auroc = &metrics["deep"]["privacy"]["membership"]["measured"]["auroc"];
+    assert!((0.4..0.6).contains(&auroc.as_f64().expect("a figure")), "{auroc}");
+    assert!(metrics["deep"]["utility"]["measured"]["real"]["auroc"].is_number());
+    folder.run(evaluate).refuses(&["--force"]);
+    folder.run(&format!("{evaluate} --force")).exits(0);
+}
+
+#[test]
+fn names_are_text_and_what_differs_is_said() {
+    let folder = Folder::new();
+    let line = |id: usize, codes: &str| {
+        format!("{{\"id\": {id}, \"static\": [\"SEX//F\"], \"visits\": [[{codes}], [{codes}]]}}\n")
+    };
+    let bad = "\"<script>alert(1)</script>\"";
+    let real: String = (0..60).map(|id| line(id, &format!("\"A\", {bad}"))).collect();
+    let synthetic: String = (0..30).map(|id| line(id, "\"A\", \"NEW\"")).collect();
+    folder.write("real.jsonl", real);
+    folder.write("synthetic.jsonl", synthetic);
+    folder.write("a.rules", "rule never: A => not NEW");
+    let ran = folder
+        .run("evaluate --real real.jsonl --synthetic synthetic.jsonl --rules a.rules --out report");
+    ran.exits(1).prints("0.00% valid");
+    let page = folder.read("report/report.html");
+    assert!(!page.contains("<script>alert"), "a name is never markup");
+    assert!(page.contains("1 code only in the real one, 1 code only in the synthetic one"));
+    assert!(page.contains("only 30 synthetic records"), "few records are told of");
+    assert!(page.contains("Records that break a rule"));
+}
+
+#[test]
+fn tiny_and_empty_cohorts() {
+    let folder = with_cohorts();
+    folder.write("empty.jsonl", "");
+    folder
+        .run("evaluate --real real --synthetic empty.jsonl --out report")
+        .refuses(&["the cohort has no record", "--> empty.jsonl"]);
+    folder.write("one.jsonl", "{\"id\":1,\"static\":[\"SEX//F\"],\"visits\":[[]]}\n");
+    folder.run("evaluate --real real --synthetic one.jsonl --out report").exits(0);
+    let page = folder.read("report/report.html");
+    assert!(page.contains("This cannot be measured: no synthetic record has two encounters"));
+    assert!(page.contains("no rules were given"));
+    assert!(!page.contains("NaN") && !page.contains("inf"), "no figure that is none");
+    folder.write("odd.rules", "rule odd: NO//SUCH//CODE => END");
+    folder
+        .run("evaluate --real real --synthetic other --rules odd.rules --out second")
+        .refuses(&["NO//SUCH//CODE", "--allow-unknown"]);
+    assert!(!folder.path("second").exists(), "nothing half-written");
+}

@@ -1,0 +1,256 @@
+//! Two cohorts side by side, as a page for a reviewer.
+
+mod sections;
+
+use std::sync::Arc;
+
+use consequence_evaluate::{Correlations, Measured, Unmeasured};
+use consequence_report::{Caution, CautionKind, Count, Head, Holds, Report, Source, Statement};
+use consequence_rules::RuleSet;
+
+use super::cohorts::CompareReport;
+use super::pair::Pair;
+use crate::reporting::{program, today};
+use crate::words::{count, number};
+use crate::{Error, digest, model_rules};
+
+/// Fewer generated records than this give figures that chance moves.
+const FEW: u64 = 1_000;
+
+/// Makes the page.
+pub(super) fn page(
+    report: &CompareReport,
+    pair: &Pair,
+    rules: Option<&Arc<RuleSet>>,
+) -> Result<Report, Error> {
+    let page = Page { report, pair, rules };
+    let mut sections = vec![page.agreement()?];
+    if rules.is_some() {
+        sections.insert(0, page.violations()?);
+    }
+    sections.push(page.lengths());
+    sections.extend(report.deep.as_ref().map(|deep| page.utility(deep)));
+    sections.extend(report.deep.as_ref().map(|deep| page.privacy(deep)));
+    if let Some(rules) = rules {
+        sections.extend(page.records(rules));
+    }
+    Ok(Report {
+        head: page.head(),
+        summary: page.summary(),
+        statements: page.statements(),
+        cautions: page.cautions(),
+        sections,
+    })
+}
+
+struct Page<'a> {
+    report: &'a CompareReport,
+    pair: &'a Pair,
+    rules: Option<&'a Arc<RuleSet>>,
+}
+
+impl Page<'_> {
+    fn head(&self) -> Head {
+        let Pair { vocabulary, real, synthetic, base, generated, .. } = self.pair;
+        let comparison = &self.report.comparison;
+        let count = |count: u64, of: &str| Count::new(count, of);
+        let mut sources = vec![
+            Source {
+                role: "real cohort".to_owned(),
+                name: self.report.real.clone(),
+                counts: vec![
+                    count(real.len() as u64, "records"),
+                    count(base.len() as u64, "compared with"),
+                    count(self.pair.held_out.len() as u64, "held out"),
+                    count(comparison.real.encounters, "encounters compared with"),
+                ],
+                sha256: digest::records(real, vocabulary, &[base, &self.pair.held_out]),
+            },
+            Source {
+                role: "synthetic cohort".to_owned(),
+                name: self.report.synthetic.clone(),
+                counts: vec![
+                    count(generated.len() as u64, "records"),
+                    count(comparison.synthetic.encounters, "encounters"),
+                ],
+                sha256: digest::records(synthetic, vocabulary, &[generated]),
+            },
+        ];
+        if let Some(rules) = self.rules {
+            let hard = rules.rules.iter().filter(|rule| rule.is_hard()).count();
+            sources.push(Source {
+                role: "rules".to_owned(),
+                name: self.report.files.join(", "),
+                counts: vec![
+                    count(hard as u64, "hard rules"),
+                    count((rules.rules.len() - hard) as u64, "soft rules"),
+                ],
+                sha256: consequence_model::digest(model_rules::text(rules).as_bytes()),
+            });
+        }
+        Head {
+            title: "Synthetic records beside real ones".to_owned(),
+            compared: format!("{} beside {}", self.report.synthetic, self.report.real),
+            when: today(),
+            program: program(),
+            seed: None,
+            facts: Vec::new(),
+            sources,
+        }
+    }
+
+    fn summary(&self) -> Vec<String> {
+        let base = match self.report.of_train_split {
+            true => "those of the train split of the real cohort",
+            false => "all records of the real cohort, since it has no train split",
+        };
+        vec![
+            format!(
+                "{} synthetic records were held against {} real ones: {base}.",
+                number(self.pair.generated.len() as u64),
+                number(self.pair.base.len() as u64)
+            ),
+            "Nothing is assumed about how the synthetic records came to be. Every figure stands \
+             beside the one that real records of other patients have, where there are such records."
+                .to_owned(),
+        ]
+    }
+
+    fn statements(&self) -> Vec<Statement> {
+        let told = |holds: bool| if holds { Holds::Yes } else { Holds::No };
+        let mut all = Vec::new();
+        all.push(match &self.report.violations {
+            Some(found) => Statement {
+                text: "No synthetic record breaks a hard rule".to_owned(),
+                figure: format!(
+                    "{} static and {} temporal violations; {:.2}% of the records are valid",
+                    number(found.static_rules.violations),
+                    number(found.temporal_rules.violations),
+                    found.all.valid_percent.unwrap_or(100.0)
+                ),
+                holds: told(found.all.violations == 0),
+            },
+            None => Statement {
+                text: "No synthetic record breaks a hard rule".to_owned(),
+                figure: String::new(),
+                holds: Holds::Unknown("no rules were given".to_owned()),
+            },
+        });
+        let fresh = self.report.fresh.as_ref();
+        let close = fresh.map(|fresh| {
+            let of = |one: &Correlations| [one.code.r2, one.pair.r2, one.sequence.r2];
+            (of(&fresh.synthetic), of(&fresh.real))
+        });
+        let shown = |figures: [Option<f64>; 3]| {
+            figures.map(|one| one.map_or("-".to_owned(), |one| format!("{one:.3}"))).join(" / ")
+        };
+        all.push(Statement {
+            text: "Frequencies of codes, pairs and sequential pairs are within 0.05 of what other \
+                   real records reach"
+                .to_owned(),
+            figure: close.map_or_else(String::new, |(synthetic, real)| {
+                format!("R² {}, other real records {}", shown(synthetic), shown(real))
+            }),
+            holds: match close {
+                Some((synthetic, real)) => told(synthetic.iter().zip(real).all(|(one, real)| {
+                    real.is_none_or(|real| one.is_some_and(|one| one >= real - 0.05))
+                })),
+                None => Holds::Unknown("the real cohort has no held-out records".to_owned()),
+            },
+        });
+        let Some(deep) = &self.report.deep else { return all };
+        let unknown = |why: Unmeasured| Holds::Unknown(why.to_string());
+        all.push(match &deep.utility {
+            Measured::Measured(found) => Statement {
+                text: "Models learnt from synthetic records foretell the next encounter nearly as \
+                       well as those learnt from real ones (AUROC within 0.05)"
+                    .to_owned(),
+                figure: format!(
+                    "AUROC {:.3}, from real records {:.3}",
+                    found.synthetic.auroc, found.real.auroc
+                ),
+                holds: told(found.synthetic.auroc >= found.real.auroc - 0.05),
+            },
+            Measured::Unmeasured(why) => Statement {
+                text: "Models learnt from synthetic records foretell the next encounter".to_owned(),
+                figure: String::new(),
+                holds: unknown(*why),
+            },
+        });
+        all.push(match &deep.privacy.membership {
+            Measured::Measured(found) => {
+                let error = found.standard_error.unwrap_or(f64::INFINITY);
+                Statement {
+                    text: "Nearness to a synthetic record does not tell who was learnt from \
+                           (AUROC within 1.96 standard errors of one half)"
+                        .to_owned(),
+                    figure: format!("AUROC {:.3}, standard error {error:.3}", found.auroc),
+                    holds: told(found.auroc <= 0.5 + 1.96 * error),
+                }
+            }
+            Measured::Unmeasured(why) => Statement {
+                text: "Nearness to a synthetic record does not tell who was learnt from".to_owned(),
+                figure: String::new(),
+                holds: unknown(*why),
+            },
+        });
+        all
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let say = |kind, text: String| Caution { kind, text };
+        let warnings = self.report.warnings.iter();
+        let mut all: Vec<Caution> =
+            warnings.map(|text| say(CautionKind::Warning, text.clone())).collect();
+        let codes = &self.report.codes;
+        if codes.real + codes.synthetic > 0 {
+            let examples = match codes.examples.as_slice() {
+                [] => String::new(),
+                names => format!(" Only in the synthetic one: {}.", names.join(", ")),
+            };
+            all.push(say(
+                CautionKind::Warning,
+                format!(
+                    "The cohorts have different vocabularies: {} only in the real one, {} only in \
+                     the synthetic one, {} in both. A code that a cohort does not have counts as \
+                     never present there.{examples}",
+                    count(codes.real as u64, "code"),
+                    count(codes.synthetic as u64, "code"),
+                    number(codes.both as u64)
+                ),
+            ));
+        }
+        let records = self.pair.generated.len() as u64;
+        if records < FEW {
+            all.push(say(
+                CautionKind::Warning,
+                format!(
+                    "There are only {}: chance alone moves most of these figures.",
+                    count(records, "synthetic record")
+                ),
+            ));
+        }
+        if self.pair.held_out.is_empty() {
+            all.push(say(
+                CautionKind::Warning,
+                "The real cohort has no held-out records, so that utility and privacy cannot be \
+                 measured."
+                    .to_owned(),
+            ));
+        }
+        all.push(say(
+            CautionKind::Limit,
+            "Privacy figures are of attacks that are known and simple. They show what such attacks \
+             gain, and are no proof that nothing else could."
+                .to_owned(),
+        ));
+        if self.rules.is_none() {
+            all.push(say(
+                CautionKind::Limit,
+                "No rules were given, so that nothing is said of what records must not hold."
+                    .to_owned(),
+            ));
+        }
+        all
+    }
+}
