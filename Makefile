@@ -11,13 +11,14 @@ CHECK_READY := $(JUDGE) -c 'import numpy, sklearn' 2>/dev/null
 BROWSER_READY := command -v chromium >/dev/null && command -v chromedriver >/dev/null
 DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
 
-.PHONY: help demo test python-env browser-test bench study format
+.PHONY: help demo test python-env browser-test bench study comparison format
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
 	@echo "make test    everything that must hold before a change goes in"
 	@echo "make bench   what rules and cohorts cost, measured"
 	@echo "make study   what the project claims, shown at full length"
+	@echo "make comparison   every method of the paper on three cohorts, as reports"
 	@echo "make format  lay the code out"
 
 demo:
@@ -74,6 +75,31 @@ study:
 	target/study-venv/bin/pip install --quiet torch numpy
 	target/study-venv/bin/python studies/dense_rules.py
 	target/study-venv/bin/python studies/speed_cpu.py
+
+# Half an hour on two cores. The reports kept under docs/comparison come from here.
+COMPARISON := target/comparison
+CONSEQUENCE := target/release/consequence
+UCI := ../shared/data/inpatient/uci_diabetes130
+MCE := ../shared/data/rules/mce/MCE_Simple_Code_Edits_v32.txt
+ICD9 := ../shared/data/rules/icd/icd9dx2015.csv.gz
+
+comparison:
+	$(CARGO) build --quiet --locked --release -p consequence-cli
+	mkdir -p $(COMPARISON)
+	$(CONSEQUENCE) simulate inpatient --out $(COMPARISON)/inpatients --force
+	$(CONSEQUENCE) compare $(COMPARISON)/inpatients --out $(COMPARISON)/inpatient --deep-runs 3 --force
+	$(CONSEQUENCE) simulate outpatient --patients 4k --out $(COMPARISON)/outpatients --force
+	$(CONSEQUENCE) compare $(COMPARISON)/outpatients --out $(COMPARISON)/outpatient --train-records 3000 \
+		--epochs 4 --records 500 --deep-runs 2 --force
+	@if test -d $(UCI); then set -ex; \
+		$(CONSEQUENCE) import uci-diabetes $(UCI) --out $(COMPARISON)/diabetes --force; \
+		$(CONSEQUENCE) mine $(COMPARISON)/diabetes --out $(COMPARISON)/mined.rules --force; \
+		$(CONSEQUENCE) rules from mce $(MCE) --level categories --codes $(ICD9) \
+			--cohort $(COMPARISON)/diabetes --out $(COMPARISON)/editor.rules --force; \
+		grep -v '^rule age-' $(COMPARISON)/editor.rules > $(COMPARISON)/sex.rules; \
+		$(CONSEQUENCE) compare $(COMPARISON)/diabetes --rules $(COMPARISON)/mined.rules \
+			$(COMPARISON)/sex.rules --out $(COMPARISON)/uci --deep-runs 3 --force; \
+	else echo "SKIPPED: ../shared is missing, so nothing was compared on the UCI diabetes data" >&2; fi
 
 format:
 	$(CARGO) fmt --all

@@ -67,6 +67,35 @@ fn all_methods_in_one_command_and_again_where_it_was_stopped() {
     std::fs::write(folder.path("done/work/ccn-run-000.json"), "{ not whole").expect("written");
     folder.run(&format!("{compare} --resume")).exits(0);
     assert_eq!(lasting(&folder, "done/metrics.json"), found);
+    // A rule file that has changed under its name is another one.
+    let rules = folder.read("cohort/truth.rules");
+    folder.write("cohort/truth.rules", rules.replacen("rule ", "# rule ", 1));
+    folder.run(&format!("{compare} --resume")).refuses(&["another source", "--force"]);
+}
+
+#[test]
+fn a_method_that_cannot_take_the_rules_is_left_out_and_said() {
+    let folder = Folder::new();
+    let line = |id: usize| {
+        let codes = format!("\"C\", \"A{}\", \"B{}\"", id % 12, 5 * id % 12);
+        format!("{{\"id\": {id}, \"static\": [], \"visits\": [[{codes}], [\"C\"]]}}\n")
+    };
+    folder.write("cohort.jsonl", (0..300).map(line).collect::<String>());
+    // Either C, or one of each of twelve pairs: thousands of cases.
+    let rule = |n: usize| format!("rule r{n}: not C => A{n} or B{n}\n");
+    folder.write("cases.rules", (0..12).map(rule).collect::<String>());
+    folder.write("pairs.rules", "rule p: A0 => not A1\n");
+    let compare = format!("compare cohort.jsonl {SMALL} --json --rules");
+    let methods = "--methods vanilla multiplexnet consequence";
+    let ran = folder.run(&format!("{compare} pairs.rules {methods} --out whole")).exits(0);
+    assert_eq!(ran.json()["left_out"].as_array().map(Vec::len), Some(0));
+    let report = folder.run(&format!("{compare} cases.rules {methods} --out part")).exits(0).json();
+    assert_eq!(report["methods"].as_array().map(Vec::len), Some(2));
+    assert!(report["left_out"][0]["because"].as_str().is_some_and(|why| why.contains("terms")));
+    assert!(folder.read("part/report.html").contains("MultiPlexNet is left out"));
+    folder
+        .run(&format!("{compare} cases.rules --methods multiplexnet --out none"))
+        .refuses(&["terms", "leave out some of these rules"]);
 }
 
 #[test]

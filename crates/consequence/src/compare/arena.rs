@@ -13,7 +13,7 @@ use super::MethodsTask;
 use crate::load::LoadedCohort;
 use crate::source::Opened;
 use crate::watch::{Watch, watched};
-use crate::{Error, Inputs};
+use crate::{Error, Inputs, digest, model_rules};
 
 /// What is the same for every method.
 pub(super) struct Arena {
@@ -126,6 +126,15 @@ impl Arena {
 
     pub fn examples(&self) -> Examples<'_> {
         Examples { cohort: &self.cohort, train: &self.train, tuning: &self.tuning }
+    }
+
+    /// What the records are, and the rules, in a few letters.
+    pub fn digests(&self) -> [String; 2] {
+        let groups = [&self.train[..], &self.tuning[..], &self.held_out[..]];
+        [
+            digest::records(&self.cohort, &self.vocabulary, &groups),
+            consequence_model::digest(model_rules::text(&self.rules).as_bytes()),
+        ]
     }
 
     /// No rules, over the same codes.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use consequence_baselines::{Limits, Method, Rival};
+use consequence_baselines::{BaselineError, Limits, Method, Rival};
 use consequence_evaluate::{
     Likelihood, ReplayOptions, SettledPosition, likelihood, likelihood_with_rules,
     likelihood_with_settled,
@@ -60,7 +60,7 @@ impl Clock {
 }
 
 impl Contestant {
-    pub fn new(method: Method, arena: &Arena) -> Result<Self, Error> {
+    pub fn new(method: Method, arena: &Arena) -> Result<Self, BaselineError> {
         let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
         Ok(Self { method, rival })
     }

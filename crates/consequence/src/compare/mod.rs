@@ -22,9 +22,9 @@ pub use consequence_report::{Finding, Verdict};
 pub use figures::{Deep, DeepFigures, Foresight, Generation, Learning, MethodFigures, RunFigures};
 pub use task::{Effort, MethodsTask};
 
+use crate::Error;
 use crate::mine::{MineOptions, mine};
 use crate::watch::Watch;
-use crate::{Error, digest};
 use arena::Arena;
 use contestant::Contestant;
 use figures::broken;
@@ -63,10 +63,23 @@ pub struct MethodsReport {
     pub fresh: FreshRecords,
     /// The methods, in the order asked for.
     pub methods: Vec<MethodFigures>,
+    /// Methods that cannot take these rules.
+    pub left_out: Vec<LeftOutMethod>,
     /// The paper's findings.
     pub findings: Vec<Finding>,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
+}
+
+/// A method that cannot take the rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOutMethod {
+    /// Its name.
+    pub method: &'static str,
+    /// Its name in tables.
+    pub title: &'static str,
+    /// Why.
+    pub because: String,
 }
 
 /// How many rules there are.
@@ -127,22 +140,40 @@ pub fn compare_methods(task: &MethodsTask, watch: &dyn Watch) -> Result<MethodsR
     let place = Place::settle(task)?;
     let rules = rule_files(task, &place, watch)?;
     let arena = Arena::prepare(task, rules, watch)?;
-    let contestants: Vec<Contestant> = task
-        .methods
-        .iter()
-        .map(|&method| Contestant::new(method, &arena))
-        .collect::<Result<_, Error>>()?;
+    let digests = arena.digests();
+    place.keep_to(&digests)?;
+    let (contestants, left_out) = contestants(task, &arena)?;
     let learning = arena.train.len() as u64 * u64::from(task.network.options.epochs);
     let writing = u64::from(task.effort.runs) * task.effort.records;
     watch.begin("comparing methods", Some((learning + writing) * contestants.len() as u64));
     let found = Comparison { task, place: &place, arena: &arena, watch }.measure(&contestants);
     watch.finish();
     let (methods, networks) = found?;
-    let report = summed_up(task, &place, &arena, methods)?;
+    let report = summed_up(task, &place, &arena, (methods, left_out, digests))?;
     write(&place.metrics, &report)?;
     let html = page(&report, &arena, &contestants, &networks, task)?.html();
     consequence_store::write_atomically(&place.report, |file| file.write_all(html.as_bytes()))?;
     Ok(report)
+}
+
+/// The methods made ready, and those that cannot take the rules; refused if none can.
+fn contestants(
+    task: &MethodsTask,
+    arena: &Arena,
+) -> Result<(Vec<Contestant>, Vec<LeftOutMethod>), Error> {
+    let (mut ready, mut left_out) = (Vec::new(), Vec::new());
+    for &method in &task.methods {
+        match (Contestant::new(method, arena), task.methods.len()) {
+            (Ok(contestant), _) => ready.push(contestant),
+            (Err(error), 1) => return Err(error.into()),
+            (Err(error), _) => left_out.push(LeftOutMethod {
+                method: method.name(),
+                title: method.title(),
+                because: error.to_string(),
+            }),
+        }
+    }
+    Ok((ready, left_out))
 }
 
 /// The rule files: those given, or one that is mined.
@@ -259,7 +290,7 @@ fn summed_up(
     task: &MethodsTask,
     place: &Place,
     arena: &Arena,
-    methods: Vec<MethodFigures>,
+    (methods, left_out, digests): (Vec<MethodFigures>, Vec<LeftOutMethod>, [String; 2]),
 ) -> Result<MethodsReport, Error> {
     let shown = |path: &std::path::Path| path.display().to_string();
     let judge = Judge::new(arena)?;
@@ -275,11 +306,6 @@ fn summed_up(
         temporal_rules,
         soft_rules: arena.rules.rules.len() - hard().count(),
     };
-    let groups = [&arena.train[..], &arena.tuning[..], &arena.held_out[..]];
-    let digests = [
-        digest::records(&arena.cohort, &arena.vocabulary, &groups),
-        consequence_model::digest(crate::model_rules::text(&arena.rules).as_bytes()),
-    ];
     let mean_encounters = compared.real.mean_visits();
     let findings = Evidence::new(&methods, PaperCohort::like(mean_encounters)).findings();
     Ok(MethodsReport {
@@ -305,6 +331,7 @@ fn summed_up(
         seed: task.seed,
         fresh,
         methods,
+        left_out,
         findings,
         warnings: arena.warnings.clone(),
     })

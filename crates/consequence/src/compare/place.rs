@@ -58,6 +58,16 @@ impl Place {
         Ok(place)
     }
 
+    /// Refuses to go on with figures of other records or rules: files may have changed under their names.
+    pub fn keep_to(&self, digests: &[String; 2]) -> Result<(), Error> {
+        let path = self.work.join("inputs.json");
+        match read::<[String; 2]>(&path)? {
+            Some(found) if found != *digests => Err(Error::OtherRun(path)),
+            Some(_) => Ok(()),
+            None => write(&path, digests),
+        }
+    }
+
     /// A file about a method.
     pub fn of(&self, method: Method, what: &str) -> PathBuf {
         self.work.join(format!("{}-{what}", method.name()))

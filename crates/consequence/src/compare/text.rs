@@ -40,6 +40,9 @@ impl Display for MethodsReport {
             "ms a record"
         )?;
         self.methods.iter().try_for_each(|method| line(out, method))?;
+        for one in &self.left_out {
+            writeln!(out, "{:<26}left out: {}", one.title, one.because)?;
+        }
         let count = |wanted: fn(&Verdict) -> bool| {
             self.findings.iter().filter(|finding| wanted(&finding.verdict)).count()
         };

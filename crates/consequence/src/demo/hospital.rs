@@ -18,6 +18,8 @@ pub struct Hospital {
     pub model: PathBuf,
     /// The cohort that the model writes, a folder.
     pub synthetic: PathBuf,
+    /// The report on it, a folder.
+    pub report: PathBuf,
 }
 
 impl Hospital {
@@ -29,6 +31,7 @@ impl Hospital {
             rules: file("mined.rules"),
             model: file("model"),
             synthetic: file("synthetic"),
+            report: file("report"),
         }
     }
 
@@ -50,7 +53,7 @@ impl Hospital {
             create_directory(folder)?;
         }
         refuse_place(&self.rules, force)?;
-        for folder in [&self.cohort, &self.model, &self.synthetic] {
+        for folder in [&self.cohort, &self.model, &self.synthetic, &self.report] {
             refuse_folder(folder, force)?;
         }
         Ok(())

@@ -165,6 +165,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         comparison: compared.comparison.all,
         fresh: compared.fresh,
         obedience: compared.obedience,
+        report: compared.report,
         summary: shown(&places.summary),
     };
     // Reports are made of strings, numbers and lists, which always have a JSON form.

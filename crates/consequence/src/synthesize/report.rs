@@ -32,6 +32,8 @@ pub struct SynthesizeReport {
     pub fresh: Option<FreshSample>,
     /// How the generated records obey the rules.
     pub obedience: Option<Obedience>,
+    /// The report for a reviewer.
+    pub report: Option<String>,
     /// The file of this report.
     #[serde(skip)]
     pub summary: String,
@@ -91,6 +93,9 @@ impl Display for SynthesizeReport {
         if let Some(fresh) = &self.fresh {
             let records = count(fresh.records as u64, "fresh real record");
             writeln!(out, "           {records}: {}", agreement(&fresh.real))?;
+        }
+        if let Some(report) = &self.report {
+            writeln!(out, "  report   {report}")?;
         }
         writeln!(out, "  all of it, with every figure: {}", self.summary)
     }

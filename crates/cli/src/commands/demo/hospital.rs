@@ -23,9 +23,9 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
     let bar = Bar::default();
     let hospital = Hospital::in_folder(folder);
     hospital.prepare(force)?;
-    let [cohort, rules, model, synthetic] =
-        [&hospital.cohort, &hospital.rules, &hospital.model, &hospital.synthetic]
-            .map(|path| shown(path));
+    let Hospital { cohort, rules, model, synthetic, report } = &hospital;
+    let [cohort, rules, model, synthetic, page] =
+        [cohort, rules, model, synthetic, report].map(|path| shown(path));
     output::data(
         "Records of a simulated hospital, rules that nobody wrote, and new records that obey them.\n",
     );
@@ -106,17 +106,21 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
 
     step(
         "How close do the new records come to the real ones?",
-        &format!("evaluate --real {cohort} --synthetic {synthetic} --rules {rules}"),
+        &format!("evaluate --real {cohort} --synthetic {synthetic} --rules {rules} --out {page}"),
     );
     let task = CompareTask {
         real: hospital.cohort.clone(),
         synthetic: hospital.synthetic.clone(),
         rules: vec![hospital.rules.clone()],
+        out: Some(hospital.report.clone()),
+        force,
         ..CompareTask::default()
     };
     output::data(&compare(&task, &bar)?.to_string());
     output::data(
-        "\nRules of your own, conflicts between them and repairs: consequence demo --clinic\n",
+        "\nOpen the report in a browser: it is written for a reviewer.\n\
+         Rules of your own, conflicts between them and repairs: consequence demo --clinic\n\
+         Every method of the paper on these records:            consequence compare --quick\n",
     );
     Ok(Outcome::found(audited.violations() > 0))
 }

@@ -87,136 +87,160 @@ impl Page<'_> {
     pub(super) fn clock(&self) -> Section {
         let plain = published(Method::Vanilla, self.paper_cohort());
         let learnt = self.of(Method::Vanilla).map(|one| one.learning.seconds_per_epoch());
-        let mut table = Table {
-            title: "Wall clock".to_owned(),
+        let mut learning = Table {
+            title: "Learning".to_owned(),
             note: format!(
-                "On {} threads of a CPU; the paper's on a Tesla P100. Ratios are to vanilla HALO; \
-                 those of generation are taken generation by generation, with the middle one in \
-                 brackets.",
+                "On {} threads of a CPU; the paper's on a Tesla P100. Epochs until the tuning split \
+                 was foreseen no better.",
                 self.report.threads
             ),
             columns: vec![
                 Column::new("method"),
-                Column::grouped("learning here", "s"),
-                Column::grouped("learning here", "epochs"),
-                Column::grouped("learning here", "an epoch, times vanilla"),
-                Column::grouped("generation here", "ms a record"),
-                Column::grouped("generation here", "times vanilla"),
-                Column::grouped("generation here", "records begun"),
-                Column::grouped("paper", "learning, times"),
-                Column::grouped("paper", "generation, times"),
+                Column::grouped("here", "seconds"),
+                Column::grouped("here", "epochs"),
+                Column::grouped("here", "seconds an epoch"),
+                Column::grouped("here", "times vanilla"),
+                Column::grouped("paper", "times vanilla, in all"),
             ],
             rows: Vec::new(),
         };
-        let (mut learning, mut writing) = (Vec::new(), Vec::new());
+        let mut writing = Table {
+            title: "Generation".to_owned(),
+            note: "Milliseconds a record, and how that compares with vanilla HALO, generation by \
+                   generation. Records begun: for each that was kept."
+                .to_owned(),
+            columns: vec![
+                Column::new("method"),
+                Column::grouped("here", "ms a record"),
+                Column::grouped("here", "times vanilla"),
+                Column::grouped("here", "the middle one"),
+                Column::grouped("here", "records begun"),
+                Column::grouped("paper", "times vanilla"),
+            ],
+            rows: Vec::new(),
+        };
+        let none = "vanilla HALO was not measured";
+        let mut bars = [Vec::new(), Vec::new()];
         for (figures, said, ours) in self.rows() {
-            let found = &figures.generation;
-            let epoch = figures.learning.seconds_per_epoch();
-            let times = match (found.times_vanilla, found.median_times_vanilla) {
-                (Some(times), Some(middle)) => Cell::text(format!("{times:.3} ({middle:.3})")),
-                _ => Cell::missing("vanilla HALO was not measured"),
-            };
-            table.rows.push(self.row(
+            let (found, lesson) = (&figures.generation, &figures.learning);
+            let epoch = lesson.seconds_per_epoch();
+            learning.rows.push(self.row(
                 ours,
                 vec![
                     Cell::text(figures.title),
-                    Cell::number(figures.learning.seconds, 1),
-                    Cell::number(figures.learning.epochs.len() as f64, 0),
-                    cell(learnt.map(|plain| epoch / plain), 2, "vanilla HALO was not measured"),
-                    interval_cell(found.milliseconds, 4, "not measured"),
-                    times,
-                    interval_cell(found.attempts, 2, "not measured"),
+                    Cell::number(lesson.seconds, 1),
+                    Cell::number(lesson.epochs.len() as f64, 0),
+                    Cell::number(epoch, 2),
+                    cell(learnt.map(|plain| epoch / plain), 2, none),
                     Cell::number(said.training_seconds / plain.training_seconds, 2),
+                ],
+            ));
+            writing.rows.push(self.row(
+                ours,
+                vec![
+                    Cell::text(figures.title),
+                    interval_cell(found.milliseconds, 4, "not measured"),
+                    interval_cell(found.times_vanilla, 3, none),
+                    cell(found.median_times_vanilla, 3, none),
+                    interval_cell(found.attempts, 2, "not measured"),
                     Cell::number(said.generation_seconds / plain.generation_seconds, 2),
                 ],
             ));
-            let bar = |value: Option<Measure>| Bar {
-                label: figures.title.to_owned(),
-                value,
-                reference: None,
-                ours,
-            };
-            learning.push(bar(Some(Measure::once(epoch))));
-            writing.push(bar(measure(found.milliseconds)));
+            let values = [Some(Measure::once(epoch)), measure(found.milliseconds)];
+            for (bars, value) in bars.iter_mut().zip(values) {
+                let label = figures.title.to_owned();
+                bars.push(Bar { label, value, reference: None, ours });
+            }
         }
-        let panel = |title: &str, digits: u8, bars: Vec<Bar>| BarPanel {
+        let panel = |(title, digits, bars): (&str, u8, Vec<Bar>)| BarPanel {
             title: title.to_owned(),
             scale: ScaleKind::Linear,
             digits,
             reference: String::new(),
             bars,
         };
+        let [epochs, records] = bars;
+        let panels = [
+            ("Learning, seconds an epoch", 1, epochs),
+            ("Generation, milliseconds a record", 3, records),
+        ];
         let plot = Bars {
             title: "Speed".to_owned(),
             note: "Generation: means over generations, with 95% intervals.".to_owned(),
-            panels: vec![
-                panel("Learning, seconds an epoch", 1, learning),
-                panel("Generation, milliseconds a record", 3, writing),
-            ],
+            panels: panels.into_iter().map(panel).collect(),
         };
-        Section {
-            key: "clock".to_owned(),
-            title: "Who is fast".to_owned(),
-            lead: String::new(),
-            blocks: vec![Block::Table(table), Block::Bars(plot)],
-        }
+        let blocks = vec![Block::Table(learning), Block::Table(writing), Block::Bars(plot)];
+        Section::new("clock", "Who is fast", blocks)
     }
 
     pub(super) fn utility_and_privacy(&self) -> Section {
-        let group = "what generated records are good for";
-        let risk = "what they give away";
-        let mut table = Table {
-            title: "Utility and privacy".to_owned(),
+        let runs = self.report.effort.deep_runs.min(self.report.effort.runs);
+        let mut useful = Table {
+            title: "What they are good for".to_owned(),
             note: format!(
-                "Over the first {} generations. AUROC and average precision: the next encounter's \
-                 codes foretold in held-out records, by regressions learnt from generated records. \
-                 Nearer to train: the share of generated records nearer to a train record than to \
-                 any of as many held-out ones; 0.5 gives nothing away. Membership: AUROC of telling \
-                 train records from held-out ones; 0.5 gives nothing away. Attributes: F1 of \
-                 sensitive codes read off the nearest record.",
-                self.report.effort.deep_runs
+                "The next encounter's codes foretold in held-out records, by regressions learnt from \
+                 generated records; over the first {runs} generations."
             ),
+            columns: ["method", "AUROC", "average precision"].map(Column::new).to_vec(),
+            rows: Vec::new(),
+        };
+        let mut private = Table {
+            title: "What they give away".to_owned(),
+            note:
+                "Nearer to train: the share of generated records nearer to a train record than to \
+                   any of as many held-out ones. Membership: AUROC of telling train records from \
+                   held-out ones. Of both, 0.5 gives nothing away. Attributes: F1 of sensitive \
+                   codes read off the nearest record."
+                    .to_owned(),
             columns: vec![
                 Column::new("method"),
-                Column::grouped(group, "AUROC"),
-                Column::grouped(group, "average precision"),
-                Column::grouped(risk, "nearer to train"),
-                Column::grouped(risk, "copies of train / held-out"),
-                Column::grouped(risk, "membership"),
-                Column::grouped(risk, "attributes"),
+                Column::new("nearer to train"),
+                Column::grouped("copies of", "train"),
+                Column::grouped("copies of", "held-out"),
+                Column::new("membership"),
+                Column::new("attributes"),
             ],
             rows: Vec::new(),
         };
         let none = "too few records";
         for (figures, _, ours) in self.rows() {
             let found = &figures.deep;
-            let copies = match found.copies {
-                [Some(train), Some(held_out)] => {
-                    Cell::text(format!("{:.1} / {:.1}", train.mean, held_out.mean))
-                }
-                _ => Cell::missing(none),
-            };
-            table.rows.push(self.row(
+            useful.rows.push(self.row(
                 ours,
                 vec![
                     Cell::text(figures.title),
                     interval_cell(found.auroc[0], 4, none),
                     interval_cell(found.average_precision[0], 4, none),
+                ],
+            ));
+            private.rows.push(self.row(
+                ours,
+                vec![
+                    Cell::text(figures.title),
                     interval_cell(found.closer_to_train, 4, none),
-                    copies,
+                    interval_cell(found.copies[0], 1, none),
+                    interval_cell(found.copies[1], 1, none),
                     interval_cell(found.membership, 4, none),
                     interval_cell(found.attributes[0], 4, none),
                 ],
             ));
         }
-        (1..3).for_each(|column| table.mark_best(column, Better::Higher));
+        (1..3).for_each(|column| useful.mark_best(column, Better::Higher));
         if let Some(any) = self.report.methods.first() {
-            table.rows.push(
+            let real = || Cell::text("real records instead");
+            useful.rows.push(
                 Row::new(vec![
-                    Cell::text("real records instead"),
+                    real(),
                     interval_cell(any.deep.auroc[1], 4, none),
                     interval_cell(any.deep.average_precision[1], 4, none),
+                ])
+                .of_kind(RowKind::Reference),
+            );
+            private.rows.push(
+                Row::new(vec![
+                    real(),
                     Cell::number(0.5, 1),
+                    Cell::missing("held-out records are not copied"),
                     Cell::missing("held-out records are not copied"),
                     Cell::number(0.5, 1),
                     interval_cell(any.deep.attributes[1], 4, none),
@@ -224,10 +248,8 @@ impl Page<'_> {
                 .of_kind(RowKind::Reference),
             );
         }
-        Section::new(
-            "utility-privacy",
-            "What the records are good for, and what they give away",
-            vec![Block::Table(table)],
-        )
+        let title = "What the records are good for, and what they give away";
+        let blocks = vec![Block::Table(useful), Block::Table(private)];
+        Section::new("utility-privacy", title, blocks)
     }
 }

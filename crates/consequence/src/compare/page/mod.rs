@@ -203,6 +203,10 @@ impl Page<'_> {
         let say = |kind, text: &str| Caution { kind, text: text.to_owned() };
         let mut all: Vec<Caution> =
             self.report.warnings.iter().map(|text| say(CautionKind::Warning, text)).collect();
+        for one in &self.report.left_out {
+            let text = format!("{} is left out: {}.", one.title, one.because);
+            all.push(say(CautionKind::Warning, &text));
+        }
         let effort = &self.report.effort;
         if effort.runs < 25 || effort.records < 10_000 {
             let text = format!(
