@@ -48,20 +48,25 @@ def utility(train, synthetic, held_out, vocabulary, codes, limit):
     """All that the program says of utility."""
     sides = {"real": train, "synthetic": synthetic}
     sides = {name: transitions(records, vocabulary, limit) for name, records in sides.items()}
+    counts = np.bincount(np.concatenate(sides["real"][1]).astype(int), minlength=len(vocabulary.codes))
     count = min(len(features) for features, _, _ in sides.values())
     sides = {name: [part[:count] for part in parts] for name, parts in sides.items()}
     tried, _, after = transitions(held_out, vocabulary, limit)
-    counts = np.bincount(np.concatenate(sides["real"][1]).astype(int), minlength=len(vocabulary.codes))
     frequent = [code for code in np.argsort(-counts, kind="stable") if counts[code] > 0][:codes]
     found = {"learnt_from": count, "tried_on": len(tried), "codes": [], "left_out": []}
     found.update({name: [] for name in sides})
     for code in frequent:
         truth = labels(after, code)
         targets = {name: labels(following, code) for name, (_, _, following) in sides.items()}
-        if any(target.all() or not target.any() for target in [truth, *targets.values()]):
+        if any(target.all() or not target.any() for target in [truth, targets["real"]]):
             found["left_out"].append(code)
             continue
         found["codes"].append(code)
         for name, (features, _, _) in sides.items():
-            found[name].append(learnt(features, targets[name], tried, truth))
+            target = targets[name]
+            if target.all() or not target.any():
+                chance = {"positives": 0, "intercept": 0.0, "norm": 0.0, "auroc": 0.5}
+                found[name].append({**chance, "average_precision": truth.mean()})
+            else:
+                found[name].append(learnt(features, target, tried, truth))
     return found

@@ -40,11 +40,6 @@ impl Circuit {
         &self.unexpressed
     }
 
-    /// The diagrams of its components.
-    pub fn diagrams(&self) -> &[Diagram] {
-        &self.diagrams
-    }
-
     /// What a visit costs. A component that the visit breaks counts as broken.
     ///
     /// # Panics

@@ -24,7 +24,7 @@ pub enum Method {
     /// The paper's own method as published: one pass of the rules, in the order they are listed, over
     /// each visit once it is drawn; while learning, rules see the whole true visit. It can express every
     /// rule whose consequent is one code, but keeps them all only if the order of the list happens to
-    /// be right.
+    /// be right. Soft rules are left out.
     Published,
     /// What this program does: rules are closed and proved, codes are decided in their order, and what
     /// rules force is known when its turn comes.
@@ -100,8 +100,8 @@ impl Method {
                  the codes before it in the visit but through the rules."
             }
             Self::Published => {
-                "Every rule about one code, temporal and soft ones too; kept only as far as the \
-                 order of the list allows."
+                "Every hard rule that concludes one code, temporal ones too; kept only as far as the \
+                 order of the list allows. (The paper also draws soft rules; here they are left out.)"
             }
             Self::Consequence => "Every rule of the language, hard ones proved to be kept.",
         }

@@ -42,7 +42,12 @@ pub(crate) enum Part {
 impl Part {
     fn unexpressed(&self) -> Vec<Unexpressed> {
         match self {
-            Self::SemanticLoss(part) => part.unexpressed().to_vec(),
+            Self::SemanticLoss(part) => {
+                let rules = part.approximated().iter().flat_map(|one| &one.rules);
+                let rough =
+                    rules.map(|rule| Unexpressed { rule: rule.clone(), reason: Reason::Rough });
+                part.unexpressed().iter().cloned().chain(rough).collect()
+            }
             Self::Layer(part) => {
                 // Records are written code by code, so what comes too late cannot be mended.
                 let late = part.late().iter();

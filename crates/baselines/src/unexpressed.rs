@@ -30,6 +30,8 @@ pub enum Reason {
     Absence,
     /// It demands one of several codes and does not say which.
     Choice,
+    /// Its loss is that of its clauses one by one, since it is tied to too many others.
+    Rough,
     /// Its output is decided before one of its antecedents.
     Late,
     /// Its output is, through other rules, among its own antecedents.
@@ -45,6 +47,7 @@ impl Display for Reason {
             Self::Temporal => "looks at earlier visits",
             Self::Absence => "demands that a code is absent",
             Self::Choice => "demands one of several codes",
+            Self::Rough => "is tied to so many others that its loss is a rough one",
             Self::Late => "its output is decided before one of its antecedents",
             Self::Cyclic => "depends on its own output",
             Self::Impossible => "no visit obeys it",

@@ -52,7 +52,7 @@ fn all_methods_in_one_command_and_again_where_it_was_stopped() {
         assert_eq!(method["foresight"].is_null(), name == "post-processing");
     }
     let page = folder.read("done/report.html");
-    for part in ["<!DOCTYPE html>", "Who keeps the rules", "The paper's findings", "Every rule"] {
+    for part in ["<!DOCTYPE html>", "Who keeps the rules", "findings, one by one", "Every rule"] {
         assert!(page.contains(part), "no `{part}`");
     }
     assert!(!page.contains("http://") && !page.contains("https://"), "nothing from elsewhere");

@@ -54,12 +54,24 @@ fn names_are_text_and_what_differs_is_said() {
 }
 
 #[test]
+fn copies_of_patients_are_no_synthetic_records() {
+    let folder = with_cohorts();
+    folder
+        .run("evaluate --real real --synthetic real --rules real/truth.rules --out report")
+        .exits(0);
+    let page = folder.read("report/report.html");
+    assert!(page.contains("may have been seen too"), "nothing is said to be private");
+    assert!(page.contains("Many synthetic records have exactly the codes of a real one"));
+    assert!(!page.contains("A few records"), "no real record is shown");
+}
+
+#[test]
 fn tiny_and_empty_cohorts() {
     let folder = with_cohorts();
     folder.write("empty.jsonl", "");
     folder
         .run("evaluate --real real --synthetic empty.jsonl --out report")
-        .refuses(&["the cohort has no record", "--> empty.jsonl"]);
+        .refuses(&["no records in the file", "--> empty.jsonl"]);
     folder.write("one.jsonl", "{\"id\":1,\"static\":[\"SEX//F\"],\"visits\":[[]]}\n");
     folder.run("evaluate --real real --synthetic one.jsonl --out report").exits(0);
     let page = folder.read("report/report.html");

@@ -66,6 +66,14 @@ impl Conclusions {
         })
     }
 
+    /// The same, without what is said with a probability only.
+    #[must_use]
+    pub fn certain(mut self) -> Self {
+        let certain = |one: &Implication| matches!(one.conclusion.probability, 0.0 | 1.0);
+        self.implications.retain(certain);
+        self
+    }
+
     /// Reads every clause as implications that conclude the outputs chosen, each with its place.
     fn read(plan: &Plan, choose: impl Fn(Vec<(usize, Literal)>) -> Vec<(usize, Literal)>) -> Self {
         let mut implications: Vec<Implication> = Vec::new();

@@ -197,6 +197,11 @@ impl PaperRules {
         Self(Conclusions::one_way(plan))
     }
 
+    /// The hard rules of a plan alone.
+    pub fn hard(plan: &Plan) -> Self {
+        Self(Conclusions::one_way(plan).certain())
+    }
+
     /// What they settle in a visit of a record, counted from the first code that the visit may hold.
     pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
         let range = codes.range(visit);

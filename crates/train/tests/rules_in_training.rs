@@ -7,7 +7,7 @@ use consequence_engine::Settled;
 use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Record};
 use consequence_rules::{CompileOptions, RuleSet, compile};
-use consequence_train::{Teacher, TrainMode};
+use consequence_train::{PaperRules, Teacher, TrainMode};
 
 const RULES: &str = "static SEX//F, SEX//M
      rule one-sex:  at most one of SEX//*
@@ -64,11 +64,24 @@ fn causal_settles_what_is_known_when_its_turn_comes() {
 #[test]
 fn the_paper_looks_at_the_whole_visit() {
     let found = settled(TrainMode::Paper, &[&["SEX//M"], &["B", "C", "D"], &["B"]]);
-    // With the second of two there, the first is settled too, though it comes before.
-    assert_eq!(names(&found[0]), ["SEX//F"]);
+    // What is set excludes what comes after it, and nothing before.
+    assert_eq!(names(&found[0]), Vec::<&str>::new());
+    assert_eq!(names(&settled(TrainMode::Paper, &[&["SEX//F"], &[]])[0]), ["SEX//M"]);
+    // D demands C, though C comes before it.
     assert_eq!(names(&found[1]), ["A", "C", "E"]);
     assert_eq!(names(&found[2]), ["A", "B", "E"]);
     assert_eq!(found[1][2].1, -(0.75f32.ln()));
+}
+
+#[test]
+fn the_hard_rules_of_the_paper_alone() {
+    let rules = Arc::new(RuleSet::parse(RULES, None).unwrap());
+    let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+    let plan = compile(rules, &CompileOptions::default()).unwrap();
+    let mut cohort = Cohort::default();
+    cohort.push("p", &Record::new(vec![vec![], vec![]]));
+    let settled = |rules: PaperRules| rules.settled(&codes, cohort.record(0), 1).len();
+    assert_eq!((settled(PaperRules::new(&plan)), settled(PaperRules::hard(&plan))), (1, 0));
 }
 
 #[test]

@@ -66,8 +66,7 @@ impl Arena {
                 return Err(Error::Cohort {
                     path: task.cohort.clone(),
                     what: format!("no record is in the {name} split"),
-                    help: "give a cohort that has the splits train, tuning and held_out; \
-                           `consequence import` and `simulate` make them",
+                    help: "give more records, or a cohort that has the splits train, tuning and held_out",
                 });
             }
         }

@@ -77,7 +77,7 @@ impl Contestant {
         match (self.method, &self.rival) {
             (_, Some(rival)) => Teacher::Aim(rival),
             (Method::Consequence, _) => Teacher::Causal(&arena.enforcer),
-            (Method::Published, _) => Teacher::Paper(PaperRules::new(arena.enforcer.plan())),
+            (Method::Published, _) => Teacher::Paper(PaperRules::hard(arena.enforcer.plan())),
             _ => Teacher::Off,
         }
     }
@@ -199,7 +199,7 @@ impl Contestant {
             }
             (Method::Published, _) => {
                 let generator = NetworkGenerator::new(network);
-                let rules = PaperRules::new(arena.enforcer.plan());
+                let rules = PaperRules::hard(arena.enforcer.plan());
                 let codes = generator.codes();
                 let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
                     let first = codes.range(visit).start;

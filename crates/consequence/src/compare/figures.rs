@@ -149,7 +149,7 @@ pub struct Generation {
     /// How much longer a record takes than with vanilla HALO, generation by generation: 1 is as long.
     pub times_vanilla: Option<Interval>,
     /// The same by the middle one of the ratios, which a disturbed generation does not move.
-    pub median_times_vanilla: Option<f64>,
+    pub median_times_vanilla: Option<Median>,
     /// Records begun for each that was kept.
     pub attempts: Option<Interval>,
     /// Encounters of a record.
@@ -160,6 +160,30 @@ pub struct Generation {
     pub r2: [Option<Interval>; 3],
     /// The same for rare codes.
     pub rare_r2: [Option<Interval>; 3],
+}
+
+/// The middle of some figures, and the two between which it lies with a chance of about 95%, whatever
+/// their distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Median {
+    /// The middle.
+    pub median: f64,
+    /// The lower bound, and the upper one; the smallest and the largest figure where there are few.
+    pub low: f64,
+    /// See [`low`](Self::low).
+    pub high: f64,
+}
+
+impl Median {
+    fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (count, last) = (sorted.len(), sorted.len().checked_sub(1)?);
+        let median = (sorted[last / 2] + sorted[count / 2]) / 2.0;
+        // So many figures are below the middle or fewer with a chance of one in forty.
+        let below = (count as f64 / 2.0 - 0.98 * (count as f64).sqrt()).floor().max(0.0) as usize;
+        Some(Self { median, low: sorted[below], high: sorted[last - below] })
+    }
 }
 
 /// Utility and privacy over some generations: means and 95% intervals.
@@ -198,11 +222,6 @@ impl Generation {
                 .map(|(run, plain)| per_record(run) / per_record(plain))
                 .collect()
         });
-        let median = |values: &Vec<f64>| {
-            let mut sorted = values.clone();
-            sorted.sort_by(f64::total_cmp);
-            sorted.get(sorted.len() / 2).copied()
-        };
         Self {
             runs: runs.len() as u64,
             records: runs.first().map_or(0, |run| run.records),
@@ -211,7 +230,7 @@ impl Generation {
             valid_percent: of(&|run| 100.0 * run.valid_records as f64 / run.records.max(1) as f64),
             milliseconds: of(&|run| 1_000.0 * per_record(run)),
             times_vanilla: ratios.as_deref().and_then(Interval::of),
-            median_times_vanilla: ratios.as_ref().and_then(median),
+            median_times_vanilla: ratios.as_deref().and_then(Median::of),
             attempts: of(&|run| run.attempts),
             encounters: of(&|run| run.encounters as f64 / run.records.max(1) as f64),
             codes: of(&|run| run.codes as f64 / run.encounters.max(1) as f64),

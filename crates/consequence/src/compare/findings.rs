@@ -4,14 +4,24 @@ use consequence_baselines::Method;
 use consequence_evaluate::Interval;
 use consequence_report::{Finding, Verdict};
 
-use super::MethodFigures;
 use super::paper::{PaperCohort, published};
+use super::{Median, MethodFigures};
 
 /// What was measured, by method, beside what the paper says.
 pub(super) struct Evidence<'a> {
     methods: &'a [MethodFigures],
     cohort: PaperCohort,
 }
+
+/// The paper's method, as it was published and as it is here.
+const OURS: [Method; 2] = [Method::Published, Method::Consequence];
+
+/// What counts as slower where the paper gives no limit of its own.
+const SLOWER: &str = "10%";
+const SLOWER_TIMES: f64 = 1.1;
+
+/// Fewer generations are too few to tell who is faster.
+const ENOUGH_RUNS: u64 = 5;
 
 /// What became of a finding: the figure here, and whether it is the paper's.
 type Outcome = Option<(String, bool)>;
@@ -42,15 +52,10 @@ impl<'a> Evidence<'a> {
         Finding { claim: claim.to_owned(), published, here, verdict }
     }
 
-    /// Mean static and temporal violations, and the share of valid records.
-    fn broken(&self, method: Method) -> Option<[f64; 3]> {
+    /// Static and temporal violations, and the share of valid records.
+    fn broken(&self, method: Method) -> Option<[Interval; 3]> {
         let found = &self.of(method)?.generation;
-        let mean = |figure: Option<Interval>| figure.map(|figure| figure.mean);
-        Some([
-            mean(found.static_violations)?,
-            mean(found.temporal_violations)?,
-            mean(found.valid_percent)?,
-        ])
+        Some([found.static_violations?, found.temporal_violations?, found.valid_percent?])
     }
 
     fn violations(&self) -> Vec<Finding> {
@@ -59,70 +64,70 @@ impl<'a> Evidence<'a> {
             let [statics, temporals] = figures.violations;
             format!("{statics} static, {temporals} temporal, {}% valid", figures.valid_percent)
         };
-        let here = |[statics, temporals, valid]: [f64; 3]| {
+        let here = |figures: [Interval; 3]| {
+            let [statics, temporals, valid] = figures.map(|figure| figure.mean);
             format!("{statics:.1} static, {temporals:.1} temporal, {valid:.1}% valid")
         };
-        let check = |claim: &str, method: Method, holds: &dyn Fn([f64; 3]) -> bool| {
-            let outcome = self.broken(method).map(|found| (here(found), holds(found)));
+        let none = |figure: &Interval| figure.mean == 0.0;
+        let check = |claim: &str, method: Method, holds: &dyn Fn(&[Interval; 3]) -> bool| {
+            let outcome = self.broken(method).map(|found| (here(found), holds(&found)));
             self.finding(claim, said(method), outcome)
         };
         let vanilla = self.broken(Method::Vanilla);
-        let against = |claim: &str, method: Method, holds: &dyn Fn([f64; 3], [f64; 3]) -> bool| {
-            let outcome = self
-                .broken(method)
-                .zip(vanilla)
-                .map(|(found, plain)| (here(found), holds(found, plain)));
-            let said = format!("{}; vanilla {}", said(method), said(Method::Vanilla));
-            self.finding(claim, said, outcome)
-        };
+        let against =
+            |claim: &str,
+             method: Method,
+             holds: &dyn Fn(&[Interval; 3], &[Interval; 3]) -> bool| {
+                let outcome = self
+                    .broken(method)
+                    .zip(vanilla)
+                    .map(|(found, plain)| (here(found), holds(&found, &plain)));
+                let said = format!("{}; vanilla {}", said(method), said(Method::Vanilla));
+                self.finding(claim, said, outcome)
+            };
         let mut all = vec![
             check("Vanilla HALO breaks static and temporal rules", Method::Vanilla, &|found| {
-                found[0] > 0.0 && found[1] > 0.0
+                !none(&found[0]) && !none(&found[1])
             }),
             check("Post-processing leaves no violation", Method::PostProcessing, &|found| {
-                found[0] + found[1] == 0.0
+                none(&found[0]) && none(&found[1])
             }),
             against(
-                "Semantic loss has fewer violations than vanilla HALO, and still some",
+                "Semantic loss has fewer static violations than vanilla HALO, and still some",
                 Method::SemanticLoss,
-                &|found, plain| {
-                    let (all, before) = (found[0] + found[1], plain[0] + plain[1]);
-                    all > 0.0 && all < before
-                },
+                &|found, plain| !none(&found[0]) && below(&found[0], &plain[0]),
             ),
             against(
-                "CCN has fewer static violations than vanilla HALO, and does nothing for temporal \
-                 rules",
+                "CCN has fewer static violations than vanilla HALO, and still temporal ones",
                 Method::Ccn,
-                &|found, plain| found[0] < plain[0] && found[1] > 0.5 * plain[1],
+                &|found, plain| below(&found[0], &plain[0]) && !none(&found[1]),
             ),
             check(
                 "MultiPlexNet leaves no static violation, but temporal ones",
                 Method::MultiPlexNet,
-                &|found| found[0] == 0.0 && found[1] > 0.0,
+                &|found| none(&found[0]) && !none(&found[1]),
             ),
-            check("SPL leaves no static violation, but temporal ones", Method::Spl, &|found| {
-                found[0] == 0.0 && found[1] > 0.0
-            }),
-            check("ConSequence, as published, leaves no violation", Method::Published, &|found| {
-                found[0] + found[1] == 0.0
-            }),
-            check("Consequence leaves no violation", Method::Consequence, &|found| {
-                found[0] + found[1] == 0.0
-            }),
             against(
                 "MultiPlexNet has more temporal violations than vanilla HALO",
                 Method::MultiPlexNet,
-                &|found, plain| found[1] > plain[1],
+                &|found, plain| below(&plain[1], &found[1]),
             ),
+            check("SPL leaves no static violation, but temporal ones", Method::Spl, &|found| {
+                none(&found[0]) && !none(&found[1])
+            }),
         ];
         // On its outpatients the paper itself counts 41 against 17.5.
         if self.cohort == PaperCohort::Inpatient {
             all.push(against(
-                "SPL has far fewer temporal violations than vanilla HALO",
+                "SPL has less than a tenth of the temporal violations of vanilla HALO",
                 Method::Spl,
-                &|found, plain| found[1] < 0.1 * plain[1],
+                &|found, plain| found[1].mean < 0.1 * plain[1].mean,
             ));
+        }
+        for method in OURS {
+            all.push(check(&format!("{} leaves no violation", method.title()), method, &|found| {
+                none(&found[0]) && none(&found[1])
+            }));
         }
         all
     }
@@ -141,18 +146,24 @@ impl<'a> Evidence<'a> {
             let said = format!("{}, vanilla {}", said(method), said(Method::Vanilla));
             self.finding(claim, said, outcome)
         };
+        let published_way = self.finding(
+            "ConSequence as published has a lower perplexity than vanilla HALO",
+            "12.712, vanilla 13.443 (inpatients); 23.924, vanilla 24.019 (outpatients)".to_owned(),
+            None,
+        );
+        let why = "its figure is not normalised, here as in the paper: rules see codes that the \
+                   network has not decided";
         vec![
+            Finding { verdict: Verdict::NotComparable(why.to_owned()), ..published_way },
             check(
-                "ConSequence has a lower perplexity than vanilla HALO",
+                "Consequence has a lower perplexity than vanilla HALO",
                 Method::Consequence,
                 &|found, plain| found < plain,
             ),
-            check(
-                "Semantic loss lowers perplexity a little",
-                Method::SemanticLoss,
-                &|found, plain| found < plain,
-            ),
-            check("CCN lowers perplexity a little", Method::Ccn, &|found, plain| found < plain),
+            check("Semantic loss lowers perplexity", Method::SemanticLoss, &|found, plain| {
+                found < plain
+            }),
+            check("CCN lowers perplexity", Method::Ccn, &|found, plain| found < plain),
             check(
                 "MultiPlexNet raises perplexity by half or more",
                 Method::MultiPlexNet,
@@ -181,40 +192,39 @@ impl<'a> Evidence<'a> {
         };
         let writes = |claim: &str, method: Method, holds: &dyn Fn(f64) -> bool| {
             let outcome = self.of(method).and_then(|one| {
-                let middle = one.generation.median_times_vanilla?;
-                let interval = one.generation.times_vanilla?;
-                Some((format!("{middle:.3} times (mean {interval:.3})"), holds(middle)))
+                let Median { median, low, high } = one.generation.median_times_vanilla?;
+                let figure = format!("{median:.3} times ({low:.3} to {high:.3})");
+                Some((figure, holds(median)))
             });
-            self.finding(claim, said_writing(method), outcome)
+            let finding = self.finding(claim, said_writing(method), outcome);
+            match self.of(method).is_some_and(|one| one.generation.runs < ENOUGH_RUNS) {
+                true => {
+                    let why = format!("fewer than {ENOUGH_RUNS} generations tell nothing of speed");
+                    Finding { verdict: Verdict::NotComparable(why), ..finding }
+                }
+                false => finding,
+            }
         };
-        vec![
-            trains(
-                "ConSequence learns about as fast as vanilla HALO",
-                Method::Consequence,
-                &|times| times < 1.35,
-            ),
-            trains("Semantic loss learns slower", Method::SemanticLoss, &|times| times > 1.1),
-            trains("CCN learns much slower", Method::Ccn, &|times| times > 2.0),
-            trains("MultiPlexNet learns slower", Method::MultiPlexNet, &|times| times > 1.1),
-            writes(
-                "ConSequence writes records less than 13% slower than vanilla HALO",
-                Method::Consequence,
-                &|times| times < 1.13,
-            ),
-            writes(
-                "Semantic loss writes as fast as vanilla HALO",
-                Method::SemanticLoss,
-                &|times| times < 1.06,
-            ),
-            writes("Post-processing writes much slower", Method::PostProcessing, &|times| {
-                times > 1.37
-            }),
-            writes("CCN writes more than 37% slower", Method::Ccn, &|times| times > 1.37),
-            writes("MultiPlexNet writes more than 37% slower", Method::MultiPlexNet, &|times| {
-                times > 1.37
-            }),
-            writes("SPL writes many times slower", Method::Spl, &|times| times > 10.0),
-        ]
+        let mut all = Vec::new();
+        for method in OURS {
+            let claim = format!("{} learns no more than {SLOWER} slower an epoch", method.title());
+            all.push(trains(&claim, method, &|times| times <= SLOWER_TIMES));
+        }
+        for method in [Method::SemanticLoss, Method::Ccn, Method::MultiPlexNet] {
+            let claim = format!("{} learns more than {SLOWER} slower", method.title());
+            all.push(trains(&claim, method, &|times| times > SLOWER_TIMES));
+        }
+        for method in OURS {
+            let claim = format!("{} writes records less than 13% slower", method.title());
+            all.push(writes(&claim, method, &|times| times < 1.13));
+        }
+        let claim = format!("Semantic loss writes no more than {SLOWER} slower");
+        all.push(writes(&claim, Method::SemanticLoss, &|times| times <= SLOWER_TIMES));
+        for method in [Method::PostProcessing, Method::Ccn, Method::MultiPlexNet, Method::Spl] {
+            let claim = format!("{} writes more than 37% slower", method.title());
+            all.push(writes(&claim, method, &|times| times > 1.37));
+        }
+        all
     }
 
     fn correlations(&self) -> Vec<Finding> {
@@ -241,15 +251,13 @@ impl<'a> Evidence<'a> {
             let others: Vec<[Interval; 3]> = others.filter_map(here).collect();
             (means(ccn), others.iter().all(|other| at_least(&ccn, other)))
         });
-        vec![
-            check(
-                "ConSequence has R2 of codes, pairs and sequential pairs at least those of vanilla \
-                 HALO",
-                Method::Consequence,
-                &at_least,
-            ),
+        let ours = OURS.map(|method| {
+            let claim = format!("{} has R2 at least those of vanilla HALO", method.title());
+            check(&claim, method, &at_least)
+        });
+        let others = vec![
             self.finding(
-                "CCN has the best R2 of all",
+                "No method has a better R2 than CCN",
                 shown(published(Method::Ccn, self.cohort).r2),
                 best,
             ),
@@ -264,7 +272,8 @@ impl<'a> Evidence<'a> {
             check("SPL lowers the R2 of pairs", Method::Spl, &|found, plain| {
                 below(&found[1], &plain[1])
             }),
-        ]
+        ];
+        ours.into_iter().chain(others).collect()
     }
 }
 

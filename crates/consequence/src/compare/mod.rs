@@ -19,7 +19,9 @@ use serde::Serialize;
 
 pub use consequence_baselines::{Method, UnknownMethod};
 pub use consequence_report::{Finding, Verdict};
-pub use figures::{Deep, DeepFigures, Foresight, Generation, Learning, MethodFigures, RunFigures};
+pub use figures::{
+    Deep, DeepFigures, Foresight, Generation, Learning, Median, MethodFigures, RunFigures,
+};
 pub use task::{Effort, MethodsTask};
 
 use crate::Error;
@@ -161,19 +163,21 @@ fn contestants(
     task: &MethodsTask,
     arena: &Arena,
 ) -> Result<(Vec<Contestant>, Vec<LeftOutMethod>), Error> {
-    let (mut ready, mut left_out) = (Vec::new(), Vec::new());
+    let (mut ready, mut left_out, mut refused) = (Vec::new(), Vec::new(), None);
     for &method in &task.methods {
-        match (Contestant::new(method, arena), task.methods.len()) {
-            (Ok(contestant), _) => ready.push(contestant),
-            (Err(error), 1) => return Err(error.into()),
-            (Err(error), _) => left_out.push(LeftOutMethod {
-                method: method.name(),
-                title: method.title(),
-                because: error.to_string(),
-            }),
+        match Contestant::new(method, arena) {
+            Ok(contestant) => ready.push(contestant),
+            Err(error) => {
+                let (because, title) = (error.to_string(), method.title());
+                left_out.push(LeftOutMethod { method: method.name(), title, because });
+                refused = Some(error);
+            }
         }
     }
-    Ok((ready, left_out))
+    match refused.filter(|_| ready.is_empty()) {
+        Some(error) => Err(error.into()),
+        None => Ok((ready, left_out)),
+    }
 }
 
 /// The rule files: those given, or one that is mined.
@@ -218,9 +222,13 @@ impl Comparison<'_> {
         let judge = Judge::new(arena)?;
         let mut runs: Vec<Vec<RunFigures>> = vec![Vec::new(); contestants.len()];
         let mut deep: Vec<Vec<DeepFigures>> = vec![Vec::new(); contestants.len()];
+        let count = contestants.len();
         for run in 0..task.effort.runs {
-            // One after the other, so that whatever else the machine does meets all of them.
-            for (at, contestant) in contestants.iter().enumerate() {
+            // One after the other, and each in every place, so that whatever else the machine does, and
+            // whatever comes first, meets all of them.
+            for place in 0..count {
+                let at = (place + run as usize) % count;
+                let contestant = &contestants[at];
                 if watch.wants_stop() {
                     return Err(Error::Halted(task.out.clone()));
                 }
@@ -268,6 +276,10 @@ impl Comparison<'_> {
         }
         let (title, runs) = (contestant.method.title(), task.effort.runs);
         watch.describe(&format!("{title}: generation {} of {runs}", run + 1));
+        if run == 0 {
+            // Memory that is touched for the first time is not the method's to pay for.
+            contestant.generate(arena, network, (run_seed(task, run), records.min(WARM_UP)))?;
+        }
         let generated = contestant.generate(arena, network, (run_seed(task, run), records))?;
         let figures = judge.figures(&generated)?;
         let deep = match run < task.effort.deep_runs {
@@ -280,6 +292,9 @@ impl Comparison<'_> {
         Ok((figures, deep))
     }
 }
+
+/// Records that are written before the first generation that counts.
+const WARM_UP: u64 = 500;
 
 /// The seed of a generation; the same for all methods.
 fn run_seed(task: &MethodsTask, run: u32) -> u64 {

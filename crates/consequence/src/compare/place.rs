@@ -46,6 +46,10 @@ impl Place {
         if task.resume {
             refuse_folder(&task.out, task.force).map_err(|_| Error::OtherRun(manifest.clone()))?;
         }
+        // A folder of this name may be somebody's, unless a comparison stands beside it.
+        if place.work.is_dir() && !manifest.is_file() {
+            return Err(Error::Exists(place.work));
+        }
         // What another run left must not be taken for a part of this one, should this one be stopped.
         for path in [&manifest, &place.rules, &place.report, &place.metrics] {
             remove_file(path)?;

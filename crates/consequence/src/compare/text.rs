@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use consequence_report::Verdict;
 
 use super::{MethodFigures, MethodsReport};
-use crate::words::number;
+use crate::words::{count as count_of, number};
 
 impl Display for MethodsReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -23,9 +23,9 @@ impl Display for MethodsReport {
         )?;
         writeln!(
             out,
-            "{} generations of {} records for each method\n",
-            self.effort.runs,
-            number(self.effort.records)
+            "{} of {} for each method\n",
+            count_of(self.effort.runs.into(), "generation"),
+            count_of(self.effort.records, "record")
         )?;
         writeln!(
             out,
@@ -48,9 +48,10 @@ impl Display for MethodsReport {
         };
         writeln!(
             out,
-            "\nfindings of the paper: {} seen again, {} not",
+            "\nfindings of the paper: {} seen again, {} not, {} not comparable",
             count(|verdict| *verdict == Verdict::Confirmed),
-            count(|verdict| *verdict == Verdict::Contradicted)
+            count(|verdict| *verdict == Verdict::Contradicted),
+            count(|verdict| matches!(verdict, Verdict::NotComparable(_)))
         )?;
         writeln!(out, "report: {}\nfigures: {}", self.report, self.metrics)
     }

@@ -48,10 +48,12 @@ pub struct CompareReport {
     pub real: String,
     /// The generated cohort.
     pub synthetic: String,
-    /// Whether the real records are those of the train split; else they are all that there are.
+    /// Whether the real records are those of the train split; else they are all that are not held out.
     pub of_train_split: bool,
     /// Codes that only one of the cohorts has.
     pub codes: OnlyIn,
+    /// Generated records with exactly the codes of a real one, whatever their order.
+    pub copies: u64,
     /// All generated records beside the real ones.
     pub comparison: Comparison,
     /// Real records that the figures are of no use without.
@@ -169,6 +171,7 @@ pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, E
         synthetic: shown(&task.synthetic),
         of_train_split: pair.of_train_split,
         codes: pair.codes.clone(),
+        copies: pair.copies(),
         comparison,
         fresh,
         files,

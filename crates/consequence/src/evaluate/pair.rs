@@ -1,6 +1,6 @@
 //! A real cohort and a generated one, over one vocabulary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) struct Pair {
     pub titles: BTreeMap<Code, String>,
     /// Real records that the generated ones are held against.
     pub base: Vec<usize>,
-    /// Whether those are the train split; else they are all that there are.
+    /// Whether those are the train split; else they are all that are not held out.
     pub of_train_split: bool,
     /// Real records of the held-out split, and of the tuning split.
     pub held_out: Vec<usize>,
@@ -65,7 +65,14 @@ impl Pair {
         };
         let [train, held_out, tuning] = [Split::Train, Split::HeldOut, Split::Tuning].map(of);
         let of_train_split = !train.is_empty();
-        let base = if of_train_split { train } else { (0..real.len()).collect() };
+        // What is held out must stay so, whatever else there is.
+        let others = || (0..real.len()).filter(|&place| splits.get(place) != Some(&Split::HeldOut));
+        let base = match (of_train_split, others().next()) {
+            (true, _) => train,
+            (false, Some(_)) => others().collect(),
+            (false, None) => (0..real.len()).collect(),
+        };
+        let held_out = if base.len() == real.len() { Vec::new() } else { held_out };
         let generated = (0..synthetic.len()).collect();
         Ok(Self {
             real,
@@ -99,6 +106,20 @@ impl Pair {
             held_out: Sample { cohort: &self.real, records: &self.held_out },
             vocabulary: &self.vocabulary,
         }
+    }
+
+    /// Generated records with exactly the codes of a real one, whatever their order.
+    pub fn copies(&self) -> u64 {
+        let codes = |cohort: &Cohort, place: usize| -> Vec<Code> {
+            let mut codes = cohort.record(place).visits().flatten().copied().collect::<Vec<_>>();
+            codes.sort_unstable();
+            codes.dedup();
+            codes
+        };
+        let real: HashSet<Vec<Code>> =
+            (0..self.real.len()).map(|place| codes(&self.real, place)).collect();
+        let copied = |&place: &usize| real.contains(&codes(&self.synthetic, place));
+        (0..self.synthetic.len()).filter(copied).count() as u64
     }
 
     /// Other real records and as many generated ones, if there are any.

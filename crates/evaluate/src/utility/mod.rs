@@ -42,7 +42,8 @@ pub struct Scores {
 /// A regression learnt from some records, tried on held-out ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LearntModel {
-    /// Transitions with the code among those learnt from.
+    /// Transitions with the code among those learnt from; 0 if it never changes there, so that nothing
+    /// is learnt: the scores are then those of chance.
     pub positives: u64,
     /// How well it does.
     pub scores: Scores,
@@ -50,6 +51,14 @@ pub struct LearntModel {
     pub intercept: f64,
     /// The length of the vector of its weights.
     pub norm: f64,
+}
+
+impl LearntModel {
+    /// What is learnt from records that never have a code next, or always.
+    fn of_nothing(prevalence: f64) -> Self {
+        let scores = Scores { auroc: 0.5, average_precision: prevalence };
+        Self { positives: 0, scores, intercept: 0.0, norm: 0.0 }
+    }
 }
 
 /// How well one code is foretold.
@@ -98,8 +107,8 @@ pub struct Utility {
 /// An example is an encounter that another follows; records with one encounter have none. Its features
 /// are the codes of the encounter, the codes of any earlier encounter (apart from the former), and the
 /// static codes. What is foretold is whether a code is in the next encounter, for each of the codes
-/// that are most frequent in the encounters of the real train examples; of equal ones, the first in the
-/// vocabulary. Examples are taken in the order of the records up to the limit, and no more from one
+/// that are most frequent in the encounters of the real train examples, whatever the synthetic records
+/// have; of equal ones, the first in the vocabulary. Examples are taken in the order of the records up to the limit, and no more from one
 /// side than the other has. The model is a logistic regression with the objective
 /// `|w|^2 / 2 + nats of the labels`, at its optimum.
 ///
@@ -194,7 +203,7 @@ impl Trial<'_> {
     /// The codes that are most frequent in the encounters of the real examples.
     fn frequent(&self, vocabulary: &Vocabulary, limit: usize) -> Vec<Code> {
         let mut counts = vec![0u64; vocabulary.len()];
-        for code in self.train.current.iter().take(self.learnt_from()).copied().flatten() {
+        for code in self.train.current.iter().copied().flatten() {
             counts[code.index()] += 1;
         }
         let mut codes: Vec<Code> =
@@ -206,8 +215,13 @@ impl Trial<'_> {
 
     fn foretell(&self, code: Code, name: &str) -> Result<Foretold, Unmeasured> {
         let truth = labels(&self.held_out, code, self.held_out.rows.len(), Role::HeldOut)?;
+        let prevalence = positives(&truth) as f64 / truth.len() as f64;
         let learnt = |from: &Transitions<'_>, role| {
-            let labels = labels(from, code, self.learnt_from(), role)?;
+            let labels = match (labels(from, code, self.learnt_from(), role), role) {
+                // What never changes is no lesson: it foretells nothing, and that is its score.
+                (Err(_), Role::Synthetic) => return Ok(LearntModel::of_nothing(prevalence)),
+                (labels, _) => labels?,
+            };
             let model = Logistic::fit(&from.rows, &labels).ok_or(Unmeasured::NotConverged(role))?;
             let scored = truth.iter().enumerate();
             let scored =

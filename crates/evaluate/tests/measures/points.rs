@@ -51,9 +51,12 @@ fn intervals_by_hand() {
     let interval = Interval::of(&[1.0, 2.0, 3.0, 6.0]).unwrap();
     assert_eq!((interval.mean, interval.runs), (3.0, 4));
     // Squares 4 + 1 + 0 + 9 over 3, over 4 runs.
-    assert!((interval.half_width.unwrap() - 1.96 * (14.0f64 / 12.0).sqrt()).abs() < 1e-15);
-    assert_eq!(interval.to_string(), "3.000 ± 2.117");
+    assert!((interval.half_width.unwrap() - 3.182446 * (14.0f64 / 12.0).sqrt()).abs() < 1e-6);
+    assert_eq!(interval.to_string(), "3.000 ± 3.437");
     assert_eq!(Interval::of(&[0.25]).unwrap().to_string(), "0.250");
+    let many: Vec<f64> = (0..20).map(f64::from).collect();
+    let wide = Interval::of(&many).unwrap().half_width.unwrap();
+    assert!((wide - 1.96 * (665.0f64 / 19.0 / 20.0).sqrt()).abs() < 1e-12, "as the paper");
     assert_eq!(Interval::of(&[7.5; 25]).unwrap().half_width, Some(0.0));
     for values in [&[][..], &[f64::NAN], &[1.0, f64::INFINITY], &[f64::MAX, -f64::MAX]] {
         assert_eq!(Interval::of(values), None);

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use super::unrolled::{Unrolled, holds};
+use super::unrolled::Unrolled;
 use crate::compile::{Implication, Literal, TooLarge, clausal_form, implicative_form};
 use crate::{RuleSet, Window};
 
@@ -87,12 +87,12 @@ impl Pass {
         record.ended = visit > 0 && proposed.contains(&end);
         for (_, implication, on_static, on_encounters) in &self.implications {
             let applies = if visit == 0 { *on_static } else { *on_encounters };
-            let fires = implication
-                .antecedent
-                .iter()
-                .all(|literal| holds(&literal.formula(), record, visit, vocabulary));
             let Some(Literal { code, present, .. }) = implication.consequent else { continue };
-            if !applies || !fires || vocabulary.kind(code) != Kind::of_visit(visit) {
+            if !applies || vocabulary.kind(code) != Kind::of_visit(visit) {
+                continue;
+            }
+            let found = |literal: &Literal| literal_holds(literal, record, visit, end);
+            if !implication.antecedent.iter().all(found) {
                 continue;
             }
             if code == end {
@@ -239,6 +239,17 @@ impl Meaning for FreeVisit<'_> {
 }
 
 /// Turns an implication so that it concludes in one of the rule's outputs, where it has one.
+/// Whether a literal holds at the last visit of a record.
+fn literal_holds(literal: &Literal, record: &Record, visit: usize, end: Code) -> bool {
+    let here = |visit: usize| record.visits[visit].binary_search(&literal.code).is_ok();
+    let found = match &literal.window {
+        None if literal.code == end => record.ended && visit > 0,
+        None => here(visit),
+        Some(window) => (0..visit).any(|then| window.selects(visit, then) && here(then)),
+    };
+    found == literal.present
+}
+
 fn prefer_output(implication: &mut Implication, outputs: &[Code]) {
     let is_output = |literal: &Literal| literal.window.is_none() && outputs.contains(&literal.code);
     let Some(consequent) = implication.consequent.as_mut() else { return };

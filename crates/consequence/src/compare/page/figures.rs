@@ -7,8 +7,8 @@ use consequence_report::{
 };
 
 use super::Page;
-use crate::compare::MethodFigures;
 use crate::compare::paper::published;
+use crate::compare::{Median, MethodFigures};
 use crate::reporting::{cell, interval_cell, measure};
 
 impl Page<'_> {
@@ -113,7 +113,7 @@ impl Page<'_> {
                 Column::new("method"),
                 Column::grouped("here", "ms a record"),
                 Column::grouped("here", "times vanilla"),
-                Column::grouped("here", "the middle one"),
+                Column::grouped("here", "the middle one (95%)"),
                 Column::grouped("here", "records begun"),
                 Column::grouped("paper", "times vanilla"),
             ],
@@ -141,7 +141,12 @@ impl Page<'_> {
                     Cell::text(figures.title),
                     interval_cell(found.milliseconds, 4, "not measured"),
                     interval_cell(found.times_vanilla, 3, none),
-                    cell(found.median_times_vanilla, 3, none),
+                    found.median_times_vanilla.map_or_else(
+                        || Cell::missing(none),
+                        |Median { median, low, high }| {
+                            Cell::text(format!("{median:.3} ({low:.3} to {high:.3})"))
+                        },
+                    ),
                     interval_cell(found.attempts, 2, "not measured"),
                     Cell::number(said.generation_seconds / plain.generation_seconds, 2),
                 ],

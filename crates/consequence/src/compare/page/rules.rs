@@ -1,10 +1,14 @@
 //! Who keeps the rules, and whose findings hold.
 
+use std::collections::BTreeMap;
+
 use consequence_baselines::Method;
+use consequence_evaluate::{HardRule, Sample, violations};
 use consequence_report::{
     Bar, BarPanel, Bars, Better, Block, Cell, Column, Findings, Row, ScaleKind, Section, Table,
     Verdict,
 };
+use consequence_rules::CompileLimits;
 
 use super::Page;
 use crate::compare::MethodFigures;
@@ -81,8 +85,18 @@ impl Page<'_> {
             };
             (0..rules.rules.len()).map(judged).collect()
         };
-        let real = self.arena.auditor.audit(&self.arena.cohort, 0, &|_| {});
-        let real = counts(&|place| Some(real.rules[place].violations as f64));
+        // As many as a generation has, so that the counts can be compared.
+        let train = Sample { cohort: &self.arena.cohort, records: &self.arena.train };
+        let found = violations(train, rules, &CompileLimits::default());
+        let scale = self.report.effort.records as f64 / self.arena.train.len() as f64;
+        let found: BTreeMap<String, f64> = found.map_or_else(
+            |_| BTreeMap::new(),
+            |found| {
+                let scaled = |rule: HardRule| (rule.rule, scale * rule.violations as f64);
+                found.hard.into_iter().map(scaled).collect()
+            },
+        );
+        let real = counts(&|place| found.get(&*rules.rules[place].name).copied());
         let synthetic: Vec<RuleCountsOf> = self
             .report
             .methods

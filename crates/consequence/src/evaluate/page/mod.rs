@@ -17,6 +17,9 @@ use crate::{Error, digest, model_rules};
 /// Fewer generated records than this give figures that chance moves.
 const FEW: u64 = 1_000;
 
+/// The share of synthetic records that are copies of real ones from which on something is amiss.
+const MANY_COPIES: f64 = 0.2;
+
 /// Makes the page.
 pub(super) fn page(
     report: &CompareReport,
@@ -32,7 +35,7 @@ pub(super) fn page(
     sections.extend(report.deep.as_ref().map(|deep| page.utility(deep)));
     sections.extend(report.deep.as_ref().map(|deep| page.privacy(deep)));
     if let Some(rules) = rules {
-        sections.extend(page.records(rules));
+        sections.extend(page.records(rules).filter(|_| page.copied() < MANY_COPIES));
     }
     Ok(Report {
         head: page.head(),
@@ -102,7 +105,7 @@ impl Page<'_> {
     fn summary(&self) -> Vec<String> {
         let base = match self.report.of_train_split {
             true => "those of the train split of the real cohort",
-            false => "all records of the real cohort, since it has no train split",
+            false => "all that are not held out, since the real cohort has no train split",
         };
         vec![
             format!(
@@ -110,8 +113,9 @@ impl Page<'_> {
                 number(self.pair.generated.len() as u64),
                 number(self.pair.base.len() as u64)
             ),
-            "Nothing is assumed about how the synthetic records came to be. Every figure stands \
-             beside the one that real records of other patients have, where there are such records."
+            "Nothing is assumed about how the synthetic records came to be, but for one thing: figures \
+             of utility and privacy presume that the generator saw the train split and not the \
+             held-out records. If it saw those too, they say nothing."
                 .to_owned(),
         ]
     }
@@ -177,17 +181,37 @@ impl Page<'_> {
                 holds: unknown(*why),
             },
         });
+        let presumed = self.copied() < MANY_COPIES;
+        all.push(Statement {
+            text: format!(
+                "Less than {:.0}% of the synthetic records have exactly the codes of a real one",
+                100.0 * MANY_COPIES
+            ),
+            figure: format!("{:.1}%: {}", 100.0 * self.copied(), number(self.report.copies)),
+            holds: told(presumed),
+        });
         all.push(match &deep.privacy.membership {
-            Measured::Measured(found) => {
-                let error = found.standard_error.unwrap_or(f64::INFINITY);
-                Statement {
-                    text: "Nearness to a synthetic record does not tell who was learnt from \
-                           (AUROC within 1.96 standard errors of one half)"
-                        .to_owned(),
-                    figure: format!("AUROC {:.3}, standard error {error:.3}", found.auroc),
-                    holds: told(found.auroc <= 0.5 + 1.96 * error),
-                }
-            }
+            Measured::Measured(found) => Statement {
+                text: "Nearness to a synthetic record does not tell who was learnt from (AUROC at most \
+                       1.96 standard errors above one half)"
+                    .to_owned(),
+                figure: match found.standard_error {
+                    Some(error) => {
+                        format!("AUROC {:.3}, standard error {error:.3}", found.auroc)
+                    }
+                    None => format!("AUROC {:.3}", found.auroc),
+                },
+                holds: match found.standard_error {
+                    _ if !presumed => Holds::Unknown(
+                        "so many records are copies that the held-out ones may have been seen too"
+                            .to_owned(),
+                    ),
+                    Some(error) if (1e-9..=0.02).contains(&error) => {
+                        told(found.auroc <= 0.5 + 1.96 * error)
+                    }
+                    _ => Holds::Unknown("there are too few records to tell".to_owned()),
+                },
+            },
             Measured::Unmeasured(why) => Statement {
                 text: "Nearness to a synthetic record does not tell who was learnt from".to_owned(),
                 figure: String::new(),
@@ -195,6 +219,11 @@ impl Page<'_> {
             },
         });
         all
+    }
+
+    /// The share of synthetic records that have exactly the codes of a real one.
+    fn copied(&self) -> f64 {
+        self.report.copies as f64 / self.pair.generated.len().max(1) as f64
     }
 
     fn cautions(&self) -> Vec<Caution> {
@@ -238,6 +267,20 @@ impl Page<'_> {
                     .to_owned(),
             ));
         }
+        if self.copied() >= MANY_COPIES {
+            all.push(say(
+                CautionKind::Warning,
+                "Many synthetic records have exactly the codes of a real one. Where records are short \
+                 that may be chance; else the generator copies. No example records are shown."
+                    .to_owned(),
+            ));
+        }
+        all.push(say(
+            CautionKind::Limit,
+            "Shares of codes are exact, so that a code which one real patient has can be read off \
+             this page. Pass the page on as you would pass on such counts."
+                .to_owned(),
+        ));
         all.push(say(
             CautionKind::Limit,
             "Privacy figures are of attacks that are known and simple. They show what such attacks \

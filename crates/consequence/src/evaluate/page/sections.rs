@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Conclusions};
-use consequence_evaluate::{Correlations, Measured, Obeyed, Scores};
+use consequence_evaluate::{
+    Correlations, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
+};
 use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 
@@ -21,22 +23,22 @@ impl Page<'_> {
         let (Some(rules), Some(found)) = (self.rules, &self.report.violations) else {
             return Ok(Section::default());
         };
-        let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())
-            .map_err(|error| Error::compile(rules, error))?;
-        let audit = Auditor::new(&written).audit(&self.pair.real, 0, &|_| {});
-        let real = rules
-            .rules
-            .iter()
-            .zip(&audit.rules)
-            .map(|(rule, finding)| rule.is_hard().then_some(finding.violations as f64));
-        let real: Vec<Option<f64>> = real.collect();
-        let mut hard = found.hard.iter();
-        let synthetic = rules.rules.iter().map(|rule| match rule.is_hard() {
-            true => hard.next().map(|rule| rule.violations as f64),
-            false => None,
-        });
-        let synthetic =
-            RuleCountsOf { title: "synthetic".to_owned(), violations: synthetic.collect() };
+        let limits = CompileLimits::default();
+        let of_real =
+            violations(self.pair.real_sample(), rules, &limits).map_err(|error| match error {
+                ViolationsError::Rules(error) => Error::compile(rules, error),
+                ViolationsError::Record(bad) => bad.into(),
+            })?;
+        let by_rule = |found: &Violations| -> Vec<Option<f64>> {
+            let mut hard = found.hard.iter();
+            let judged = rules.rules.iter().map(|rule| match rule.is_hard() {
+                true => hard.next().map(|rule| rule.violations as f64),
+                false => None,
+            });
+            judged.collect()
+        };
+        let real = by_rule(&of_real);
+        let synthetic = RuleCountsOf { title: "synthetic".to_owned(), violations: by_rule(found) };
         let row = |title: &str, kind: &Obeyed| {
             Row::new(vec![
                 Cell::text(title),
@@ -279,8 +281,13 @@ impl Page<'_> {
 
     /// Records that break a rule, or else such that rules speak of.
     pub(super) fn records(&self, rules: &Arc<RuleSet>) -> Option<Section> {
-        // Rules that cannot all be kept can still be audited, but nothing follows from them.
-        let plan = compile(Arc::clone(rules), &CompileOptions::default()).ok()?;
+        let Ok(plan) = compile(Arc::clone(rules), &CompileOptions::default()) else {
+            // Rules that cannot all be kept can still be audited, but nothing follows from them.
+            let why =
+                "No records are shown: the rules cannot all be kept, so that none acts alone.";
+            let blocks = vec![Block::Text(why.to_owned())];
+            return Some(Section::new("records", "A few records", blocks));
+        };
         let conclusions = Conclusions::new(&plan);
         let mut frequency = vec![0.0; self.pair.vocabulary.len()];
         for &place in &self.pair.base {
