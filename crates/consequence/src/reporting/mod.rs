@@ -7,7 +7,7 @@ mod rules;
 
 pub(crate) use cells::{cell, interval_cell, measure};
 pub(crate) use plots::{Panel, histograms, scatters};
-pub(crate) use records::{Timelines, examples};
+pub(crate) use records::{Timelines, examples, occurrences};
 pub(crate) use rules::{RuleCountsOf, rule_table};
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -23,6 +23,17 @@ pub(crate) struct Timelines<'a> {
     pub frequency: &'a [f64],
 }
 
+/// How many encounters of some records have each code.
+pub(crate) fn occurrences(cohort: &Cohort, places: &[usize], codes: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; codes];
+    for &place in places {
+        for code in cohort.record(place).visits().skip(1).flatten() {
+            counts[code.index()] += 1.0;
+        }
+    }
+    counts
+}
+
 /// Some records of a cohort as timelines.
 pub(crate) fn examples(
     timelines: &Timelines<'_>,

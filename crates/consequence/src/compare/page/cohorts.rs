@@ -10,7 +10,9 @@ use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Tab
 
 use super::Page;
 use crate::Error;
-use crate::reporting::{Panel, Timelines, cell, examples, histograms, interval_cell, scatters};
+use crate::reporting::{
+    Panel, Timelines, cell, examples, histograms, interval_cell, occurrences, scatters,
+};
 use crate::words::number;
 
 impl Page<'_> {
@@ -130,12 +132,7 @@ impl Page<'_> {
         let arena = self.arena;
         let conclusions = Conclusions::new(arena.enforcer.plan());
         let titles = BTreeMap::new();
-        let mut frequency = vec![0.0; arena.vocabulary.len()];
-        for &place in &arena.train {
-            for code in arena.cohort.record(place).visits().skip(1).flatten() {
-                frequency[code.index()] += 1.0;
-            }
-        }
+        let frequency = occurrences(&arena.cohort, &arena.train, arena.vocabulary.len());
         let timelines = Timelines {
             rules: &arena.rules,
             conclusions: &conclusions,

@@ -14,7 +14,7 @@ use super::Page;
 use crate::Error;
 use crate::evaluate::cohorts::Deeper;
 use crate::reporting::{
-    Panel, RuleCountsOf, Timelines, cell, examples, histograms, rule_table, scatters,
+    Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
 };
 use crate::words::{count, number};
 
@@ -289,12 +289,7 @@ impl Page<'_> {
             return Some(Section::new("records", "A few records", blocks));
         };
         let conclusions = Conclusions::new(&plan);
-        let mut frequency = vec![0.0; self.pair.vocabulary.len()];
-        for &place in &self.pair.base {
-            for code in self.pair.real.record(place).visits().skip(1).flatten() {
-                frequency[code.index()] += 1.0;
-            }
-        }
+        let frequency = occurrences(&self.pair.real, &self.pair.base, self.pair.vocabulary.len());
         let timelines = Timelines {
             rules,
             conclusions: &conclusions,
