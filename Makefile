@@ -90,7 +90,7 @@ comparison:
 	$(CONSEQUENCE) compare $(COMPARISON)/inpatients --out $(COMPARISON)/inpatient --deep-runs 3 --force
 	$(CONSEQUENCE) simulate outpatient --patients 4k --out $(COMPARISON)/outpatients --force
 	$(CONSEQUENCE) compare $(COMPARISON)/outpatients --out $(COMPARISON)/outpatient --train-records 3000 \
-		--epochs 4 --records 500 --deep-runs 2 --force
+		--epochs 4 --records 500 --runs 12 --deep-runs 2 --force
 	@if test -d $(UCI); then set -ex; \
 		$(CONSEQUENCE) import uci-diabetes $(UCI) --out $(COMPARISON)/diabetes --force; \
 		$(CONSEQUENCE) mine $(COMPARISON)/diabetes --out $(COMPARISON)/mined.rules --force; \
