@@ -8,7 +8,6 @@ that were drawn. Prints a table of each figure, ours and Python's.
 """
 
 import json
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -21,8 +20,8 @@ import cross_check_privacy as privacy
 import cross_check_rules as rules
 import cross_check_utility as utility
 from cross_check_cohort import Cohort, Vocabulary, frequencies, r2, shape, top_pairs
+from examples import run_example
 
-ROOT = Path(__file__).resolve().parent.parent
 GIVEN = None
 
 # Sums of the same terms in another order.
@@ -33,9 +32,7 @@ SOLVED = 1e-8
 
 def write_measures(folder):
     """Has the example write its cohorts and figures."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-evaluate"]
-    command += ["--example", "measures", "--", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    run_example("measures", folder)
     return folder
 
 

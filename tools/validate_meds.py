@@ -6,7 +6,6 @@ from the example `sample_dataset`; a folder given as an argument is judged inste
 """
 
 import json
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -25,15 +24,14 @@ from meds import (
     subject_splits_filepath,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
+from examples import run_example
+
 GIVEN = None
 
 
 def write_samples(folder):
     """Writes the sample datasets and gives their paths."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-tables"]
-    command += ["--example", "sample_dataset", "--", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    run_example("sample_dataset", folder)
     return [folder / "dated", folder / "undated"]
 
 

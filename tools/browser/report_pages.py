@@ -9,7 +9,7 @@ import base64
 import json
 import os
 import shutil
-import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -22,6 +22,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from contrast import FAINT_TEXT
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from examples import run_example  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "target" / "browser"
@@ -41,9 +44,7 @@ FLAGS = (
 
 
 def write_pages():
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "consequence-report"]
-    command += ["--example", "sample_report", "--", str(OUT)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    run_example("sample_report", OUT)
 
 
 def start_browser(profile):
