@@ -64,7 +64,8 @@ fn all_methods_in_one_command_and_again_where_it_was_stopped() {
     for lost in ["consequence-run-001.json", "spl-learning.json", "spl-run-000.json"] {
         std::fs::remove_file(folder.path("done/work").join(lost)).expect("it was there");
     }
-    std::fs::write(folder.path("done/work/ccn-run-000.json"), "{ not whole").expect("written");
+    let damaged = folder.path("done/work").join("ccn-run-000.json");
+    std::fs::write(damaged, "{ not whole").expect("written");
     folder.run(&format!("{compare} --resume")).exits(0);
     assert_eq!(lasting(&folder, "done/metrics.json"), found);
     // A rule file that has changed under its name is another one.
