@@ -48,7 +48,7 @@ pub fn follows(given: &[Formula], asked: &[Formula], vocabulary: &Arc<Vocabulary
                 .expect("the rules are small enough");
             let limits = AnalysisLimits { compared_rules: usize::MAX, ..AnalysisLimits::default() };
             // The last rule is the first to be held against all others.
-            let (found, _) = superfluous(&written, None, &limits);
+            let (found, _) = superfluous(&written, &limits);
             found.iter().any(|superfluous| superfluous.rule == given.len())
         })
         .collect()

@@ -26,5 +26,6 @@ pub mod sampled_worlds;
 pub mod small_worlds;
 pub mod soft_frequency;
 pub mod speed_cpu;
+pub mod superfluous_claims;
 pub mod uci_reference;
 pub mod worlds;

@@ -82,6 +82,21 @@ fn check_reports_conflicts_soft_rules_and_superfluous_ones() {
 }
 
 #[test]
+fn check_calls_no_rule_superfluous_because_of_itself() {
+    let folder = Folder::new();
+    let texts = [
+        "rule r: not A in past\n",
+        "rule r: A in past => not END\n",
+        "rule one: A in previous => B\nrule two: A in previous => not B\n",
+    ];
+    for text in texts {
+        folder.write("a.rules", text);
+        let ran = folder.run("check a.rules").exits(0);
+        assert!(!ran.out.contains("superfluous"), "{text}: {}", ran.out);
+    }
+}
+
+#[test]
 fn audit_counts_without_naming_patients() {
     let folder = Folder::with_clinic();
     for arguments in ["", " --referee", " --threads 1", " --vocabulary codes.json"] {

@@ -87,9 +87,8 @@ pub fn check(
     let found = watched(watch, "looking for conflicts", None, || {
         conflicts(&written, max_visits.into(), analysis)
     });
-    let (unneeded, compared_all) = watched(watch, "looking for superfluous rules", None, || {
-        superfluous(&written, plan, analysis)
-    });
+    let (unneeded, compared_all) =
+        watched(watch, "looking for superfluous rules", None, || superfluous(&written, analysis));
     let one_pass = watched(watch, "trying one ordered pass", None, || {
         pass::one_pass(set, max_visits.into(), limits.rule_literals)
     });

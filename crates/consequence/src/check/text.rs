@@ -142,10 +142,7 @@ impl CheckReport {
                     WhySuperfluous::NeverFires => "never fires, given the other rules".to_owned(),
                     WhySuperfluous::ImpliedBy(by) => {
                         let by: Vec<String> = by.iter().map(|rule| format!("`{rule}`")).collect();
-                        match by.is_empty() {
-                            true => "follows from what every record is".to_owned(),
-                            false => format!("follows from {}", list(&by)),
-                        }
+                        format!("follows from {}", list(&by))
                     }
                 };
                 let rule = &one.rule;

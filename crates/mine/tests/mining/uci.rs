@@ -25,7 +25,7 @@ fn not_implied(given: &[String], asked: &[String], vocabulary: &Arc<Vocabulary>)
     let text = named('g', given) + &named('a', asked);
     let all = Arc::new(RuleSet::parse(&text, Some(Arc::clone(vocabulary))).unwrap());
     let written = WrittenRules::new(all, &CompileLimits::default()).unwrap();
-    let (found, complete) = superfluous(&written, None, &AnalysisLimits::default());
+    let (found, complete) = superfluous(&written, &AnalysisLimits::default());
     assert!(complete);
     let implied: BTreeSet<usize> = found.iter().map(|found| found.rule).collect();
     let place = |index: &usize| !implied.contains(&(given.len() + index));

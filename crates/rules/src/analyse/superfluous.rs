@@ -1,10 +1,14 @@
 //! Rules that say nothing new, and rules that never come into play.
+//!
+//! A claim about a rule rests on the other rules at the visit concerned and on nothing else. What
+//! the compiler derived is not assumed: a derived clause may come from the very rule in question, and
+//! what is asked of a visit for the sake of later ones does not bind a record that was cut.
 
 use consequence_record::Kind;
 use rustc_hash::FxHashMap;
 
 use super::AnalysisLimits;
-use crate::compile::{Encoded, Plan, Span, WrittenRules};
+use crate::compile::{Encoded, Span, WrittenRules};
 use crate::prove::{Lit, RulesAtVisit};
 use crate::{Formula, Rule};
 
@@ -30,6 +34,9 @@ pub struct Superfluous {
 
 /// Finds hard rules that could be left out. Of several that say the same, the first stays.
 ///
+/// Each claim holds of every record, whether it ended or was cut. A rule that could be left out only
+/// because of what happens over several visits is not found.
+///
 /// The second part is false if the set was too large to compare each rule with all others.
 ///
 /// ```
@@ -41,22 +48,18 @@ pub struct Superfluous {
 /// let text = "rule a: A => B  rule b: B => C  rule c: A => C";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
-/// let (found, _) = superfluous(&written, None, &AnalysisLimits::default());
+/// let (found, _) = superfluous(&written, &AnalysisLimits::default());
 /// assert_eq!((found[0].rule, &found[0].why), (2, &Why::Implied(vec![0, 1])));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn superfluous(
-    written: &WrittenRules,
-    plan: Option<&Plan>,
-    limits: &AnalysisLimits,
-) -> (Vec<Superfluous>, bool) {
+pub fn superfluous(written: &WrittenRules, limits: &AnalysisLimits) -> (Vec<Superfluous>, bool) {
     let rules = &written.rules().rules;
     if rules.len() > limits.compared_rules {
         return (repeated(written), false);
     }
     let mut found: FxHashMap<usize, Option<Why>> = FxHashMap::default();
     for kind in [Kind::Static, Kind::Encounter] {
-        for (rule, why) in at_visits(written, plan, kind) {
+        for (rule, why) in at_visits(written, kind) {
             let merged = match (found.remove(&rule), why) {
                 (None, why) => why,
                 // A rule of both kinds of visits must be superfluous in both, for what reason ever.
@@ -86,7 +89,7 @@ fn merge(one: Why, other: Why) -> Why {
 }
 
 /// For every hard rule required of visits of a kind, why it could be left out there, or `None`.
-fn at_visits(written: &WrittenRules, plan: Option<&Plan>, kind: Kind) -> Vec<(usize, Option<Why>)> {
+fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Why>)> {
     let set = written.rules();
     let required = |rule: &Rule| {
         let scope = rule.scope(&set.vocabulary);
@@ -100,9 +103,6 @@ fn at_visits(written: &WrittenRules, plan: Option<&Plan>, kind: Kind) -> Vec<(us
     // A rule counts only while its switch is assumed.
     let switches: Vec<Lit> = holds.iter().map(|&holds| visit.switch(holds)).collect();
     let always: Vec<bool> = holds.iter().map(|&holds| !visit.possible(&[!holds])).collect();
-    if let Some(plan) = plan {
-        visit.assume_preconditions(plan);
-    }
     let mut kept: Vec<bool> = vec![true; indices.len()];
     let mut outcome = vec![None; indices.len()];
     for place in (0..indices.len()).rev() {

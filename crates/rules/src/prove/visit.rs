@@ -4,7 +4,7 @@ use consequence_record::{Code, Kind};
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use crate::compile::{Encoded, Encoder, Plan, sort_clause};
+use crate::compile::{Encoded, Encoder, sort_clause};
 use crate::{Formula, Window};
 
 /// The literals of a visit: its codes, and what is known of the past.
@@ -110,25 +110,6 @@ impl<'a> RulesAtVisit<'a> {
         let switch = self.solver.fresh();
         self.solver.add([!switch, consequence]);
         switch
-    }
-
-    /// Requires what the plan guarantees of every history.
-    pub fn assume_preconditions(&mut self, plan: &Plan) {
-        if self.known.kind == Kind::Static {
-            return;
-        }
-        for clause in plan.clauses().filter(|clause| {
-            clause.position().is_none()
-                && clause.span.first == 1
-                && usize::from(clause.span.last) == plan.max_visits()
-        }) {
-            let literals: Vec<Lit> = clause
-                .literals
-                .iter()
-                .map(|&literal| self.formula(&plan.decode(literal).formula()))
-                .collect();
-            self.solver.add(literals);
-        }
     }
 
     pub fn possible(&mut self, assumptions: &[Lit]) -> bool {
