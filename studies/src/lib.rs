@@ -22,6 +22,7 @@ pub mod published;
 pub mod published_orders;
 pub mod real_cohorts;
 pub mod real_rules;
+pub mod repairs;
 pub mod sampled_worlds;
 pub mod small_worlds;
 pub mod soft_frequency;

@@ -4,7 +4,7 @@ use consequence_enforce::{Enforcer, Writer};
 use consequence_prng::Draws;
 use consequence_record::{Code, Kind};
 use consequence_referee::Referee;
-use consequence_rules::{CompileError, CompileOptions, compile};
+use consequence_rules::{CompileError, CompileOptions, Stage, compile};
 
 use crate::worlds::{Choices, Size, World};
 
@@ -53,6 +53,10 @@ pub fn sample(size: Size, seed: u64, case: u64, records: u64) -> Seen {
     let referee = Referee::new(&world.rules);
     let enforcer = Enforcer::new(&plan);
     let mut writer = enforcer.writer();
+    if plan.end_given() && !writer.goes_on(Stage::OPEN) {
+        // Only records that were cut obey these rules.
+        return Seen { unsatisfiable: 1, ..seen };
+    }
     let draws = Draws::new(seed ^ case);
     for record in 0..records {
         while !writer.record().ended {

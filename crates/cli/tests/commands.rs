@@ -97,6 +97,47 @@ fn check_calls_no_rule_superfluous_because_of_itself() {
 }
 
 #[test]
+fn only_cut_records_obey_not_end() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule r: not END\n");
+    let ran = folder.run("check a.rules").exits(1);
+    ran.prints("only a record that was cut before its end can obey these rules");
+    let report = folder.run("check a.rules --json").exits(1).json();
+    assert_eq!(report["verdict"]["cut_obeys"], true);
+    folder.write("b.rules", "rule a: A\nrule b: not A\n");
+    let ran = folder.run("check b.rules").exits(1);
+    ran.prints("no record can obey these rules together");
+
+    let cut = "{\"id\": 1, \"static\": [], \"visits\": [[\"A\"], [\"A\"]], \"ended\": false}\n";
+    let ended = "{\"id\": 2, \"static\": [], \"visits\": [[\"A\"]]}\n";
+    folder.write("cohort.jsonl", &format!("{cut}{ended}"));
+    folder.run("audit cohort.jsonl --rules a.rules").exits(1).prints("50.00% valid");
+    let ran = folder.run("enforce cohort.jsonl --rules a.rules --out fixed.jsonl").exits(0);
+    ran.prints("1 record written").prints("1 record left out: no record of that length");
+    folder.write("cohort.jsonl", ended);
+    folder
+        .run("enforce cohort.jsonl --rules a.rules --out none.jsonl")
+        .refuses(&["no record can be kept", "END"]);
+}
+
+#[test]
+fn enforce_keeps_visits_where_no_rule_concludes_the_end() {
+    let folder = Folder::new();
+    folder.write(
+        "a.rules",
+        "rule stays: A in previous => A\nrule stops: B in 2 visits ago => not A\n",
+    );
+    let visits = "[[\"A\", \"B\"], [\"A\"], []]";
+    let line = |rest: &str| format!("{{\"id\": 1, \"static\": [], \"visits\": {visits}{rest}}}\n");
+    for (rest, written) in [("", "]]}\n"), (", \"ended\": false", "]],\"ended\":false}\n")] {
+        folder.write("cohort.jsonl", &line(rest));
+        folder.run("enforce cohort.jsonl --rules a.rules --out fixed.jsonl --force").exits(0);
+        let fixed = folder.read("fixed.jsonl");
+        assert!(fixed.contains("[[\"A\"],[\"A\"],[\"A\"]]") && fixed.ends_with(written), "{fixed}");
+    }
+}
+
+#[test]
 fn audit_counts_without_naming_patients() {
     let folder = Folder::with_clinic();
     for arguments in ["", " --referee", " --threads 1", " --vocabulary codes.json"] {

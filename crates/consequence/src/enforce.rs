@@ -61,7 +61,7 @@ pub struct EnforceReport {
     pub cut_records: u64,
     /// Visits dropped from them.
     pub dropped_visits: u64,
-    /// Records left out because a rule forbids them to end where they do.
+    /// Records left out because no record of their length obeys the rules.
     pub refused_records: u64,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
@@ -226,10 +226,8 @@ impl Display for EnforceReport {
         if self.refused_records > 0 {
             writeln!(
                 out,
-                "  {} left out: a rule forbids {} to end where {} ({} read)",
+                "  {} left out: no record of that length obeys the rules ({} read)",
                 count(self.refused_records, "record"),
-                if self.refused_records == 1 { "it" } else { "them" },
-                if self.refused_records == 1 { "it does" } else { "they do" },
                 number(self.records)
             )?;
         }

@@ -102,8 +102,8 @@ pub enum Error {
     Exists(PathBuf),
     /// Nothing is left to write.
     #[error(
-        "no record can be kept: a rule forbids every one of the {records} records to end where it does\n  \
-         = help: look at the rules that conclude `not END`"
+        "no record can be kept: of the lengths that the {records} records have, no record obeys the rules\n  \
+         = help: look at the rules that speak of `END`"
     )]
     NothingLeft {
         /// The records that were read.
@@ -240,9 +240,16 @@ impl Error {
             rules.map(RuleReference::new).collect()
         };
         let (rules, help) = match &error {
-            CompileError::Unsatisfiable { core, .. } => {
+            CompileError::Unsatisfiable { core, cut_obeys, .. } => {
+                let what = match cut_obeys {
+                    true => {
+                        "only a record that was cut before its end can obey these rules \
+                         together, and every record that is generated ends"
+                    }
+                    false => "no record can obey these rules together",
+                };
                 return Self::Compile {
-                    what: "no record can obey these rules together".into(),
+                    what: what.into(),
                     rules: named(core),
                     help: "drop or change one of them; each is needed for the contradiction",
                 };

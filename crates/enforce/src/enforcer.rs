@@ -1,8 +1,9 @@
 //! A plan made ready to run.
 
 use consequence_record::Kind;
-use consequence_rules::{ClauseView, Derivation, Encoded, Plan};
+use consequence_rules::{ClauseView, Encoded, Plan};
 
+use crate::condition::Condition;
 use crate::history::Layout;
 use crate::index::{Index, IndexBuilder};
 use crate::writer::Writer;
@@ -49,6 +50,8 @@ pub struct Enforcer {
     pub(crate) bars: Index,
     /// Conditions under which a rule the user wrote ends the record.
     pub(crate) endings: Index,
+    /// What makes the next visit impossible, where the end is given.
+    pub(crate) impossible: Index,
 }
 
 impl Enforcer {
@@ -57,8 +60,12 @@ impl Enforcer {
         let vocabulary = &plan.rules().vocabulary;
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
-        let clauses = || plan.clauses().filter(|clause| clause.position().is_some());
-        let hard = clauses().flat_map(|clause| clause.literals);
+        // Where the end is open, preconditions hold by the plan itself.
+        let clauses =
+            || plan.clauses().filter(|clause| plan.end_given() || clause.position().is_some());
+        let hard = clauses()
+            .flat_map(|clause| clause.literals)
+            .chain(plan.endings().flat_map(|(literals, _)| literals));
         let soft = plan.soft().iter().flat_map(|implication| &implication.conditions);
         let asked = plan.diagram().into_iter().flat_map(|diagram| &diagram.atoms).copied();
         let layout = Layout::new(
@@ -68,27 +75,37 @@ impl Enforcer {
             plan.atoms(),
             hard.chain(soft).filter_map(|literal| literal.atom()).chain(asked),
         );
+        let everywhere = |clause: &ClauseView<'_>| clause.stages == plan.stages();
+        let confined = clauses().filter(|clause| !everywhere(clause));
+        let layout = layout.confine(confined.map(|clause| clause.stages));
         let mut demands = IndexBuilder::new(&layout);
         let mut bars = IndexBuilder::new(&layout);
         let mut endings = IndexBuilder::new(&layout);
+        let mut impossible = IndexBuilder::new(&layout);
         let mut demanded = Vec::new();
+        let opposite = |literal: &Encoded| layout.condition(plan.atoms(), literal.negated());
         for clause in clauses() {
-            if let Some(others) = ending(plan, &clause) {
-                let others =
-                    others.map(|literal| layout.condition(plan.atoms(), literal.negated()));
-                endings.add(others, clause.span);
-            }
-            let Some((&last, others)) = clause.literals.split_last() else { continue };
-            let Some(output) = last.position() else { continue };
+            let confined = layout.confined(clause.stages);
+            let broken = |literals: &'_ [Encoded]| -> Vec<Condition> {
+                literals.iter().map(opposite).chain(confined).collect()
+            };
+            let forced = clause.literals.split_last();
+            let forced = forced.and_then(|(last, others)| Some((last, last.position()?, others)));
+            let Some((last, output, others)) = forced else {
+                impossible.add(broken(clause.literals), clause.span);
+                continue;
+            };
             // The clause forces its last code once every other literal is false.
-            let conditions =
-                others.iter().map(|literal| layout.condition(plan.atoms(), literal.negated()));
+            let conditions = broken(others);
             if last.present() {
                 demands.add(conditions, clause.span);
                 demanded.push(Demand { output, soft: HARD });
             } else {
                 bars.add_under(output, conditions, clause.span);
             }
+        }
+        for (literals, span) in plan.endings() {
+            endings.add(literals.iter().map(opposite), span);
         }
         for (number, implication) in plan.soft().iter().enumerate() {
             let conditions = implication.conditions.iter();
@@ -98,7 +115,8 @@ impl Enforcer {
             );
             demanded.push(Demand { output: implication.output, soft: number as u32 });
         }
-        let (demands, bars, endings) = (demands.finish(), bars.finish(), endings.finish());
+        let (demands, bars) = (demands.finish(), bars.finish());
+        let (endings, impossible) = (endings.finish(), impossible.finish());
         let standing = [0, 1].map(|visit| {
             let unprompted = demands.unprompted(visit).iter();
             let mut list: Vec<(u32, u32)> =
@@ -106,7 +124,8 @@ impl Enforcer {
             list.sort_unstable();
             list
         });
-        Self { plan: plan.clone(), demands, demanded, standing, bars, endings, layout }
+        let plan = plan.clone();
+        Self { plan, demands, demanded, standing, bars, endings, impossible, layout }
     }
 
     /// The plan this runs.
@@ -119,6 +138,7 @@ impl Enforcer {
         self.demands.memory()
             + self.bars.memory()
             + self.endings.memory()
+            + self.impossible.memory()
             + self.standing.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()
             + size_of_val(self.demanded.as_slice())
     }
@@ -127,19 +147,4 @@ impl Enforcer {
     pub fn writer(&self) -> Writer<'_> {
         Writer::new(self)
     }
-}
-
-/// The other literals of a clause by which a rule the user wrote ends the record.
-fn ending<'a>(
-    plan: &Plan,
-    clause: &ClauseView<'a>,
-) -> Option<impl Iterator<Item = Encoded> + use<'a>> {
-    let end = plan.rules().vocabulary.end();
-    let literals = clause.literals;
-    let position = plan.order().position(end);
-    let is_end = move |literal: &Encoded| literal.position() == Some(position);
-    let ends = clause.derivation == Derivation::Written
-        && literals.iter().any(|literal| is_end(literal) && literal.present())
-        && clause.rules.iter().any(|&rule| plan.rule(rule).outputs().contains(&end));
-    ends.then(|| literals.iter().copied().filter(move |literal| !is_end(literal)))
 }

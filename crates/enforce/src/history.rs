@@ -5,7 +5,7 @@
 //! windows that count back are set anew each visit from the visits they select.
 
 use consequence_record::Code;
-use consequence_rules::{Atoms, Encoded, Order, Window};
+use consequence_rules::{Atoms, Encoded, Order, Stage, Stages, Window};
 
 use crate::condition::{Bits, Condition};
 
@@ -21,6 +21,8 @@ pub(crate) struct Layout {
     /// The row of each of the plan's windows; 0 for those not in use.
     row_of_window: Vec<u32>,
     width: u32,
+    /// Sets of stages that some conjunction is confined to: one bit each, after all rows.
+    stages: Vec<Stages>,
     /// The bits of the past that some condition asks for; no others are ever set.
     asked: Bits,
 }
@@ -41,6 +43,7 @@ impl Layout {
             rows: Vec::new(),
             row_of_window: vec![0; atoms.windows().len()],
             width: order.codes().len().next_multiple_of(64) as u32,
+            stages: Vec::new(),
             asked: Bits::new(0),
         };
         let used: Vec<u32> = used.collect();
@@ -59,7 +62,32 @@ impl Layout {
     }
 
     pub fn bits(&self) -> u32 {
-        self.width * (self.rows.len() as u32 + 1)
+        self.stage_bit(self.stages.len())
+    }
+
+    /// Makes room for sets of stages that conjunctions are confined to.
+    pub fn confine(mut self, stages: impl Iterator<Item = Stages>) -> Self {
+        for stages in stages {
+            if !self.stages.contains(&stages) {
+                self.stages.push(stages);
+            }
+        }
+        self
+    }
+
+    /// The condition that a visit is at one of these stages; none if it always is.
+    pub fn confined(&self, stages: Stages) -> Option<Condition> {
+        let number = self.stages.iter().position(|&one| one == stages)?;
+        Some(Condition::new(self.stage_bit(number), true))
+    }
+
+    /// Whether a bit is about the stage of the visit.
+    pub fn is_stage(&self, bit: u32) -> bool {
+        self.stage_bit(0) <= bit
+    }
+
+    fn stage_bit(&self, number: usize) -> u32 {
+        self.width * (self.rows.len() as u32 + 1) + number as u32
     }
 
     /// The condition that a literal holds.
@@ -127,6 +155,18 @@ impl History {
             starts: vec![0],
             moving: Vec::new(),
             lasting: Vec::new(),
+        }
+    }
+
+    /// Says where in its record the visit being decided stands.
+    pub fn set_stage(&mut self, layout: &Layout, stage: Stage) {
+        for (number, stages) in layout.stages.iter().enumerate() {
+            let bit = layout.stage_bit(number);
+            if stages.contains(stage) {
+                self.bits.set(bit);
+            } else {
+                self.bits.clear(bit);
+            }
         }
     }
 

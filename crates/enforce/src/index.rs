@@ -97,7 +97,10 @@ impl<'a> IndexBuilder<'a> {
             () if !self.layout.is_lasting(bit) => 1,
             () => 2,
         };
-        let needed = self.conditions[start..].iter().filter(|condition| condition.wanted());
+        // Nothing is looked up by a stage: a visit is always at one.
+        let prompts =
+            |condition: &&Condition| condition.wanted() && !self.layout.is_stage(condition.bit());
+        let needed = self.conditions[start..].iter().filter(prompts);
         let place = needed
             .map(|condition| condition.bit())
             .min_by_key(|&bit| (rank(bit), self.load[bit as usize]));

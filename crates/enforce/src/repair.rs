@@ -1,11 +1,14 @@
 //! Repairing records that already exist.
 //!
-//! Here the end of a record is given, so the plan decides `END` first: a clause that was derived
-//! changes codes rather than cut a record short. Only a rule that the user wrote to force `END`
-//! drops the visits after it.
+//! Here the end of a record is given: each visit is decided knowing how many follow it. So a record
+//! keeps its visits, and stays ended or cut as it was, wherever some record of that length obeys the
+//! rules. Only a rule that the user wrote to conclude `END` ends a record: visits after it are
+//! dropped. Far from the end of some rule sets (see [`Plan::stage`](consequence_rules::Plan::stage))
+//! the number of visits that follow is not known; there a rule that was derived may end a record too.
 
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record, RecordView};
+use consequence_rules::Stage;
 use rayon::prelude::*;
 
 use crate::{Enforcer, Writer};
@@ -25,7 +28,7 @@ pub struct Repair {
     pub cut: u64,
     /// Visits dropped from them.
     pub dropped_visits: u64,
-    /// Records left out because their last visit may not be the last.
+    /// Records left out because no record of their length obeys the rules.
     pub refused: u64,
 }
 
@@ -45,7 +48,7 @@ impl std::ops::AddAssign for Repair {
 ///
 /// The enforcer's plan must have been compiled with
 /// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for one visit more than
-/// the longest record has. A record that was cut is repaired so that it could go on.
+/// the longest record has.
 ///
 /// # Panics
 ///
@@ -102,37 +105,49 @@ pub fn repair(
     (repaired, total)
 }
 
-/// Repairs one record; `None` if its last visit may not be the last.
+/// Repairs one record; `None` if no record of its length obeys the rules.
 pub fn repair_record(
     writer: &mut Writer<'_>,
     record: RecordView<'_>,
     draws: &Draws,
     number: u64,
 ) -> (Option<Record>, Repair) {
+    let refused = (None, Repair { records: 1, refused: 1, ..Repair::default() });
+    let own = (record.len() - 1, record.ended());
+    // A rule that ends the record comes first; where no record can end there, the record's own end.
+    let by_rule = writer.ended_by_rule(record).map(|encounters| (encounters, true));
+    let plan = writer.plan();
+    let mut ends = by_rule.into_iter().chain([own]);
+    let possible = ends.find(|&(following, ended)| writer.goes_on(plan.stage(following, ended)));
+    let Some((encounters, ended)) = possible else { return refused };
+    let mut stage = plan.stage(encounters, ended);
     let end = writer.end();
     let mut repair = Repair { records: 1, ..Repair::default() };
     let mut given = Vec::new();
-    for (visit, codes) in record.visits().enumerate() {
+    for (visit, codes) in record.visits().enumerate().take(encounters + 1) {
+        let left = encounters - visit;
+        let counted = plan.stage(left, ended);
+        if stage != Stage::OPEN || writer.goes_on(counted) {
+            stage = counted;
+        }
+        writer.set_stage(stage);
         given.clear();
         given.extend_from_slice(codes);
-        if record.ends_at(visit) || (visit > 0 && writer.ends_by_rule(codes)) {
-            given.push(end);
-        }
+        given.extend((ended && left == 0).then_some(end));
         let written = writer.overridden(&given, draws, number);
         let kept = written.iter().filter(|code| codes.binary_search(code).is_ok()).count();
         repair.added += (written.len() - kept) as u64;
         repair.removed += (codes.len() - kept) as u64;
-        let left = (record.len() - visit - 1) as u64;
-        if writer.record().ended && left > 0 {
-            repair.cut = 1;
-            repair.dropped_visits = left;
+        if writer.record().ended {
             break;
         }
     }
     let written = writer.take();
-    if record.ended() && !written.ended {
-        return (None, Repair { records: 1, refused: 1, ..Repair::default() });
+    if ended && !written.ended {
+        return refused;
     }
+    repair.dropped_visits = (record.len() - written.visits.len()) as u64;
+    repair.cut = u64::from(repair.dropped_visits > 0);
     let ended = written.ended != record.ended();
     repair.changed = u64::from(ended || repair.added + repair.removed + repair.cut > 0);
     (Some(written), repair)

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
-use consequence_record::{Code, Record};
-use consequence_rules::Branch;
+use consequence_record::{Code, Record, RecordView};
+use consequence_rules::{Branch, Plan, Stage};
 use thiserror::Error;
 
 use crate::enforcer::{Enforcer, HARD};
@@ -64,9 +64,11 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(enforcer: &'a Enforcer) -> Self {
+        let mut history = History::new(&enforcer.layout);
+        history.set_stage(&enforcer.layout, Stage::OPEN);
         Self {
             enforcer,
-            history: History::new(&enforcer.layout),
+            history,
             candidates: BinaryHeap::new(),
             next: u32::MAX,
             passed: 0,
@@ -157,17 +159,50 @@ impl<'a> Writer<'a> {
         self.enforcer.layout.order.code(self.enforcer.layout.end)
     }
 
-    /// Whether a rule the user wrote would end the record if the next visit held these codes.
-    pub fn ends_by_rule(&mut self, codes: &[Code]) -> bool {
+    /// The first encounter of a record at which a rule the user wrote ends it, if that is not its end
+    /// anyway. What was written so far is forgotten.
+    pub(crate) fn ended_by_rule(&mut self, record: RecordView<'_>) -> Option<usize> {
         let Enforcer { layout, endings, .. } = self.enforcer;
-        for &code in codes {
-            self.history.set_present(layout.order.position(code));
+        self.take();
+        let mut ended = None;
+        for (visit, codes) in record.visits().enumerate() {
+            for &code in codes {
+                self.history.set_present(layout.order.position(code));
+            }
+            let history = &self.history;
+            let mut ends = false;
+            endings.for_each_open(history, |id| ends |= endings.holds(id, history));
+            if ends && visit > 0 {
+                ended = (!record.ends_at(visit)).then_some(visit);
+                break;
+            }
+            self.history.advance(layout);
         }
-        let history = &self.history;
-        let mut ends = false;
-        endings.for_each_open(history, |id| ends |= endings.holds(id, history));
-        self.history.abandon();
-        ends
+        self.history.clear();
+        ended
+    }
+
+    /// The plan that this obeys.
+    pub(crate) fn plan(&self) -> &'a Plan {
+        &self.enforcer.plan
+    }
+
+    /// Says where in its record the next visit stands, and those after it until this is said again.
+    /// At first the record may end anywhere.
+    pub fn set_stage(&mut self, stage: Stage) {
+        self.history.set_stage(&self.enforcer.layout, stage);
+    }
+
+    /// Whether the next visit is possible at a stage, after what was written so far. Once it is, so is
+    /// every visit after it at the stage that follows, whatever is proposed.
+    pub fn goes_on(&mut self, stage: Stage) -> bool {
+        self.set_stage(stage);
+        let impossible = &self.enforcer.impossible;
+        let mut possible = true;
+        impossible.for_each_open(&self.history, |id| {
+            possible &= !impossible.holds(id, &self.history);
+        });
+        possible
     }
 
     /// Begins the next visit and gives the positions, in the plan's order, of the codes that it may

@@ -13,8 +13,8 @@ pub use analyse::{
 pub use compile::{
     Atom, Atoms, Branch, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation,
     Diagram, Disjunction, Encoded, Group, GroupedImplication, Implication, Literal, Order, Plan,
-    SoftImplication, Span, TooLarge, WrittenClause, WrittenRules, clausal_form, compile,
-    implicative_form,
+    SoftImplication, Span, Stage, Stages, TooLarge, WrittenClause, WrittenRules, clausal_form,
+    compile, implicative_form,
 };
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
 pub use language::{

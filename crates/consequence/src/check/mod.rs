@@ -72,9 +72,9 @@ pub fn check(
             let verdict = proved(&plan);
             (Some(plan), verdict)
         }
-        Err(CompileError::Unsatisfiable { rules, .. }) => {
+        Err(CompileError::Unsatisfiable { rules, cut_obeys, .. }) => {
             let core = rules.iter().map(|&rule| RuleReference::new(&set.rules[rule])).collect();
-            (None, Verdict::Impossible { core })
+            (None, Verdict::Impossible { core, cut_obeys })
         }
         Err(error) => return Err(failed(error)),
     };

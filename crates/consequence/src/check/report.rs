@@ -93,10 +93,12 @@ pub enum Verdict {
         /// Nodes of the decision diagram of codes too densely related for clauses; 0 without one.
         diagram_nodes: usize,
     },
-    /// No record obeys the rules; each of these is needed for that.
+    /// No record that ends obeys the rules; each of these is needed for that.
     Impossible {
         /// The rules that exclude every record.
         core: Vec<RuleReference>,
+        /// Whether a record that was cut before its end can obey these rules.
+        cut_obeys: bool,
     },
 }
 

@@ -91,10 +91,20 @@ impl CheckReport {
                 }
                 writeln!(out)
             }
-            Verdict::Impossible { core } => {
-                writeln!(out, "\nimpossible: no record can obey these rules together")?;
+            Verdict::Impossible { core, cut_obeys } => {
+                let obeys = match cut_obeys {
+                    true => "only a record that was cut before its end",
+                    false => "no record",
+                };
+                writeln!(out, "\nimpossible: {obeys} can obey these rules together")?;
                 for rule in core {
                     writeln!(out, "  {}:{}: {}", rule.file, rule.line, rule.text)?;
+                }
+                if *cut_obeys {
+                    writeln!(
+                        out,
+                        "  nothing can be generated, since every new record ends; audits and repairs go by the records"
+                    )?;
                 }
                 match core.as_slice() {
                     [_] => writeln!(out, "  change it, or leave it out"),

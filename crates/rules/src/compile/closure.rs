@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::clause::{Encoded, Encoder, Span};
 use super::regress::regress;
+use super::stage::{Stage, Stages};
 
 /// Where a clause came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +25,15 @@ pub(crate) enum Source {
     Resolved(u32, u32),
     /// A precondition moved to the visit before.
     Regressed(u32),
+    /// The same clause twice, required at other stages.
+    Merged(u32, u32),
     /// What the diagram of dense components asks of the static visit.
     Diagram,
 }
 
 impl Source {
     fn is_derived(self) -> bool {
-        matches!(self, Self::Resolved(..) | Self::Regressed(_))
+        matches!(self, Self::Resolved(..) | Self::Regressed(_) | Self::Merged(..))
     }
 }
 
@@ -40,6 +43,7 @@ pub(crate) struct Clause {
     length: u32,
     signature: u64,
     pub span: Span,
+    pub stages: Stages,
     pub source: Source,
     processed: bool,
     dropped: bool,
@@ -50,8 +54,8 @@ pub(crate) struct Clause {
 pub(crate) enum Closed {
     /// Nothing more follows.
     Complete,
-    /// The clause by this number is empty at visit 0: no record exists.
-    Unsatisfiable(u32),
+    /// Every static visit is impossible: no record exists.
+    Unsatisfiable,
     /// The set grew past the limit.
     TooLarge,
 }
@@ -66,6 +70,11 @@ pub(crate) struct Closure {
     /// Every clause under the one of its literals that had fewest: what can subsume.
     by_rarest: FxHashMap<Encoded, Vec<u32>>,
     empty: Vec<u32>,
+    /// The stages that visits may be at.
+    in_play: Stages,
+    /// Clauses that make static visits impossible at some stages, and those stages.
+    excluding: Vec<u32>,
+    excluded: Stages,
     /// What is still to be resolved or regressed: last code first, short clauses first.
     waiting: BinaryHeap<(u32, Reverse<u32>, Reverse<u32>)>,
     max_derived: usize,
@@ -76,13 +85,16 @@ pub(crate) struct Closure {
 }
 
 impl Closure {
-    pub fn new(codes: usize, max_derived: usize) -> Self {
+    pub fn new(codes: usize, in_play: Stages, max_derived: usize) -> Self {
         Self {
             clauses: Vec::new(),
             literals: Vec::new(),
             by_last: vec![Vec::new(); 2 * codes],
             by_rarest: FxHashMap::default(),
             empty: Vec::new(),
+            in_play,
+            excluding: Vec::new(),
+            excluded: Stages::NONE,
             waiting: BinaryHeap::new(),
             max_derived,
             derived: 0,
@@ -100,6 +112,11 @@ impl Closure {
         &self.literals[clause.start as usize..(clause.start + clause.length) as usize]
     }
 
+    /// The clauses by which no record exists at the stages they are required at.
+    pub fn excluding(&self) -> &[u32] {
+        &self.excluding
+    }
+
     /// How many pairs of clauses were tried at each position.
     pub fn work(&self) -> &[u32] {
         &self.tried_at
@@ -113,12 +130,31 @@ impl Closure {
         (0..self.clauses.len() as u32).filter(|&id| !self.clauses[id as usize].dropped).collect()
     }
 
-    /// Adds a sorted clause unless a present one says as much or more.
-    pub fn add(&mut self, literals: &[Encoded], span: Span, source: Source) {
+    /// Adds a sorted clause unless a present one says as much or more. Where the same clause is
+    /// required at other stages already, the two become one.
+    pub fn add(&mut self, literals: &[Encoded], span: Span, stages: Stages, source: Source) {
+        let stages = stages.meet(self.in_play);
         let signature = signature(literals);
-        if self.subsumed(literals, signature, span, None) {
+        let place = Place { signature, span, stages };
+        if stages.is_empty() || self.subsumed(literals, place, None) {
             return;
         }
+        match self.same(literals, span) {
+            None => self.file(literals, place, source),
+            Some(there) => {
+                let id = self.push(literals, place, source);
+                let both = stages.join(self.clauses[there as usize].stages);
+                // The two only tell where the one in their place comes from.
+                for id in [there, id] {
+                    self.clauses[id as usize].dropped = true;
+                }
+                self.file(literals, Place { stages: both, ..place }, Source::Merged(there, id));
+            }
+        }
+    }
+
+    fn push(&mut self, literals: &[Encoded], place: Place, source: Source) -> u32 {
+        let Place { signature, span, stages } = place;
         let id = self.clauses.len() as u32;
         let start = self.literals.len() as u32;
         self.literals.extend_from_slice(literals);
@@ -128,11 +164,19 @@ impl Closure {
             length,
             signature,
             span,
+            stages,
             source,
             processed: false,
             dropped: false,
         });
         self.derived += usize::from(source.is_derived());
+        id
+    }
+
+    /// Adds a clause and has it resolved or regressed.
+    fn file(&mut self, literals: &[Encoded], place: Place, source: Source) {
+        let id = self.push(literals, place, source);
+        let length = literals.len() as u32;
         let load = |literal: &&Encoded| self.by_rarest.get(literal).map_or(0, Vec::len);
         match literals.iter().min_by_key(load) {
             Some(&rarest) => self.by_rarest.entry(rarest).or_default().push(id),
@@ -165,14 +209,23 @@ impl Closure {
                 self.resolve(id, row(position, !last.present()));
                 continue;
             }
-            let span = self.clauses[id as usize].span;
+            let Clause { span, stages, .. } = self.clauses[id as usize];
             if span.first == 0 {
-                return Closed::Unsatisfiable(id);
+                self.excluding.push(id);
+                self.excluded = self.excluded.join(stages);
+                // A static visit is never the last.
+                let first = |stage: &Stage| !stage.next().is_empty();
+                if self.in_play.iter().filter(first).all(|stage| self.excluded.contains(stage)) {
+                    return Closed::Unsatisfiable;
+                }
+                continue;
             }
             let clause = self.literals(id).to_vec();
-            let Some(earlier) = regress(encoder, &clause, span) else { return Closed::TooLarge };
-            for (clause, span) in earlier {
-                self.add(&clause, span, Source::Regressed(id));
+            let Some(earlier) = regress(encoder, &clause, span, stages) else {
+                return Closed::TooLarge;
+            };
+            for (clause, span, stages) in earlier {
+                self.add(&clause, span, stages, Source::Regressed(id));
             }
         }
         Closed::Complete
@@ -184,35 +237,47 @@ impl Closure {
         // No clause added here ends in the same code, so the row stays as it is.
         for index in 0..self.by_last[row].len() {
             let other = self.by_last[row][index];
-            let Clause { processed, dropped, span, .. } = self.clauses[other as usize];
-            if !processed || dropped {
+            let Clause { processed, dropped, span, stages, .. } = self.clauses[other as usize];
+            let clause = &self.clauses[id as usize];
+            let stages = clause.stages.meet(stages);
+            if !processed || dropped || stages.is_empty() {
                 continue;
             }
-            let Some(span) = self.clauses[id as usize].span.meet(span) else { continue };
+            let Some(span) = clause.span.meet(span) else { continue };
             self.tried += 1;
             self.tried_at[row / 2] = self.tried_at[row / 2].saturating_add(1);
             if merge(self.literals(id), self.literals(other), &mut resolvent) {
-                self.add(&resolvent, span, Source::Resolved(id, other));
+                self.add(&resolvent, span, stages, Source::Resolved(id, other));
             }
         }
     }
 
     fn drop_if_subsumed(&mut self, id: u32) -> bool {
-        let Clause { signature, span, dropped, .. } = self.clauses[id as usize];
-        if dropped || self.subsumed(self.literals(id), signature, span, Some(id)) {
+        let Clause { signature, span, stages, dropped, .. } = self.clauses[id as usize];
+        let place = Place { signature, span, stages };
+        if dropped || self.subsumed(self.literals(id), place, Some(id)) {
             self.clauses[id as usize].dropped = true;
         }
         self.clauses[id as usize].dropped
     }
 
+    /// The clause of these literals and visits that is required at other stages.
+    fn same(&self, literals: &[Encoded], span: Span) -> Option<u32> {
+        if self.in_play == Stages::OPEN {
+            // There are no others.
+            return None;
+        }
+        let same = |&&id: &&u32| {
+            let clause = &self.clauses[id as usize];
+            !clause.dropped && clause.span == span && self.literals(id) == literals
+        };
+        let filed = literals.iter().filter_map(|literal| self.by_rarest.get(literal));
+        self.empty.iter().chain(filed.flatten()).find(same).copied()
+    }
+
     /// Whether a clause other than `itself` is a part of these literals and holds wherever they do.
-    fn subsumed(
-        &self,
-        literals: &[Encoded],
-        signature: u64,
-        span: Span,
-        itself: Option<u32>,
-    ) -> bool {
+    fn subsumed(&self, literals: &[Encoded], place: Place, itself: Option<u32>) -> bool {
+        let Place { signature, span, stages } = place;
         let subsumes = |&id: &u32| {
             let clause = &self.clauses[id as usize];
             Some(id) != itself
@@ -220,6 +285,7 @@ impl Closure {
                 && clause.signature & !signature == 0
                 && clause.length as usize <= literals.len()
                 && clause.span.covers(span)
+                && clause.stages.covers(stages)
                 && is_part(self.literals(id), literals)
         };
         let filed = |literal: &Encoded| {
@@ -227,6 +293,14 @@ impl Closure {
         };
         self.empty.iter().any(subsumes) || literals.iter().any(filed)
     }
+}
+
+/// What a clause is found by, besides its literals.
+#[derive(Clone, Copy)]
+struct Place {
+    signature: u64,
+    span: Span,
+    stages: Stages,
 }
 
 /// Where clauses that end in this literal are listed.

@@ -11,10 +11,12 @@ mod order;
 mod plan;
 mod regress;
 mod soft;
+mod stage;
 mod written;
 
 use std::sync::Arc;
 
+use consequence_record::Vocabulary;
 use thiserror::Error;
 
 pub use clause::{Atom, Atoms, Encoded, Span};
@@ -26,6 +28,7 @@ pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, impl
 pub use order::Order;
 pub use plan::{ClauseView, Derivation, Plan};
 pub use soft::SoftImplication;
+pub use stage::{Stage, Stages};
 pub use written::{WrittenClause, WrittenRules};
 
 use closure::{Closed, Closure, Source};
@@ -82,12 +85,18 @@ impl Default for CompileLimits {
 #[derive(Debug, Error)]
 pub enum CompileError {
     /// No record obeys all the rules; the rules named cannot all be kept, and each is needed for that.
-    #[error("no record can obey these rules together: {}", .core.join(", "))]
+    #[error(
+        "{} can obey these rules together: {}",
+        if *.cut_obeys { "only a record that was cut before its end" } else { "no record" },
+        .core.join(", ")
+    )]
     Unsatisfiable {
-        /// The names of a smallest set of rules that exclude every record.
+        /// The names of a smallest set of rules that exclude every record that ends.
         core: Vec<String>,
         /// The same rules by index.
         rules: Vec<usize>,
+        /// Whether a record that was cut can obey these rules: it never comes to its end.
+        cut_obeys: bool,
     },
     /// One rule is too large in clausal form.
     #[error(
@@ -193,9 +202,9 @@ pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Pla
         atoms: Atoms::default(),
     };
     let mut saturated = saturate(&rules.rules, &mut encoder, options)?;
-    if let Some(id) = saturated.empty {
-        let involved = leaves(&saturated, id);
-        return Err(unsatisfiable(&rules.rules, &mut encoder, options, involved));
+    if saturated.unsatisfiable {
+        let core = core(&rules.rules, &mut encoder, options, &saturated);
+        return Err(unsatisfiable(&rules, core, options));
     }
     let early = saturated.soft.iter().find(|soft| soft.reads_later_codes());
     if let Some(soft) = early {
@@ -209,27 +218,32 @@ pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Pla
         atoms,
         max_visits: options.max_visits,
         end_given: options.end_first,
+        in_play: saturated.in_play,
         clauses: Vec::new(),
         literals: Vec::new(),
         clause_rules: Vec::new(),
         soft: std::mem::take(&mut saturated.soft),
+        endings: std::mem::take(&mut saturated.endings),
         diagram: saturated.diagram.clone(),
         cycles: ordered.cycles,
     };
     for id in saturated.closure.kept() {
         let (closure, rules) = (&saturated.closure, leaves(&saturated, id));
-        let span = closure.clause(id).span;
-        parts.push(closure.literals(id), &rules, span, derivation(closure, id));
+        let clause = closure.clause(id);
+        let where_required = (clause.span, clause.stages);
+        parts.push(closure.literals(id), &rules, where_required, derivation(closure, id));
     }
     Ok(Plan::unproved(parts))
 }
 
 struct Saturated {
     soft: Vec<SoftImplication>,
+    endings: Vec<(Vec<Encoded>, Span)>,
     closure: Closure,
     diagram: Option<Diagram>,
-    /// The clause that shows that no record exists, if none does.
-    empty: Option<u32>,
+    in_play: Stages,
+    /// Whether no record exists.
+    unsatisfiable: bool,
 }
 
 /// The clauses of the rules and all that follows from them.
@@ -245,6 +259,9 @@ fn saturate(
         let (index, limit) = (index as u32, limits.rule_literals);
         let encoded = if rule.is_hard() {
             written.add(encoder, index, rule, limit)
+        } else if options.end_first && rule.outputs().contains(&encoder.vocabulary.end()) {
+            // Where the end is given, nothing draws it.
+            continue;
         } else {
             soft_implications(encoder, index, rule, limit).map(|ways| soft.extend(ways))
         };
@@ -254,17 +271,20 @@ fn saturate(
     let too_dense = || CompileError::TooDense { derived, nodes: limits.nodes };
     let components = Components::new(&written, encoder);
     let mut dense: Vec<u32> = Vec::new();
+    let mut in_play = if options.end_first { Stages::ALL } else { Stages::OPEN };
+    let end = encoder.order.position(encoder.vocabulary.end());
     loop {
-        let mut closure = Closure::new(encoder.vocabulary.len(), derived);
+        let mut closure = Closure::new(encoder.vocabulary.len(), in_play, derived);
         let (by_diagram, by_clauses): (Vec<_>, Vec<_>) =
             written.iter().partition(|clause| components.is_of(encoder, clause, &dense));
         for clause in &by_clauses {
-            closure.add(clause.literals, clause.span, Source::Rule(clause.rule));
+            for (literals, stages) in at_stages(clause.literals, end) {
+                closure.add(&literals, clause.span, stages, Source::Rule(clause.rule));
+            }
         }
-        let end = encoder.order.position(encoder.vocabulary.end());
         if !options.end_first && !dense.contains(&components.root(end)) {
             let last = Span { first: encoder.max_visits, last: encoder.max_visits };
-            closure.add(&[Encoded::now(end, true)], last, Source::LastVisit);
+            closure.add(&[Encoded::now(end, true)], last, Stages::OPEN, Source::LastVisit);
         }
         let mut outcome = closure.run(encoder);
         let mut diagram = None;
@@ -273,23 +293,65 @@ fn saturate(
                 .map_err(|bdd::TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
                 if let Some(clause) = sort_clause(clause) {
-                    closure.add(&clause, Span { first: 0, last: 0 }, Source::Diagram);
+                    let first = Span { first: 0, last: 0 };
+                    closure.add(&clause, first, Stages::ALL, Source::Diagram);
                 }
             }
             diagram = Some(built.diagram);
             outcome = closure.run(encoder);
         }
-        let empty = match outcome {
-            Closed::Complete => None,
-            Closed::Unsatisfiable(id) => Some(id),
+        let unsatisfiable = match outcome {
+            Closed::Complete => false,
+            Closed::Unsatisfiable => true,
+            Closed::TooLarge if in_play != Stages::OPEN => {
+                // Without counting the visits that follow, there is less to say.
+                in_play = Stages::OPEN;
+                continue;
+            }
             Closed::TooLarge => {
                 let heaviest = components.heaviest(&closure);
                 dense.push(heaviest.filter(|root| !dense.contains(root)).ok_or_else(too_dense)?);
                 continue;
             }
         };
-        return Ok(Saturated { soft, closure, diagram, empty });
+        let endings = match options.end_first {
+            true => endings(rules, &written, encoder.vocabulary, end),
+            false => Vec::new(),
+        };
+        return Ok(Saturated { soft, endings, closure, diagram, in_play, unsatisfiable });
     }
+}
+
+/// What makes the rules that conclude `END` end a record: the other literals of their clauses, all
+/// of which must be false.
+fn endings(
+    rules: &[Rule],
+    written: &Written,
+    vocabulary: &Vocabulary,
+    end: u32,
+) -> Vec<(Vec<Encoded>, Span)> {
+    let ending = Encoded::now(end, true);
+    let concludes = |clause: &WrittenClause<'_>| {
+        clause.literals.contains(&ending)
+            && rules[clause.rule as usize].outputs().contains(&vocabulary.end())
+    };
+    let rest = |clause: WrittenClause<'_>| {
+        let others = clause.literals.iter().copied().filter(|&literal| literal != ending);
+        (others.collect(), clause.span)
+    };
+    written.iter().filter(concludes).map(rest).collect()
+}
+
+/// A clause as it reads at each stage: where the end is given, `END` has its value.
+fn at_stages(literals: &[Encoded], end: u32) -> Vec<(Vec<Encoded>, Stages)> {
+    let is_end = |literal: &Encoded| literal.position() == Some(end);
+    let Some(ending) = literals.iter().find(|literal| is_end(literal)) else {
+        return vec![(literals.to_vec(), Stages::ALL)];
+    };
+    let rest = literals.iter().copied().filter(|literal| !is_end(literal)).collect();
+    let not_settled_by_the_end =
+        if ending.present() { Stages::GIVEN.without(Stages::END) } else { Stages::END };
+    vec![(literals.to_vec(), Stages::OPEN), (rest, not_settled_by_the_end)]
 }
 
 /// The rules a clause comes from, sorted.
@@ -305,7 +367,7 @@ fn leaves(saturated: &Saturated, id: u32) -> Vec<u32> {
             Source::Diagram => {
                 rules.extend(saturated.diagram.iter().flat_map(|diagram| &diagram.rules));
             }
-            Source::Resolved(left, right) => {
+            Source::Resolved(left, right) | Source::Merged(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
             }
             Source::Regressed(parent) => open.extend(seen.insert(parent).then_some(parent)),
@@ -328,7 +390,7 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
             Source::LastVisit | Source::Regressed(_) | Source::Diagram => {
                 return Derivation::Foreseen;
             }
-            Source::Resolved(left, right) => {
+            Source::Resolved(left, right) | Source::Merged(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
             }
         }
@@ -336,25 +398,38 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
     Derivation::Implied
 }
 
-/// The error for a set that excludes every record, with the rules narrowed down until each is needed.
-fn unsatisfiable(
+/// The rules that exclude every record, narrowed down until each is needed, by index.
+fn core(
     rules: &[Rule],
     encoder: &mut Encoder<'_>,
     options: &CompileOptions,
-    involved: Vec<u32>,
-) -> CompileError {
-    let mut core: Vec<usize> = involved.into_iter().map(|index| index as usize).collect();
+    saturated: &Saturated,
+) -> Vec<usize> {
+    let involved = saturated.closure.excluding().iter().flat_map(|&id| leaves(saturated, id));
+    let mut core: Vec<usize> = involved.map(|index| index as usize).collect();
+    core.sort_unstable();
+    core.dedup();
     let mut tried = 0;
     while tried < core.len() {
         let without: Vec<usize> =
             core.iter().copied().filter(|&index| index != core[tried]).collect();
         let kept: Vec<Rule> = without.iter().map(|&index| rules[index].clone()).collect();
-        if saturate(&kept, encoder, options).is_ok_and(|saturated| saturated.empty.is_some()) {
+        if saturate(&kept, encoder, options).is_ok_and(|saturated| saturated.unsatisfiable) {
             core = without;
         } else {
             tried += 1;
         }
     }
-    let names = core.iter().map(|&index| rules[index].name.to_string());
-    CompileError::Unsatisfiable { core: names.collect(), rules: core }
+    core
+}
+
+/// The error for rules that exclude every record that ends, and perhaps those that were cut.
+fn unsatisfiable(set: &RuleSet, rules: Vec<usize>, options: &CompileOptions) -> CompileError {
+    let core = rules.iter().map(|&index| set.rules[index].name.to_string()).collect();
+    let kept = rules.iter().map(|&index| set.rules[index].clone()).collect();
+    let kept = RuleSet { vocabulary: Arc::clone(&set.vocabulary), rules: kept };
+    let for_repair = CompileOptions { end_first: true, order: None, ..options.clone() };
+    let cut_obeys = !options.end_first
+        && close(Arc::new(kept), &for_repair).is_ok_and(|plan| plan.admits_cut_records());
+    CompileError::Unsatisfiable { core, rules, cut_obeys }
 }

@@ -9,6 +9,7 @@ use super::diagram::Diagram;
 use super::normal::Literal;
 use super::order::Order;
 use super::soft::SoftImplication;
+use super::stage::{HORIZON, Stage, Stages};
 use crate::prove::Proof;
 use crate::{Rule, RuleSet};
 
@@ -28,6 +29,7 @@ pub(crate) struct PlanClause {
     pub end: u32,
     pub rules_end: u32,
     pub span: Span,
+    pub stages: Stages,
     pub derivation: Derivation,
 }
 
@@ -38,6 +40,8 @@ pub struct ClauseView<'a> {
     pub literals: &'a [Encoded],
     /// The visits it is required of.
     pub span: Span,
+    /// Where a visit must stand in its record for the clause to be required.
+    pub stages: Stages,
     /// How it came to be.
     pub derivation: Derivation,
     /// The rules it comes from, by index, sorted.
@@ -58,10 +62,12 @@ pub(crate) struct Parts {
     pub atoms: Atoms,
     pub max_visits: u16,
     pub end_given: bool,
+    pub in_play: Stages,
     pub clauses: Vec<PlanClause>,
     pub literals: Vec<Encoded>,
     pub clause_rules: Vec<u32>,
     pub soft: Vec<SoftImplication>,
+    pub endings: Vec<(Vec<Encoded>, Span)>,
     pub diagram: Option<Diagram>,
     pub cycles: Vec<Vec<Code>>,
 }
@@ -71,7 +77,7 @@ impl Parts {
         &mut self,
         literals: &[Encoded],
         rules: &[u32],
-        span: Span,
+        (span, stages): (Span, Stages),
         derivation: Derivation,
     ) {
         self.literals.extend_from_slice(literals);
@@ -80,6 +86,7 @@ impl Parts {
             end: self.literals.len() as u32,
             rules_end: self.clause_rules.len() as u32,
             span,
+            stages,
             derivation,
         });
     }
@@ -92,13 +99,21 @@ impl Parts {
 #[derive(Clone, Debug)]
 pub struct Plan {
     parts: Arc<Parts>,
+    /// Whether the same is asked of all visits far from the end, in records that were cut and in
+    /// those that ended.
+    settled: [bool; 2],
     proof: Proof,
 }
 
 impl Plan {
     /// A plan on its way to the prover.
     pub(crate) fn unproved(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), proof: Proof::default() }
+        let plan = Self { parts: Arc::new(parts), settled: [false; 2], proof: Proof::default() };
+        let settled = [false, true].map(|ended| {
+            let mut preconditions = plan.clauses().filter(|clause| clause.position().is_none());
+            preconditions.all(|clause| clause.stages.is_settled(ended))
+        });
+        Self { settled, ..plan }
     }
 
     /// The plan with its proof.
@@ -126,15 +141,18 @@ impl Plan {
             atoms: self.parts.atoms.clone(),
             max_visits: self.parts.max_visits,
             end_given: self.parts.end_given,
+            in_play: self.parts.in_play,
             clauses: Vec::new(),
             literals: Vec::new(),
             clause_rules: Vec::new(),
             soft: self.parts.soft.clone(),
+            endings: self.parts.endings.clone(),
             diagram: self.parts.diagram.clone(),
             cycles: self.parts.cycles.clone(),
         };
         for (_, clause) in self.clauses().enumerate().filter(kept) {
-            parts.push(clause.literals, clause.rules, clause.span, clause.derivation);
+            let where_required = (clause.span, clause.stages);
+            parts.push(clause.literals, clause.rules, where_required, clause.derivation);
         }
         Self::unproved(parts)
     }
@@ -169,6 +187,31 @@ impl Plan {
         self.parts.end_given
     }
 
+    /// The stages that visits may be at: only [`Stage::OPEN`] unless the end is given.
+    pub fn stages(&self) -> Stages {
+        self.parts.in_play
+    }
+
+    /// Where a visit stands that has so many visits after it, in a record that ended or was cut.
+    ///
+    /// [`Stage::OPEN`] if the end is not given, and where the plan cannot tell: rules in a decision
+    /// diagram do not count visits, and some rules never ask the same of all visits that are far
+    /// from the end.
+    pub fn stage(&self, following: usize, ended: bool) -> Stage {
+        let stage = Stage::before(following, ended);
+        let settled = following < HORIZON || self.settled[usize::from(ended)];
+        if settled && self.parts.in_play.contains(stage) { stage } else { Stage::OPEN }
+    }
+
+    /// Whether some record that was cut obeys the rules; where the plan cannot tell, no.
+    pub(crate) fn admits_cut_records(&self) -> bool {
+        let impossible =
+            |clause: &ClauseView<'_>| clause.literals.is_empty() && clause.span.first == 0;
+        let excluding = self.clauses().filter(impossible);
+        let excluded = excluding.fold(Stages::NONE, |all, clause| all.join(clause.stages));
+        self.parts.in_play != Stages::OPEN && !excluded.leaves_no_cut_record()
+    }
+
     /// The most encounters a record may have; the last of them always ends it, unless the end is
     /// given.
     pub fn max_visits(&self) -> usize {
@@ -185,6 +228,12 @@ impl Plan {
     /// The soft rules, ready to be drawn.
     pub fn soft(&self) -> &[SoftImplication] {
         &self.parts.soft
+    }
+
+    /// When the rules that conclude `END`, as they are written, end a record that exists: once all
+    /// these literals are false, at one of these visits. None if the end is not given.
+    pub fn endings(&self) -> impl ExactSizeIterator<Item = (&[Encoded], Span)> {
+        self.parts.endings.iter().map(|(literals, span)| (literals.as_slice(), *span))
     }
 
     /// The decision diagram of codes that depend on each other too densely for clauses, if any do.
@@ -228,6 +277,7 @@ fn view<'a>(
     ClauseView {
         literals: &literals[start..clause.end as usize],
         span: clause.span,
+        stages: clause.stages,
         derivation: clause.derivation,
         rules: &rules[rules_start..clause.rules_end as usize],
     }

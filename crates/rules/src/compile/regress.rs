@@ -3,6 +3,7 @@
 use consequence_record::{Code, Kind};
 
 use super::clause::{Encoded, Encoder, Span, sort_clause};
+use super::stage::Stages;
 use crate::Window;
 
 /// The most alternatives one clause about the past may split into.
@@ -11,21 +12,20 @@ const MAX_ALTERNATIVES: usize = 1 << 12;
 /// The clauses at visit `t` that say what `clause`, which only looks back, says at visit `t + 1`.
 ///
 /// One visit earlier, `previous` is now, `past` is past or now, `visit k` is now at visit `k`, and
-/// `n visits ago` is `n - 1` visits ago. `END` releases the clause, since no visit follows it.
-/// `None` if the clause splits into too many.
+/// `n visits ago` is `n - 1` visits ago. Where the end is open, `END` releases the clause, since no
+/// visit follows it; where it is given, the stages say which visits have another after them. `None`
+/// if the clause splits into too many.
 pub(crate) fn regress(
     encoder: &mut Encoder<'_>,
     clause: &[Encoded],
     span: Span,
-) -> Option<Vec<(Vec<Encoded>, Span)>> {
+    stages: Stages,
+) -> Option<Vec<(Vec<Encoded>, Span, Stages)>> {
+    let (open, given) = (stages.meet(Stages::OPEN), stages.one_visit_earlier());
     let mut found = Vec::new();
     for (earlier, named) in segments(encoder, clause, span) {
         let kind = Kind::of_visit(earlier.first.into());
         let mut alternatives: Vec<Vec<Encoded>> = vec![Vec::new()];
-        let end = encoder.vocabulary.end();
-        if let Ok(end) = encoder.now(end, true, kind) {
-            alternatives[0].push(end);
-        }
         for &literal in clause {
             let atom = literal.atom().expect("the clause only looks back");
             let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
@@ -49,9 +49,16 @@ pub(crate) fn regress(
                 return None;
             }
         }
-        found.extend(
-            alternatives.into_iter().filter_map(sort_clause).map(|clause| (clause, earlier)),
-        );
+        let release = encoder.now(encoder.vocabulary.end(), true, kind).ok();
+        for (stages, release) in [(open, release), (given, None)] {
+            let released = |clause: &Vec<Encoded>| {
+                sort_clause(clause.iter().copied().chain(release).collect())
+            };
+            if !stages.is_empty() {
+                let clauses = alternatives.iter().filter_map(released);
+                found.extend(clauses.map(|clause| (clause, earlier, stages)));
+            }
+        }
     }
     Some(found)
 }

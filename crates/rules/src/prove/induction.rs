@@ -2,21 +2,26 @@
 //!
 //! From any proposed values and any history that satisfies the preconditions, one visit of
 //! enforcement ends with every hard rule true and the preconditions true again; the empty history
-//! satisfies them; and the last position a record may have ends it. Enforcement is modelled as it runs: in order, a code is on if a clause
-//! demands it, else off if a clause bars it, else as proposed. The rules are taken from their trees,
-//! not from their clauses, so an error in the compiler cannot vouch for itself.
+//! satisfies them; and the last position a record may have ends it. Where the end of records is given,
+//! all this is shown for every stage that a visit may be at, of every visit that may follow at the
+//! next; that the static visit is possible at a record's own stage is for the one who repairs to see.
+//! Enforcement is modelled as it runs: in order, a code is on if a clause demands it, else off if a
+//! clause bars it, else as proposed. The rules are taken from their trees, not from their clauses, so
+//! an error in the compiler cannot vouch for itself.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use consequence_record::Kind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::Facts;
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
 use super::visit::Known;
-use crate::compile::{Branch, ClauseView, Diagram, Encoded, Plan, Question, Span, sort_clause};
+use crate::compile::{
+    Branch, ClauseView, Diagram, Encoded, Plan, Question, Span, Stage, Stages, sort_clause,
+};
 
 /// What a proof consisted of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,15 +45,46 @@ pub(crate) struct Unproved {
 /// Proves that no input can end in a violation.
 pub(crate) fn prove(plan: &Plan) -> Result<Proof, Unproved> {
     let mut proof = Proof::default();
-    for span in stages(plan) {
-        proof.stages += 1;
-        Stage::new(plan, span).prove(plan, &mut proof.goals)?;
+    let end = plan.order().position(plan.rules().vocabulary.end());
+    let end = [false, true].map(|ends| [Encoded::now(end, ends)]);
+    for span in spans(plan) {
+        for stage in unlike_stages(plan) {
+            proof.stages += 1;
+            let known = stage.ends().map(|ends| &end[usize::from(ends)][..]);
+            Step::new(plan, span, stage, known).prove(plan, &mut proof.goals)?;
+        }
     }
     Ok(proof)
 }
 
+/// Of the stages that visits may be at, one of each kind: those at which the same clauses hold, now
+/// and at the visit after, need only be looked at once.
+fn unlike_stages(plan: &Plan) -> Vec<Stage> {
+    let mut required: FxHashSet<Stages> = FxHashSet::default();
+    let mut asked: FxHashSet<Stages> = FxHashSet::default();
+    for clause in plan.clauses() {
+        required.insert(clause.stages);
+        if clause.position().is_none() {
+            asked.insert(clause.stages);
+        }
+    }
+    let end = plan.rules().vocabulary.end();
+    let mut speaks_of_the_end = false;
+    for rule in plan.rules().rules.iter().filter(|rule| rule.is_hard()) {
+        rule.formula.for_each_code(&mut |code, _| speaks_of_the_end |= code == end);
+    }
+    let mut seen = FxHashSet::default();
+    let unlike = |stage: &Stage| {
+        let now: Vec<bool> = required.iter().map(|stages| stages.contains(*stage)).collect();
+        let next = stage.next();
+        let after: Vec<bool> = asked.iter().map(|stages| !stages.meet(next).is_empty()).collect();
+        seen.insert((now, after, stage.ends().filter(|_| speaks_of_the_end)))
+    };
+    plan.stages().iter().filter(unlike).collect()
+}
+
 /// Visits cut into spans within which the same clauses hold, now and at the visit after.
-fn stages(plan: &Plan) -> Vec<Span> {
+fn spans(plan: &Plan) -> Vec<Span> {
     let last = plan.max_visits() as u32;
     let mut cuts = vec![0, 1, last, last + 1];
     for clause in plan.clauses() {
@@ -76,19 +112,26 @@ fn stages(plan: &Plan) -> Vec<Span> {
     cuts.windows(2).map(|pair| Span { first: pair[0] as u16, last: pair[1] as u16 - 1 }).collect()
 }
 
-struct Stage<'a> {
+/// One visit of the span, at the stage.
+struct Step<'a> {
     span: Span,
+    stage: Stage,
     known: Known<'a>,
     facts: Facts<'a>,
     /// Told of the facts only when something does not follow from one of them at a glance.
     solver: Solver,
 }
 
-impl<'a> Stage<'a> {
-    fn new(plan: &'a Plan, span: Span) -> Self {
+impl<'a> Step<'a> {
+    /// `end` is the clause that says whether `END` holds, where that is given.
+    fn new(plan: &'a Plan, span: Span, stage: Stage, end: Option<&'a [Encoded]>) -> Self {
         let kind = Kind::of_visit(span.first.into());
         let known = Known::new(plan.encoder(), kind);
-        Self { span, known, facts: Facts::default(), solver: Solver::new() }
+        let mut facts = Facts::default();
+        if let Some(end) = end.filter(|_| kind == Kind::Encounter) {
+            facts.add(end);
+        }
+        Self { span, stage, known, facts, solver: Solver::new() }
     }
 
     fn prove(mut self, plan: &'a Plan, goals: &mut usize) -> Result<(), Unproved> {
@@ -121,8 +164,10 @@ impl<'a> Stage<'a> {
     /// Models one visit of enforcement, and shows code by code that demands and bars never meet.
     fn enforce(&mut self, plan: &'a Plan, goals: &mut usize) -> Result<(), Unproved> {
         let visit = usize::from(self.span.first);
-        let mut clauses: Vec<ClauseView<'a>> =
-            plan.clauses().filter(|clause| clause.span.contains(visit)).collect();
+        let here = |clause: &ClauseView<'_>| {
+            clause.span.contains(visit) && clause.stages.contains(self.stage)
+        };
+        let mut clauses: Vec<ClauseView<'a>> = plan.clauses().filter(here).collect();
         clauses.sort_by_key(|clause| clause.position().map_or(0, |position| position + 1));
         for same in clauses.chunk_by(|one, other| one.position() == other.position()) {
             // Preconditions are given; a clause that demands its code is obeyed without fail.
@@ -217,8 +262,12 @@ impl<'a> Stage<'a> {
     fn preconditions_hold_again(&mut self, plan: &Plan, goals: &mut usize) -> Result<(), Unproved> {
         let after = usize::from(self.span.first) + 1;
         let end = plan.rules().vocabulary.end();
+        let next = self.stage.next();
         for clause in plan.clauses() {
-            if clause.position().is_some() || !clause.span.contains(after) {
+            if clause.position().is_some()
+                || !clause.span.contains(after)
+                || clause.stages.meet(next).is_empty()
+            {
                 continue;
             }
             *goals += 1;
@@ -361,9 +410,9 @@ mod tests {
             "rule one: A in visit 1 => B  rule two: C in 2 visits ago => not B",
             "rule one: D => END  rule two: A in last 2 visits => D",
         ];
-        for text in texts {
+        for (text, end_first) in texts.into_iter().flat_map(|text| [(text, false), (text, true)]) {
             let rules = Arc::new(RuleSet::parse(text, None).expect(text));
-            let options = CompileOptions { max_visits: 5, ..CompileOptions::default() };
+            let options = CompileOptions { max_visits: 5, end_first, ..CompileOptions::default() };
             let plan = close(Arc::clone(&rules), &options).expect(text);
             prove(&plan).unwrap_or_else(|unproved| panic!("{text}: {unproved:?}"));
             let mut needed = 0;
