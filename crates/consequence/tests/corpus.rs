@@ -1,13 +1,15 @@
 //! The cases of `corpus/*.toml`: rules, records, and which visits break which rule, judged by the
-//! referee, the auditor and the enforcer.
+//! referee, the auditor and the enforcer. Each case is a test by the name of its file and its own:
+//! `cargo test --test corpus -- lifelong` runs those whose names hold the word.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence::{
-    Auditor, Code, Cohort, CompileLimits, CompileOptions, Draws, Enforcer, Kind, Record, Referee,
-    RuleSet, Vocabulary, WrittenRules, compile, repair,
+    Auditor, Code, Cohort, CompileError, CompileLimits, CompileOptions, Draws, Enforcer, Kind,
+    Record, Referee, RuleSet, Vocabulary, WrittenRules, compile, repair,
 };
+use libtest_mimic::{Arguments, Trial};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -29,6 +31,9 @@ struct Case {
     statics: Vec<String>,
     #[serde(default)]
     codes: Vec<String>,
+    /// False for rules that no record obeys which ends, so that nothing can be generated.
+    #[serde(default = "yes")]
+    generates: bool,
     record: Vec<Line>,
 }
 
@@ -42,6 +47,11 @@ struct Line {
     breaks: Vec<String>,
     /// The visits after repair, where the case says.
     repaired: Option<String>,
+    /// Whether the record ended or was cut after repair, where that is another than before.
+    repaired_ended: Option<bool>,
+    /// True for a record that repair leaves out: no record of its length obeys the rules.
+    #[serde(default)]
+    refused: bool,
     /// False for a record that was cut before its real end.
     #[serde(default = "yes")]
     ended: bool,
@@ -104,7 +114,8 @@ impl Case {
         self.sample(&rules);
     }
 
-    /// Repairs are valid, leave valid records alone, and are what the case says.
+    /// Repairs are valid, leave valid records alone, and are what the case says; just the records that
+    /// it says are refused.
     fn enforce(&self, rules: &Arc<RuleSet>, cohort: &Cohort) {
         let max_visits = cohort.longest() as u16 + 1;
         let options = CompileOptions { max_visits, end_first: true, ..CompileOptions::default() };
@@ -113,6 +124,11 @@ impl Case {
         let (repaired, _) = repair(&Enforcer::new(&plan), cohort, &Draws::new(1), &|_| {});
         let referee = Referee::new(rules);
         let hard = rules.rules.iter().all(|rule| rule.is_hard());
+        let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();
+        for (number, line) in self.record.iter().enumerate() {
+            let refused = !written.contains(&number.to_string().as_str());
+            assert_eq!(refused, line.refused, "refused, case `{}`, `{}`", self.name, line.visits);
+        }
         for (index, record) in repaired.records().enumerate() {
             let number: usize = repaired.id(index).parse().expect("a number");
             let line = &self.record[number];
@@ -121,6 +137,8 @@ impl Case {
             if line.breaks.is_empty() && hard {
                 assert_eq!(record.to_record(), cohort.record(number).to_record(), "{place}");
             }
+            let ended = line.repaired_ended.unwrap_or(line.ended);
+            assert_eq!(record.ended(), ended, "ended, {place}");
             if let Some(wanted) = &line.repaired {
                 let visit = |codes: &[Code]| -> String {
                     let names: Vec<&str> =
@@ -136,8 +154,12 @@ impl Case {
     /// Whatever is proposed, sampled records are valid.
     fn sample(&self, rules: &Arc<RuleSet>) {
         let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
-        let plan = compile(Arc::clone(rules), &options)
-            .unwrap_or_else(|error| panic!("case `{}`: {error}", self.name));
+        let plan = match (compile(Arc::clone(rules), &options), self.generates) {
+            (Ok(plan), true) => plan,
+            (Err(CompileError::Unsatisfiable { .. }), false) => return,
+            (Ok(_), false) => panic!("case `{}`: a plan, where there should be none", self.name),
+            (Err(error), _) => panic!("case `{}`: {error}", self.name),
+        };
         let enforcer = Enforcer::new(&plan);
         let referee = Referee::new(rules);
         let (mut writer, draws) = (enforcer.writer(), Draws::new(5));
@@ -151,20 +173,31 @@ impl Case {
     }
 }
 
-#[test]
-fn every_case_holds() {
+/// The tests of a corpus file, one for each case.
+fn trials(path: &Path) -> Vec<Trial> {
+    let text = std::fs::read_to_string(path).expect("a corpus file");
+    let file: File =
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let topic = path.file_stem().map_or_else(String::new, |stem| stem.display().to_string());
+    let trial = |case: Case| {
+        Trial::test(format!("{topic}: {}", case.name), move || {
+            case.run();
+            Ok(())
+        })
+    };
+    file.case.into_iter().map(trial).collect()
+}
+
+fn main() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let entries = std::fs::read_dir(&folder).expect("the corpus");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
-    let mut cases = 0;
-    for path in files {
-        let text = std::fs::read_to_string(&path).expect("a corpus file");
-        let file: File =
-            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        cases += file.case.len();
-        file.case.iter().for_each(Case::run);
-    }
-    assert!(cases >= 24, "{cases} cases were found");
+    let trials: Vec<Trial> = files.iter().flat_map(|path| trials(path)).collect();
+    let mut names: Vec<&str> = trials.iter().map(Trial::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert!(names.len() == trials.len() && names.len() >= 24, "cases have names of their own");
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
