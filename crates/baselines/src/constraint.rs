@@ -211,9 +211,14 @@ impl World {
     /// For every atom of [`World::known_atoms`], whether it holds when a visit of a record begins.
     /// The visit itself need not be there yet.
     pub fn known(&self, record: RecordView<'_>, visit: usize) -> Vec<bool> {
+        let has = |then: usize, code: &Code| {
+            then < record.len() && record.visit(then).binary_search(code).is_ok()
+        };
         let holds = |atom: &Known| match atom {
             Known::Within(span) => span.contains(visit),
-            Known::Seen(window, code) => *code != self.end && seen(record, visit, window, *code),
+            Known::Seen(window, code) => {
+                *code != self.end && window.any(visit, |then| has(then, code))
+            }
         };
         self.known.iter().map(holds).collect()
     }
@@ -275,18 +280,6 @@ impl World {
         let rules: BTreeSet<u32> = component.clauses.iter().map(rule).collect();
         rules.into_iter().map(|rule| Arc::clone(&self.rule(rule).name)).collect()
     }
-}
-
-fn seen(record: RecordView<'_>, visit: usize, window: &Window, code: Code) -> bool {
-    let here = |then: usize| {
-        then < visit.min(record.len()) && record.visit(then).binary_search(&code).is_ok()
-    };
-    if window.is_past() {
-        return (0..visit).any(here);
-    }
-    let back = |&distance: &u16| visit.checked_sub(usize::from(distance)).is_some_and(here);
-    window.visits().iter().any(|&then| here(usize::from(then)))
-        || window.distances().iter().any(back)
 }
 
 /// Takes clauses into a world.

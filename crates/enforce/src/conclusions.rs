@@ -123,7 +123,11 @@ impl Conclusions {
 
     /// What the rules say of the codes of a visit, in the order of the rules.
     pub fn of(&self, record: RecordView<'_>, visit: usize) -> Vec<Conclusion> {
-        let holds = |literal: &Literal| literal_holds(literal, &self.vocabulary, record, visit);
+        let has = |then: usize, code: Code| match code == self.vocabulary.end() {
+            true => then > 0 && record.ends_at(then),
+            false => record.visit(then).binary_search(&code).is_ok(),
+        };
+        let holds = |literal: &Literal| literal.holds(visit, has);
         let speaks = |one: &&Implication| {
             (one.first..=one.last).contains(&visit)
                 && self.vocabulary.kind(one.conclusion.code) == Kind::of_visit(visit)
@@ -131,21 +135,4 @@ impl Conclusions {
         };
         self.implications.iter().filter(speaks).map(|one| one.conclusion).collect()
     }
-}
-
-fn literal_holds(
-    literal: &Literal,
-    vocabulary: &Vocabulary,
-    record: RecordView<'_>,
-    visit: usize,
-) -> bool {
-    let here = |visit: usize| match literal.code == vocabulary.end() {
-        true => visit > 0 && record.ends_at(visit),
-        false => record.visit(visit).binary_search(&literal.code).is_ok(),
-    };
-    let found = match &literal.window {
-        None => here(visit),
-        Some(window) => (0..visit).any(|then| window.selects(visit, then) && here(then)),
-    };
-    found == literal.present
 }

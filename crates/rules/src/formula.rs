@@ -94,6 +94,24 @@ impl Window {
                 || self.at.iter().any(|&visit| usize::from(visit) == then)
                 || self.ago.iter().any(|&distance| usize::from(distance) == now - then))
     }
+
+    /// Whether the window, seen from visit `now`, selects a visit of which `found` is true.
+    ///
+    /// ```
+    /// use consequence_rules::Window;
+    ///
+    /// let window = Window::set([0], [2]);
+    /// assert!(window.any(5, |visit| visit == 3) && window.any(5, |visit| visit == 0));
+    /// assert!(!window.any(5, |visit| visit == 4));
+    /// ```
+    pub fn any(&self, now: usize, mut found: impl FnMut(usize) -> bool) -> bool {
+        if self.past {
+            return (0..now).any(found);
+        }
+        let mut at = self.at.iter().map(|&visit| usize::from(visit)).filter(|&then| then < now);
+        let mut back = self.ago.iter().filter_map(|&distance| now.checked_sub(distance.into()));
+        at.any(&mut found) || back.any(found)
+    }
 }
 
 impl fmt::Display for Window {

@@ -1,16 +1,19 @@
 //! Which rules forbid a record.
 
 use consequence_record::{Code, RecordView};
-use consequence_rules::{ClauseView, Literal, Plan};
+use consequence_rules::{ClauseView, Plan};
 
 /// The names of the rules that forbid a record to be as it is at a visit, whether it ends there or
 /// goes on: those of the clause that needs the fewest of them.
 pub(crate) fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<String> {
     let end = plan.rules().vocabulary.end();
     let broken = |clause: &ClauseView<'_>, ends: bool| {
-        let moment = Moment { record, visit, end, ends };
+        let has = |then: usize, code: Code| match code == end {
+            true => then == visit && ends,
+            false => record.visit(then).binary_search(&code).is_ok(),
+        };
         clause.span.contains(visit)
-            && !clause.literals.iter().any(|&literal| moment.holds(&plan.decode(literal)))
+            && !clause.literals.iter().any(|&literal| plan.decode(literal).holds(visit, has))
     };
     let rules_against = |ends: bool| -> Vec<u32> {
         let clauses = plan.clauses().filter(|clause| broken(clause, ends));
@@ -26,27 +29,4 @@ pub(crate) fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<St
     rules.sort_unstable();
     rules.dedup();
     rules.into_iter().map(|rule| plan.rule(rule).name.to_string()).collect()
-}
-
-struct Moment<'a> {
-    record: RecordView<'a>,
-    visit: usize,
-    end: Code,
-    ends: bool,
-}
-
-impl Moment<'_> {
-    fn holds(&self, literal: &Literal) -> bool {
-        let present = match &literal.window {
-            None if literal.code == self.end => self.ends,
-            None => self.has(literal.code, self.visit),
-            Some(window) => (0..self.visit)
-                .any(|then| window.selects(self.visit, then) && self.has(literal.code, then)),
-        };
-        present == literal.present
-    }
-
-    fn has(&self, code: Code, visit: usize) -> bool {
-        self.record.visit(visit).binary_search(&code).is_ok()
-    }
 }

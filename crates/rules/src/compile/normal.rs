@@ -27,6 +27,16 @@ impl Literal {
         if self.present { atom } else { atom.not() }
     }
 
+    /// Whether the literal holds at a visit; `has` tells which codes a visit has, and whether `END`
+    /// is one of them.
+    pub fn holds(&self, visit: usize, has: impl Fn(usize, Code) -> bool) -> bool {
+        let found = match &self.window {
+            None => has(visit, self.code),
+            Some(window) => window.any(visit, |then| has(then, self.code)),
+        };
+        found == self.present
+    }
+
     fn negated(&self) -> Self {
         Self { present: !self.present, ..self.clone() }
     }

@@ -91,7 +91,11 @@ impl Pass {
             if !applies || vocabulary.kind(code) != Kind::of_visit(visit) {
                 continue;
             }
-            let found = |literal: &Literal| literal_holds(literal, record, visit, end);
+            let has = |then: usize, code: Code| match code == end {
+                true => then == visit && record.ended,
+                false => record.visits[then].binary_search(&code).is_ok(),
+            };
+            let found = |literal: &Literal| literal.holds(visit, has);
             if !implication.antecedent.iter().all(found) {
                 continue;
             }
@@ -239,17 +243,6 @@ impl Meaning for FreeVisit<'_> {
 }
 
 /// Turns an implication so that it concludes in one of the rule's outputs, where it has one.
-/// Whether a literal holds at the last visit of a record.
-fn literal_holds(literal: &Literal, record: &Record, visit: usize, end: Code) -> bool {
-    let here = |visit: usize| record.visits[visit].binary_search(&literal.code).is_ok();
-    let found = match &literal.window {
-        None if literal.code == end => record.ended && visit > 0,
-        None => here(visit),
-        Some(window) => (0..visit).any(|then| window.selects(visit, then) && here(then)),
-    };
-    found == literal.present
-}
-
 fn prefer_output(implication: &mut Implication, outputs: &[Code]) {
     let is_output = |literal: &Literal| literal.window.is_none() && outputs.contains(&literal.code);
     let Some(consequent) = implication.consequent.as_mut() else { return };

@@ -150,9 +150,9 @@ pub(crate) fn holds(
             record.ended && visit > 0 && visit + 1 == record.visits.len()
         }
         Formula::Now(code) => record.visits[visit].binary_search(code).is_ok(),
-        Formula::In(code, window) => (0..visit)
-            .filter(|&then| window.selects(visit, then))
-            .any(|then| record.visits[then].binary_search(code).is_ok()),
+        Formula::In(code, window) => {
+            window.any(visit, |then| record.visits[then].binary_search(code).is_ok())
+        }
         Formula::Not(inner) => !truth(inner),
         Formula::And(parts) => parts.iter().all(truth),
         Formula::Or(parts) => parts.iter().any(truth),
