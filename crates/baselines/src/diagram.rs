@@ -1,8 +1,8 @@
 //! The clauses of one component as a reduced ordered decision diagram.
 
 use crate::evaluation::Evaluation;
-use crate::nodes::{FALSE, Full, Function, Node, Nodes, TRUE};
 use crate::{BaselineError, Coin, Component, Variable, World};
+use consequence_rules::decisions::{FALSE, Function, Functions, Node, TRUE, TooManyNodes};
 
 /// Which codes of a component may be together, given what is known.
 ///
@@ -76,8 +76,8 @@ impl Diagram {
         clauses.sort_unstable_by(|one, other| {
             first(other).cmp(&first(one)).then_with(|| one.cmp(other))
         });
-        let mut nodes = Nodes::new(limits.nodes);
-        let too_many = |Full| BaselineError::TooManyNodes {
+        let mut nodes = Functions::new(limits.nodes);
+        let too_many = |TooManyNodes| BaselineError::TooManyNodes {
             codes: component.codes.len(),
             limit: limits.nodes,
             rules: world.rule_names(component),
@@ -111,7 +111,7 @@ impl Diagram {
         let mut at = self.root;
         while at > TRUE {
             let node = self.nodes[at as usize];
-            at = node.child(match self.levels[node.level as usize] {
+            at = node.child(match self.levels[node.variable as usize] {
                 Variable::Known(atom) => known[atom as usize],
                 Variable::Now(position) => present(position),
             });

@@ -1,8 +1,8 @@
 //! A diagram weighed by chances: how likely it holds, and what that says about each code.
 
 use crate::chance::log_add;
-use crate::nodes::{FALSE, Function, TRUE};
 use crate::{Coin, Diagram, Variable};
+use consequence_rules::decisions::{FALSE, Function, TRUE};
 
 /// What decides a level of a diagram.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl<'a> Evaluation<'a> {
         for index in (2..=root).rev() {
             if reached[index] {
                 let node = nodes[index];
-                let known = match by_level[node.level as usize] {
+                let known = match by_level[node.variable as usize] {
                     Decided::Known(value) => Some(value),
                     Decided::Drawn(_) => None,
                 };
@@ -51,7 +51,7 @@ impl<'a> Evaluation<'a> {
         weights[TRUE as usize] = 0.0;
         for index in (2..=root).filter(|&index| reached[index]) {
             let node = nodes[index];
-            weights[index] = match by_level[node.level as usize] {
+            weights[index] = match by_level[node.variable as usize] {
                 Decided::Known(value) => weights[node.child(value) as usize],
                 Decided::Drawn(coin) => log_add(
                     coin.absent + weights[node.low as usize],
@@ -89,13 +89,13 @@ impl<'a> Evaluation<'a> {
                 if through == 0.0 {
                     continue;
                 }
-                match self.by_level[node.level as usize] {
+                match self.by_level[node.variable as usize] {
                     Decided::Known(value) => flow[node.child(value) as usize] += through,
                     Decided::Drawn(coin) => {
                         let chance = self.chance_at(index as Function, coin);
                         flow[node.high as usize] += through * chance;
                         flow[node.low as usize] += through * (1.0 - chance);
-                        by_level[node.level as usize] += through * (chance - coin.chance());
+                        by_level[node.variable as usize] += through * (chance - coin.chance());
                     }
                 }
             }
@@ -135,7 +135,7 @@ impl Walk<'_> {
         let diagram = self.evaluation.diagram;
         let Some(&level) = diagram.code_levels.get(self.next) else { return 0.0 };
         let Decided::Drawn(coin) = self.evaluation.by_level[level as usize] else { return 0.0 };
-        let decides = diagram.nodes[self.at as usize].level == level;
+        let decides = diagram.nodes[self.at as usize].variable == level;
         if decides && self.evaluation.weights[self.at as usize] > f64::NEG_INFINITY {
             self.evaluation.chance_at(self.at, coin)
         } else {
@@ -147,7 +147,7 @@ impl Walk<'_> {
     pub fn decide(&mut self, present: bool) -> bool {
         let diagram = self.evaluation.diagram;
         let node = diagram.nodes[self.at as usize];
-        if diagram.code_levels.get(self.next) == Some(&node.level) {
+        if diagram.code_levels.get(self.next) == Some(&node.variable) {
             self.at = node.child(present);
             self.pass_known();
         }
@@ -158,7 +158,7 @@ impl Walk<'_> {
     fn pass_known(&mut self) {
         let evaluation = &self.evaluation;
         while let Some(Decided::Known(value)) =
-            evaluation.by_level.get(evaluation.diagram.nodes[self.at as usize].level as usize)
+            evaluation.by_level.get(evaluation.diagram.nodes[self.at as usize].variable as usize)
         {
             self.at = evaluation.diagram.nodes[self.at as usize].child(*value);
         }

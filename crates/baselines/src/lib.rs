@@ -72,7 +72,6 @@ mod layer;
 mod lifted;
 mod method;
 mod mixture;
-mod nodes;
 mod rival;
 mod row;
 mod semantic;

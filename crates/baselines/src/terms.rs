@@ -4,8 +4,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::circuit::satisfiable;
-use crate::nodes::{FALSE, Full, Nodes, TRUE};
 use crate::{BaselineError, Clause, Component, Diagram, Limits, Variable, World};
+use consequence_rules::decisions::{FALSE, Functions, TRUE, TooManyNodes};
 
 /// A conjunction: codes by position, ascending, and whether each is in the visit.
 pub type Term = Vec<(u32, bool)>;
@@ -49,7 +49,7 @@ impl Terms {
         let all = component.clauses.iter();
         let satisfied = Satisfied::new(all.map(|&clause| &world.clauses()[clause as usize]));
         let mut terms = Vec::new();
-        let mut rest = Nodes::begin(&diagram.nodes, limits.nodes.max(diagram.size()));
+        let mut rest = Functions::begin(&diagram.nodes, limits.nodes.max(diagram.size()));
         let mut uncovered = diagram.root;
         while uncovered != FALSE {
             if terms.len() == limits.terms {
@@ -68,7 +68,7 @@ impl Terms {
                 Some((diagram.code_levels[at], !value))
             });
             let outside: Vec<(u32, bool)> = outside.collect();
-            uncovered = rest.and_clause(uncovered, &outside).map_err(|Full| {
+            uncovered = rest.and_clause(uncovered, &outside).map_err(|TooManyNodes| {
                 BaselineError::TooManyNodes {
                     codes: component.codes.len(),
                     limit: limits.nodes,
@@ -92,13 +92,13 @@ impl Terms {
 }
 
 /// The value of every level in some visit that satisfies a function.
-fn some_visit(nodes: &Nodes, function: u32, levels: usize) -> Vec<bool> {
+fn some_visit(nodes: &Functions, function: u32, levels: usize) -> Vec<bool> {
     let mut values = vec![false; levels];
     let mut at = function;
     while at > TRUE {
         let node = nodes.node(at);
         let high = node.low == FALSE;
-        values[node.level as usize] = high;
+        values[node.variable as usize] = high;
         at = node.child(high);
     }
     values
@@ -110,8 +110,8 @@ fn way(diagram: &Diagram, values: &[bool]) -> Term {
     let mut at = diagram.root;
     while at > TRUE {
         let node = diagram.nodes[at as usize];
-        let value = values[node.level as usize];
-        if let Variable::Now(position) = diagram.levels[node.level as usize] {
+        let value = values[node.variable as usize];
+        if let Variable::Now(position) = diagram.levels[node.variable as usize] {
             term.push((position, value));
         }
         at = node.child(value);

@@ -3,6 +3,7 @@
 
 mod analyse;
 mod compile;
+pub mod decisions;
 mod formula;
 pub mod language;
 mod prove;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use consequence_record::Kind;
 use rustc_hash::FxHashMap;
 
-use super::bdd::{FALSE, Function, Functions, Node, TRUE, TooManyNodes};
 use super::clause::{Encoded, Encoder};
 use super::written::WrittenClause;
+use crate::decisions::{FALSE, Function, Functions, Node, TRUE, TooManyNodes};
 
 /// The most variables a diagram may have; its functions recurse to that depth.
 const MAX_VARIABLES: usize = 5_000;

@@ -1,6 +1,5 @@
 //! From rules to a guarantee: normal form, order, closure, look across visits, proof.
 
-mod bdd;
 mod clause;
 mod closure;
 mod components;
@@ -37,6 +36,7 @@ use plan::Parts;
 use soft::soft_implications;
 use written::Written;
 
+use crate::decisions::TooManyNodes;
 use crate::prove::{Unproved, prove};
 use crate::{Rule, RuleSet};
 
@@ -290,7 +290,7 @@ fn saturate(
         let mut diagram = None;
         if outcome == Closed::Complete && !by_diagram.is_empty() {
             let built = diagram::build(encoder, &by_diagram, options.end_first, limits.nodes)
-                .map_err(|bdd::TooManyNodes| too_dense())?;
+                .map_err(|TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
                 if let Some(clause) = sort_clause(clause) {
                     let first = Span { first: 0, last: 0 };

@@ -1,30 +1,58 @@
-//! Reduced ordered binary decision diagrams, just enough of them for [`super::diagram`].
+//! Reduced ordered binary decision diagrams: what codes that are too entangled for clauses get.
+//!
+//! A function is a number; equal functions have equal numbers, and a function's number is above those
+//! of the functions it leads to. On every path variables are asked for in ascending order.
 
 use rustc_hash::FxHashMap;
 
 /// A function of the variables, by number. Equal functions have equal numbers.
-pub(crate) type Function = u32;
+pub type Function = u32;
 
-pub(crate) const FALSE: Function = 0;
-pub(crate) const TRUE: Function = 1;
+/// The function that no values make true.
+pub const FALSE: Function = 0;
+/// The function that all values make true.
+pub const TRUE: Function = 1;
 
 /// The diagrams grew past their limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooManyNodes;
+pub struct TooManyNodes;
 
+/// What a function asks for first, and what is left of it after the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Node {
+pub struct Node {
+    /// The variable it asks for; above all others for the two constant functions.
     pub variable: u32,
+    /// The function where the variable is false.
     pub low: Function,
+    /// The function where the variable is true.
     pub high: Function,
+}
+
+impl Node {
+    /// The function for a value of the variable.
+    pub fn child(self, high: bool) -> Function {
+        if high { self.high } else { self.low }
+    }
 }
 
 /// Makes the new function of a node from those of its children.
 type Make<'a> =
     dyn FnMut(&mut Functions, Node, Function, Function) -> Result<Function, TooManyNodes> + 'a;
 
-/// All functions made so far.
-pub(crate) struct Functions {
+/// All functions made so far, those that others lead to first.
+///
+/// ```
+/// use consequence_rules::decisions::{FALSE, Functions};
+///
+/// let mut functions = Functions::new(1_000);
+/// let [a, b] = [functions.variable(0, true)?, functions.variable(1, true)?];
+/// let both = functions.and(a, b)?;
+/// assert_eq!(functions.and_clause(a, &[(1, true)])?, both);
+/// assert_eq!(functions.and_clause(both, &[(0, false), (1, false)])?, FALSE);
+/// # Ok::<(), consequence_rules::decisions::TooManyNodes>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Functions {
     nodes: Vec<Node>,
     numbers: FxHashMap<Node, Function>,
     choices: FxHashMap<(Function, Function, Function), Function>,
@@ -32,6 +60,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
+    /// The two constants, and room for so many functions in all.
     pub fn new(max_nodes: usize) -> Self {
         let terminal = |value| Node { variable: u32::MAX, low: value, high: value };
         Self {
@@ -42,8 +71,20 @@ impl Functions {
         }
     }
 
+    /// The functions whose nodes these are, in order, and room for so many in all.
+    pub fn begin(nodes: &[Node], max_nodes: usize) -> Self {
+        let numbers = nodes.iter().copied().zip(0..).skip(2).collect();
+        Self { nodes: nodes.to_vec(), numbers, choices: FxHashMap::default(), max_nodes }
+    }
+
+    /// What a function asks for first.
     pub fn node(&self, function: Function) -> Node {
         self.nodes[function as usize]
+    }
+
+    /// The nodes of all functions, in order.
+    pub fn into_nodes(self) -> Vec<Node> {
+        self.nodes
     }
 
     /// The variable, or its negation.
@@ -51,10 +92,12 @@ impl Functions {
         if value { self.make(variable, FALSE, TRUE) } else { self.make(variable, TRUE, FALSE) }
     }
 
+    /// Both functions.
     pub fn and(&mut self, left: Function, right: Function) -> Result<Function, TooManyNodes> {
         self.choose(left, right, FALSE)
     }
 
+    /// Either function.
     pub fn or(&mut self, left: Function, right: Function) -> Result<Function, TooManyNodes> {
         self.choose(left, TRUE, right)
     }
@@ -87,6 +130,109 @@ impl Functions {
         let result = self.make(variable, low, high)?;
         self.choices.insert((condition, then, otherwise), result);
         Ok(result)
+    }
+
+    /// The function where the clause holds too. Literals are variables and values, ascending.
+    ///
+    /// When there is no more room, nodes that `root` does not need are dropped, once.
+    pub fn and_clause(
+        &mut self,
+        root: Function,
+        clause: &[(u32, bool)],
+    ) -> Result<Function, TooManyNodes> {
+        self.conjoin(root, clause).or_else(|TooManyNodes| {
+            let root = self.keep(root);
+            self.conjoin(root, clause)
+        })
+    }
+
+    /// A node depends on the clause through the literals at its variable and after it: those before were
+    /// all false, or it would stay as it is. So each node has one image.
+    fn conjoin(
+        &mut self,
+        root: Function,
+        clause: &[(u32, bool)],
+    ) -> Result<Function, TooManyNodes> {
+        let Some(&(last, _)) = clause.last() else { return Ok(FALSE) };
+        let mut images: FxHashMap<Function, Function> = FxHashMap::default();
+        let mut open = vec![root];
+        while let Some(&top) = open.last() {
+            let node = self.node(top);
+            if node.variable > last || images.contains_key(&top) {
+                open.pop();
+                continue;
+            }
+            let literal = clause.binary_search_by_key(&node.variable, |&(variable, _)| variable);
+            let satisfied = literal.ok().map(|at| clause[at].1);
+            let before = open.len();
+            for high in [false, true] {
+                let child = node.child(high);
+                let waits = self.node(child).variable <= last && !images.contains_key(&child);
+                if satisfied != Some(high) && waits {
+                    open.push(child);
+                }
+            }
+            if open.len() > before {
+                continue;
+            }
+            let mut children = [node.low, node.high];
+            for (high, child) in [false, true].into_iter().zip(&mut children) {
+                if satisfied != Some(high) {
+                    *child = self.under(*child, node.variable + 1, clause, &images)?;
+                }
+            }
+            let image = self.make(node.variable, children[0], children[1])?;
+            images.insert(top, image);
+            open.pop();
+        }
+        self.under(root, 0, clause, &images)
+    }
+
+    /// A function and the literals from a variable on: the literals before its own variable, then its image.
+    fn under(
+        &mut self,
+        function: Function,
+        from: u32,
+        clause: &[(u32, bool)],
+        images: &FxHashMap<Function, Function>,
+    ) -> Result<Function, TooManyNodes> {
+        if function == FALSE {
+            return Ok(FALSE);
+        }
+        let own = self.node(function).variable;
+        // After the last literal the clause has failed.
+        let mut image = images.get(&function).copied().unwrap_or(FALSE);
+        let skipped = clause.iter().rev().filter(|(at, _)| (from..own).contains(at));
+        for &(at, value) in skipped {
+            let (low, high) = if value { (image, function) } else { (function, image) };
+            image = self.make(at, low, high)?;
+        }
+        Ok(image)
+    }
+
+    /// Drops the nodes that a function does not need; gives its new number.
+    pub fn keep(&mut self, root: Function) -> Function {
+        let mut needed = vec![false; self.nodes.len()];
+        needed[root as usize] = true;
+        for index in (2..self.nodes.len()).rev().filter(|&index| index <= root as usize) {
+            if needed[index] {
+                let node = self.nodes[index];
+                needed[node.low as usize] = true;
+                needed[node.high as usize] = true;
+            }
+        }
+        let mut moved: Vec<Function> = (0..self.nodes.len() as u32).collect();
+        let mut kept = vec![self.nodes[0], self.nodes[1]];
+        for index in (2..self.nodes.len()).filter(|&index| needed[index]) {
+            let node = self.nodes[index];
+            moved[index] = kept.len() as Function;
+            let [low, high] = [node.low, node.high].map(|child| moved[child as usize]);
+            kept.push(Node { low, high, ..node });
+        }
+        self.numbers = kept.iter().copied().zip(0..).skip(2).collect();
+        self.nodes = kept;
+        self.choices.clear();
+        moved[root as usize]
     }
 
     /// Whether values for the variables from `first` on make the function true, as a function of
