@@ -4,7 +4,7 @@
 //! then one row per window in use. `past` and windows of numbered visits only ever gain bits;
 //! windows that count back are set anew each visit from the visits they select.
 
-use consequence_record::Code;
+use consequence_record::{Code, Lists};
 use consequence_rules::{Atoms, Encoded, Order, Stage, Stages, Window};
 
 use crate::condition::{Bits, Condition};
@@ -137,8 +137,7 @@ pub(crate) struct History {
     /// The positions decided to be present in the current visit, in the order decided.
     pub present: Vec<u32>,
     /// Earlier visits, as positions.
-    codes: Vec<u32>,
-    starts: Vec<u32>,
+    earlier: Lists<u32>,
     /// Bits of rows that count back, to be cleared when the next visit begins.
     moving: Vec<u32>,
     /// Lasting bits in the order they were set.
@@ -151,8 +150,7 @@ impl History {
             bits: Bits::new(layout.bits()),
             visit: 0,
             present: Vec::new(),
-            codes: Vec::new(),
-            starts: vec![0],
+            earlier: Lists::default(),
             moving: Vec::new(),
             lasting: Vec::new(),
         }
@@ -177,8 +175,7 @@ impl History {
             self.bits.clear(bit);
         }
         self.visit = 0;
-        self.codes.clear();
-        self.starts.truncate(1);
+        self.earlier.clear();
     }
 
     /// Bits set now in rows that count back.
@@ -202,12 +199,8 @@ impl History {
     pub fn advance(&mut self, layout: &Layout) {
         for &position in &self.present {
             self.bits.clear(position);
-            if position != layout.end {
-                self.codes.push(position);
-            }
         }
-        self.present.clear();
-        self.starts.push(self.codes.len() as u32);
+        self.earlier.push(self.present.drain(..).filter(|&position| position != layout.end));
         let finished = self.visit;
         self.visit += 1;
         for bit in self.moving.drain(..) {
@@ -218,7 +211,7 @@ impl History {
             if window.distances().is_empty() {
                 let holds = |&visit: &u16| usize::from(visit) == finished;
                 if window.is_past() || window.visits().iter().any(holds) {
-                    for &position in visit(&self.codes, &self.starts, finished) {
+                    for &position in self.earlier.list(finished) {
                         let bit = layout.bit(row, position);
                         if layout.asked.get(bit) && self.bits.set(bit) {
                             self.lasting.push(bit);
@@ -232,7 +225,7 @@ impl History {
             let at = window.visits().iter().map(|&visit| usize::from(visit));
             let at = at.take_while(|&visit| visit < self.visit);
             for selected in back.map(|distance| self.visit - distance).chain(at) {
-                for &position in visit(&self.codes, &self.starts, selected) {
+                for &position in self.earlier.list(selected) {
                     let bit = layout.bit(row, position);
                     if layout.asked.get(bit) && self.bits.set(bit) {
                         self.moving.push(bit);
@@ -241,8 +234,4 @@ impl History {
             }
         }
     }
-}
-
-fn visit<'a>(codes: &'a [u32], starts: &[u32], visit: usize) -> &'a [u32] {
-    &codes[starts[visit] as usize..starts[visit + 1] as usize]
 }

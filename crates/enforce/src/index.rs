@@ -1,5 +1,6 @@
 //! Conjunctions of conditions, found by what is present: work grows with the codes that are on.
 
+use consequence_record::Lists;
 use consequence_rules::Span;
 
 use crate::condition::Condition;
@@ -16,7 +17,7 @@ struct Conjunction {
 pub(crate) struct Index {
     conjunctions: Vec<Conjunction>,
     conditions: Vec<Condition>,
-    filed: Rows,
+    filed: Lists<u32>,
     unprompted: [Vec<u32>; 2],
 }
 
@@ -35,7 +36,7 @@ impl Index {
     /// The conjunctions filed under a bit.
     #[inline]
     pub fn filed(&self, bit: u32) -> &[u32] {
-        self.filed.row(bit)
+        self.filed.list(bit as usize)
     }
 
     /// The conjunctions that need nothing to be present, for the static visit or for encounters.
@@ -141,46 +142,11 @@ impl<'a> IndexBuilder<'a> {
                 }
             }
         }
-        let filed = Rows::new(self.layout.bits() as usize, &pairs);
+        let filed = Lists::filed(self.layout.bits() as usize, &pairs);
         let start = self.conditions.len() as u32;
         self.conjunctions.push(Conjunction { start, span: Span { first: 0, last: 0 } });
         self.conjunctions.shrink_to_fit();
         self.conditions.shrink_to_fit();
         Index { conjunctions: self.conjunctions, conditions: self.conditions, filed, unprompted }
-    }
-}
-
-/// Lists of numbers, one per row, in one allocation.
-#[derive(Clone, Debug)]
-pub(crate) struct Rows {
-    starts: Vec<u32>,
-    values: Vec<u32>,
-}
-
-impl Rows {
-    pub fn new(rows: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut starts = vec![0u32; rows + 1];
-        for &(row, _) in pairs {
-            starts[row as usize + 1] += 1;
-        }
-        for row in 0..rows {
-            starts[row + 1] += starts[row];
-        }
-        let mut next = starts.clone();
-        let mut values = vec![0; pairs.len()];
-        for &(row, value) in pairs {
-            values[next[row as usize] as usize] = value;
-            next[row as usize] += 1;
-        }
-        Self { starts, values }
-    }
-
-    #[inline]
-    pub fn row(&self, row: u32) -> &[u32] {
-        &self.values[self.starts[row as usize] as usize..self.starts[row as usize + 1] as usize]
-    }
-
-    pub fn memory(&self) -> usize {
-        size_of_val(self.starts.as_slice()) + size_of_val(self.values.as_slice())
     }
 }

@@ -20,9 +20,11 @@
 #![forbid(unsafe_code)]
 
 mod cohort;
+mod lists;
 mod split;
 mod vocabulary;
 
 pub use cohort::{Cohort, Record, RecordView};
+pub use lists::Lists;
 pub use split::Split;
 pub use vocabulary::{Code, END_NAME, Kind, Vocabulary, VocabularyError};

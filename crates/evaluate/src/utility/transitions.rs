@@ -1,32 +1,29 @@
 //! Encounters that another follows, as rows of features and what came next.
 
-use consequence_record::Code;
+use consequence_record::{Code, Lists};
 
 use crate::Sample;
 
 /// Rows of features that are there or not, one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
-    ends: Vec<usize>,
-    features: Vec<u32>,
+    features: Lists<u32>,
     /// Features that there are.
     pub width: usize,
 }
 
 impl Rows {
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.features.len()
     }
 
     /// The features of a row, ascending.
     pub fn row(&self, row: usize) -> &[u32] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.features[start..self.ends[row]]
+        self.features.list(row)
     }
 
     fn push(&mut self, features: impl IntoIterator<Item = u32>) {
-        self.features.extend(features);
-        self.ends.push(self.features.len());
+        self.features.push(features);
     }
 
     #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use consequence_record::Cohort;
+use consequence_record::{Cohort, Lists};
 
 use crate::CodeOrder;
 
 /// The records to learn from: visits end to end, each as ascending positions, `END` among them.
 pub(super) struct Pack {
-    positions: Vec<u32>,
-    starts: Vec<usize>,
+    visits: Lists<u32>,
     records: Vec<Range<usize>>,
     /// Whether a visit is the last of its record.
     last: Vec<bool>,
@@ -17,14 +16,12 @@ pub(super) struct Pack {
 
 impl Pack {
     pub fn new(codes: &CodeOrder, cohort: &Cohort, records: &[usize]) -> Self {
-        let mut pack =
-            Self { positions: Vec::new(), starts: vec![0], records: Vec::new(), last: Vec::new() };
+        let mut pack = Self { visits: Lists::default(), records: Vec::new(), last: Vec::new() };
         for &index in records {
             let record = cohort.record(index);
             let first = pack.last.len();
             for visit in 0..record.len() {
-                pack.positions.extend(codes.positions(record, visit));
-                pack.starts.push(pack.positions.len());
+                pack.visits.push(codes.positions(record, visit));
                 pack.last.push(visit + 1 == record.len());
             }
             pack.records.push(first..pack.last.len());
@@ -39,7 +36,7 @@ impl Pack {
 
     /// The codes of a visit.
     pub fn visit(&self, visit: usize) -> &[u32] {
-        &self.positions[self.starts[visit]..self.starts[visit + 1]]
+        self.visits.list(visit)
     }
 
     /// The visit that follows in the same record.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{Code, Kind, Lists, Vocabulary};
 
 use crate::{Formula, Rule};
 
@@ -168,38 +168,22 @@ pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) ->
     Ordered { order, cycles, cyclic_soft }
 }
 
-/// A directed graph in compressed rows.
-struct Graph {
-    starts: Vec<u32>,
-    targets: Vec<u32>,
-}
+/// A directed graph: the successors of each node.
+struct Graph(Lists<u32>);
 
 impl Graph {
     fn new(nodes: usize, edges: &[(u32, u32)]) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        for &(from, _) in edges {
-            starts[from as usize + 1] += 1;
-        }
-        for node in 0..nodes {
-            starts[node + 1] += starts[node];
-        }
-        let mut next = starts.clone();
-        let mut targets = vec![0; edges.len()];
-        for &(from, to) in edges {
-            targets[next[from as usize] as usize] = to;
-            next[from as usize] += 1;
-        }
-        Self { starts, targets }
+        Self(Lists::filed(nodes, edges))
     }
 
     fn successors(&self, node: u32) -> &[u32] {
-        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+        self.0.list(node as usize)
     }
 
     /// The strongly connected component of each node, by Tarjan's algorithm without recursion.
     fn components(&self) -> Vec<u32> {
         const UNSEEN: u32 = u32::MAX;
-        let nodes = self.starts.len() - 1;
+        let nodes = self.0.len();
         let mut component = vec![UNSEEN; nodes];
         let mut index = vec![UNSEEN; nodes];
         let mut low = vec![0u32; nodes];
