@@ -2,7 +2,14 @@
 //!
 //! The bits are laid out in rows of one bit per code position: row 0 is the visit being decided,
 //! then one row per window in use. `past` and windows of numbered visits only ever gain bits;
-//! windows that count back are set anew each visit from the visits they select.
+//! windows that count back are set anew each visit from the visits they select. After all rows come
+//! bits that say at which stages of its record the visit may stand.
+//!
+//! What holds throughout:
+//! - Row 0 has the bits of `present` and no others; `END` is among them but never in a row of the past.
+//! - A bit in a row of the past is set only if some condition asks for it.
+//! - Every bit set in such a row is listed once: in `lasting` if it stays for the rest of the record, else
+//!   in `moving`, which the next visit clears. So a record is forgotten by walking the two lists.
 
 use consequence_record::{Code, Lists};
 use consequence_rules::{Atoms, Encoded, Order, Stage, Stages, Window};

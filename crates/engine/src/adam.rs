@@ -11,28 +11,28 @@ use crate::rows::SPREAD;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adam {
     /// The learning rate.
-    pub rate: f32,
-    /// How much of the mean gradient is kept.
-    pub keep_mean: f32,
-    /// How much of the mean square of the gradient is kept.
-    pub keep_square: f32,
+    pub learning_rate: f32,
+    /// The decay of the mean gradient.
+    pub beta1: f32,
+    /// The decay of the mean square of the gradient.
+    pub beta2: f32,
     /// What keeps a division from being by zero.
     pub epsilon: f32,
     /// What the gradient is multiplied by first, to clip it.
-    pub shrink: f32,
-    /// What part of a weight is left before the step, to keep weights small.
-    pub left: f32,
+    pub gradient_scale: f32,
+    /// What part of a weight is kept before the step: one minus learning rate times weight decay.
+    pub weight_kept: f32,
 }
 
 impl Default for Adam {
     fn default() -> Self {
         Self {
-            rate: 1e-3,
-            keep_mean: 0.9,
-            keep_square: 0.999,
+            learning_rate: 1e-3,
+            beta1: 0.9,
+            beta2: 0.999,
             epsilon: 1e-8,
-            shrink: 1.0,
-            left: 1.0,
+            gradient_scale: 1.0,
+            weight_kept: 1.0,
         }
     }
 }
@@ -75,8 +75,8 @@ pub fn adam_step_within(
 ) {
     let exponent = i32::try_from(number).unwrap_or(i32::MAX);
     let correction = |keep: f32| 1.0 - f64::from(keep).powi(exponent);
-    let rate = (f64::from(adam.rate) / correction(adam.keep_mean)) as f32;
-    let root = correction(adam.keep_square).sqrt() as f32;
+    let rate = (f64::from(adam.learning_rate) / correction(adam.beta1)) as f32;
+    let root = correction(adam.beta2).sqrt() as f32;
     let mut parts = Vec::with_capacity(ranges.len());
     let mut passed = 0;
     for range in pieces(ranges) {
@@ -156,10 +156,10 @@ vectorised! {
     ) {
         let values = weights.iter_mut().zip(gradient).zip(mean.iter_mut().zip(square));
         for ((weight, gradient), (mean, square)) in values {
-            let gradient = gradient * adam.shrink;
-            *mean = adam.keep_mean * *mean + (1.0 - adam.keep_mean) * gradient;
-            *square = adam.keep_square * *square + (1.0 - adam.keep_square) * gradient * gradient;
-            *weight = adam.left * *weight - rate * *mean / (square.sqrt() / root + adam.epsilon);
+            let gradient = gradient * adam.gradient_scale;
+            *mean = adam.beta1 * *mean + (1.0 - adam.beta1) * gradient;
+            *square = adam.beta2 * *square + (1.0 - adam.beta2) * gradient * gradient;
+            *weight = adam.weight_kept * *weight - rate * *mean / (square.sqrt() / root + adam.epsilon);
         }
     }
 }

@@ -93,11 +93,11 @@ fn tensors(weights: &Weights) -> Vec<Tensor> {
             put(format!("{name}.bias"), vec![outputs], &place[1], Lay::Same);
         };
         linear("ln_1", 0, &block.norm_1);
-        linear("attn.c_attn", width, &block.mix);
-        linear("attn.c_proj", width, &block.join);
+        linear("attn.c_attn", width, &block.qkv);
+        linear("attn.c_proj", width, &block.projection);
         linear("ln_2", 0, &block.norm_2);
-        linear("mlp.c_fc", width, &block.widen);
-        linear("mlp.c_proj", 4 * width, &block.narrow);
+        linear("mlp.c_fc", width, &block.up);
+        linear("mlp.c_proj", 4 * width, &block.down);
     }
     put("transformer.ln_f.weight".into(), vec![width], &places.norm[0], Lay::Same);
     put("transformer.ln_f.bias".into(), vec![width], &places.norm[1], Lay::Same);

@@ -1,4 +1,12 @@
 //! One visit at a time: attention over a cache, and a head that walks the codes once.
+//!
+//! What holds throughout:
+//! - The walk decides codes in order. When it reaches a code, the pre-activations of the first layer hold
+//!   the history and every code that came on before; a code that comes on adds its row to them at once.
+//! - A unit of the second layer is read only by codes after its own, so the units of a code are final when
+//!   the walk has passed it. Codes of earlier blocks reach a block by one product, codes inside it one by
+//!   one: each weight of the triangle is used once a visit.
+//! - Sums are made in one order whatever the batch is, so that a row has the same bits in any company.
 
 use std::ops::Range;
 
@@ -20,11 +28,11 @@ const ROWS: usize = 4;
 
 struct Block {
     norm_1: [Vec<f32>; 2],
-    mix: (Packed, Vec<f32>),
-    join: (Packed, Vec<f32>),
+    qkv: (Packed, Vec<f32>),
+    projection: (Packed, Vec<f32>),
     norm_2: [Vec<f32>; 2],
-    widen: (Packed, Vec<f32>),
-    narrow: (Packed, Vec<f32>),
+    up: (Packed, Vec<f32>),
+    down: (Packed, Vec<f32>),
 }
 
 /// A part of the second layer, for a few codes.
@@ -108,11 +116,11 @@ impl Sampler {
             .iter()
             .map(|block| Block {
                 norm_1: block.norm_1.each_ref().map(owned),
-                mix: linear(&block.mix, width),
-                join: linear(&block.join, width),
+                qkv: linear(&block.qkv, width),
+                projection: linear(&block.projection, width),
                 norm_2: block.norm_2.each_ref().map(owned),
-                widen: linear(&block.widen, width),
-                narrow: linear(&block.narrow, 4 * width),
+                up: linear(&block.up, width),
+                down: linear(&block.down, 4 * width),
             })
             .collect();
         let (history, codes) = weights.at(&places.first[0]).split_at(width * units);
@@ -183,7 +191,7 @@ impl Sampler {
         });
         for (number, block) in self.blocks.iter().enumerate() {
             layer_norm(normed, normals, x, &block.norm_1[0], &block.norm_1[1], EPSILON);
-            linear(mixed, normed, &block.mix, rows);
+            linear(mixed, normed, &block.qkv, rows);
             let attending = normed
                 .par_chunks_exact_mut(width)
                 .zip(mixed.par_chunks_exact(3 * width))
@@ -196,12 +204,12 @@ impl Sampler {
             });
             // The queries are done with: their memory takes what attention is joined to.
             let joined = &mut mixed[..rows * width];
-            linear(joined, normed, &block.join, rows);
+            linear(joined, normed, &block.projection, rows);
             add(x, joined);
             layer_norm(normed, normals, x, &block.norm_2[0], &block.norm_2[1], EPSILON);
-            linear(wide, normed, &block.widen, rows);
+            linear(wide, normed, &block.up, rows);
             gelu(active, wide);
-            linear(normed, active, &block.narrow, rows);
+            linear(normed, active, &block.down, rows);
             add(x, normed);
         }
         hidden.resize(rows * width, 0.0);

@@ -36,7 +36,7 @@ pub(crate) struct Trunk {
     normals: Vec<Normal>,
     /// What the blocks make of every row.
     pub hidden: Vec<f32>,
-    narrow: Vec<f32>,
+    down: Vec<f32>,
     mixed_gradient: Vec<f32>,
     wide_gradient: Vec<f32>,
 }
@@ -70,7 +70,7 @@ impl Trunk {
             let [weight, bias] = block.norm_1.each_ref().map(|place| weights.at(place));
             layer_norm(&mut kept.normed_1, &mut kept.normals_1, x, weight, bias, EPSILON);
             fit(&mut kept.mixed, rows * 3 * width);
-            linear(weights, &block.mix, &mut kept.mixed, &kept.normed_1, rows, width);
+            linear(weights, &block.qkv, &mut kept.mixed, &kept.normed_1, rows, width);
             fit(&mut kept.attended, rows * width);
             let count = attention_probabilities(&self.sequences, shape.heads);
             fit(&mut kept.probabilities, count);
@@ -82,9 +82,9 @@ impl Trunk {
                 width,
                 shape.heads,
             );
-            fit(&mut self.narrow, rows * width);
-            linear(weights, &block.join, &mut self.narrow, &kept.attended, rows, width);
-            add(x, &self.narrow);
+            fit(&mut self.down, rows * width);
+            linear(weights, &block.projection, &mut self.down, &kept.attended, rows, width);
+            add(x, &self.down);
             fit(&mut kept.middle, rows * width);
             kept.middle.copy_from_slice(x);
             fit(&mut kept.normed_2, rows * width);
@@ -92,11 +92,11 @@ impl Trunk {
             let [weight, bias] = block.norm_2.each_ref().map(|place| weights.at(place));
             layer_norm(&mut kept.normed_2, &mut kept.normals_2, x, weight, bias, EPSILON);
             fit(&mut kept.wide, rows * 4 * width);
-            linear(weights, &block.widen, &mut kept.wide, &kept.normed_2, rows, width);
+            linear(weights, &block.up, &mut kept.wide, &kept.normed_2, rows, width);
             fit(&mut kept.active, rows * 4 * width);
             gelu(&mut kept.active, &kept.wide);
-            linear(weights, &block.narrow, &mut self.narrow, &kept.active, rows, 4 * width);
-            add(x, &self.narrow);
+            linear(weights, &block.down, &mut self.down, &kept.active, rows, 4 * width);
+            add(x, &self.down);
         }
         fit(&mut self.hidden, rows * width);
         fit(&mut self.normals, rows);
@@ -129,7 +129,7 @@ impl Trunk {
             fit(wide, rows * 4 * width);
             linear_backward(
                 weights,
-                &block.narrow,
+                &block.down,
                 Some(wide),
                 &dx,
                 &kept.active,
@@ -138,11 +138,11 @@ impl Trunk {
                 gradient,
             );
             gelu_backward(wide, &kept.wide);
-            let narrow = &mut self.narrow;
+            let down = &mut self.down;
             linear_backward(
                 weights,
-                &block.widen,
-                Some(narrow),
+                &block.up,
+                Some(down),
                 wide,
                 &kept.normed_2,
                 rows,
@@ -150,11 +150,11 @@ impl Trunk {
                 gradient,
             );
             let kept_2 = (&kept.middle[..], &kept.normals_2[..]);
-            norm_backward(weights, &block.norm_2, &mut dx, narrow, kept_2, gradient);
+            norm_backward(weights, &block.norm_2, &mut dx, down, kept_2, gradient);
             linear_backward(
                 weights,
-                &block.join,
-                Some(narrow),
+                &block.projection,
+                Some(down),
                 &dx,
                 &kept.attended,
                 rows,
@@ -165,7 +165,7 @@ impl Trunk {
             fit(mixed, rows * 3 * width);
             attend_backward(
                 mixed,
-                narrow,
+                down,
                 &kept.probabilities,
                 &kept.mixed,
                 &self.sequences,
@@ -174,8 +174,8 @@ impl Trunk {
             );
             linear_backward(
                 weights,
-                &block.mix,
-                Some(narrow),
+                &block.qkv,
+                Some(down),
                 mixed,
                 &kept.normed_1,
                 rows,
@@ -183,7 +183,7 @@ impl Trunk {
                 gradient,
             );
             let kept_1 = (&kept.input[..], &kept.normals_1[..]);
-            norm_backward(weights, &block.norm_1, &mut dx, narrow, kept_1, gradient);
+            norm_backward(weights, &block.norm_1, &mut dx, down, kept_1, gradient);
         }
         scatter_rows(
             &mut gradient[places.codes.clone()],

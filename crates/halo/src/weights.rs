@@ -12,11 +12,11 @@ use crate::{Shape, ShapeError};
 pub(crate) struct Block {
     pub norm_1: [Range<usize>; 2],
     /// Queries, keys and values at once.
-    pub mix: [Range<usize>; 2],
-    pub join: [Range<usize>; 2],
+    pub qkv: [Range<usize>; 2],
+    pub projection: [Range<usize>; 2],
     pub norm_2: [Range<usize>; 2],
-    pub widen: [Range<usize>; 2],
-    pub narrow: [Range<usize>; 2],
+    pub up: [Range<usize>; 2],
+    pub down: [Range<usize>; 2],
 }
 
 /// Where the parameters of a network are, each weight before its bias.
@@ -53,11 +53,11 @@ impl Places {
         let blocks = (0..shape.layers)
             .map(|_| Block {
                 norm_1: linear(1, width),
-                mix: linear(width, 3 * width),
-                join: linear(width, width),
+                qkv: linear(width, 3 * width),
+                projection: linear(width, width),
                 norm_2: linear(1, width),
-                widen: linear(width, 4 * width),
-                narrow: linear(4 * width, width),
+                up: linear(width, 4 * width),
+                down: linear(4 * width, width),
             })
             .collect();
         let norm = linear(1, width);
@@ -121,10 +121,10 @@ impl Weights {
         for block in &places.blocks {
             values[block.norm_1[0].clone()].fill(1.0);
             values[block.norm_2[0].clone()].fill(1.0);
-            fill(&mut values[block.mix[0].clone()], 0.02);
-            fill(&mut values[block.join[0].clone()], joined);
-            fill(&mut values[block.widen[0].clone()], 0.02);
-            fill(&mut values[block.narrow[0].clone()], joined);
+            fill(&mut values[block.qkv[0].clone()], 0.02);
+            fill(&mut values[block.projection[0].clone()], joined);
+            fill(&mut values[block.up[0].clone()], 0.02);
+            fill(&mut values[block.down[0].clone()], joined);
         }
         values[places.norm[0].clone()].fill(1.0);
         fill(&mut values[places.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());

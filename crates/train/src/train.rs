@@ -242,10 +242,11 @@ impl Learner<'_> {
         if !total.is_finite() || !length.is_finite() {
             return Err(TrainError::Diverged { step: number });
         }
-        let shrink = if length > self.options.clip { self.options.clip / length } else { 1.0 };
+        let gradient_scale =
+            if length > self.options.clip { self.options.clip / length } else { 1.0 };
         let rate = rate(self.options, number, steps);
-        let plain = Adam { rate, shrink, ..Adam::default() };
-        let decaying = Adam { left: 1.0 - rate * self.options.decay, ..plain };
+        let plain = Adam { learning_rate: rate, gradient_scale, ..Adam::default() };
+        let decaying = Adam { weight_kept: 1.0 - rate * self.options.decay, ..plain };
         let weights = state.network.weights_mut().values_mut();
         for (ranges, adam) in [(&self.plain, plain), (&self.decaying, decaying)] {
             let (mean, square) = (&mut state.mean, &mut state.square);

@@ -84,7 +84,8 @@ impl Learning {
         let length = squared_norm(gradient).sqrt() as f32;
         assert!(length.is_finite(), "the network has diverged");
         self.steps += 1;
-        let adam = Adam { rate: 1e-4, shrink: length.recip().min(1.0), ..Adam::default() };
+        let gradient_scale = length.recip().min(1.0);
+        let adam = Adam { learning_rate: 1e-4, gradient_scale, ..Adam::default() };
         let weights = self.network.weights_mut().values_mut();
         adam_step(weights, gradient, &mut self.mean, &mut self.square, &adam, self.steps);
         let seconds = start.elapsed().as_secs_f64();

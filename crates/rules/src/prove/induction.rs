@@ -6,8 +6,13 @@
 //! all this is shown for every stage that a visit may be at, of every visit that may follow at the
 //! next; that the static visit is possible at a record's own stage is for the one who repairs to see.
 //! Enforcement is modelled as it runs: in order, a code is on if a clause demands it, else off if a
-//! clause bars it, else as proposed. The rules are taken from their trees, not from their clauses, so
-//! an error in the compiler cannot vouch for itself.
+//! clause bars it, else as proposed.
+//!
+//! What is shared with the compiler, and what is not: goals are taken from the trees of the rules, not from
+//! their clauses, and the step from one visit to the next is written anew here, so an error in the normal
+//! form, in closure or in regression cannot vouch for itself. Literals are numbered by the compiler's
+//! `Encoder`, which shortens windows (`canonical`, tested by enumeration in `clause.rs`); an error there would
+//! be shared. The referee and the studies of small worlds share nothing with either.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
