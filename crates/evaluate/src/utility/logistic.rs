@@ -4,9 +4,9 @@
 //! labels; the intercept is free. It is strictly convex, so there is one optimum, whoever finds it.
 //! Newton's method, with each step solved by conjugate gradients scaled by the diagonal.
 //!
-//! What holds throughout: a step is taken only as far as it lowers the objective (or, where rounding hides that, the gradient), so it never
-//! rises; features that no row has keep a weight of zero; rows are summed in their order, so the same rows
-//! give the same bits.
+//! What holds throughout: a step is taken only as far as it lowers the objective or, where rounding hides
+//! that, the gradient; features that no row has keep a weight of zero; rows are summed in their order, so
+//! the same rows give the same bits.
 
 use super::transitions::Rows;
 
