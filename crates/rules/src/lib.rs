@@ -6,20 +6,22 @@ mod compile;
 pub mod decisions;
 mod formula;
 pub mod language;
+mod plan;
 mod prove;
 
 pub use analyse::{
     AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
 };
 pub use compile::{
-    Atom, Atoms, Branch, ClauseView, CompileError, CompileLimits, CompileOptions, Derivation,
-    Diagram, Disjunction, Encoded, Group, GroupedImplication, Implication, Literal, Order, Plan,
-    SoftImplication, Span, Stage, Stages, TooLarge, WrittenClause, WrittenRules, clausal_form,
-    compile, implicative_form,
+    Atom, Atoms, Branch, ClauseView, ClosedRules, CompileError, CompileLimits, CompileOptions,
+    Derivation, Diagram, Disjunction, Encoded, Group, GroupedImplication, Implication, Literal,
+    Order, SoftImplication, Span, Stage, Stages, TooLarge, WrittenClause, WrittenRules,
+    clausal_form, implicative_form,
 };
 pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
 pub use language::{
     Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, Severity,
     TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
 };
+pub use plan::{Plan, compile};
 pub use prove::{Pass, PassCounterexample, PassVerdict, Proof};

@@ -1,7 +1,7 @@
 //! Grouping, as the paper does it: implications that one dense step can apply together.
 
 use super::clause::Encoded;
-use super::plan::{Derivation, Plan};
+use super::closed::{ClosedRules, Derivation};
 
 /// One implication of a group: where all conditions hold, the output takes the value.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Group {
     pub implications: Vec<GroupedImplication>,
 }
 
-impl Plan {
+impl ClosedRules {
     /// The rules as written, in groups to be applied one after the other: a code is written before
     /// it is read, and a hard rule after the soft rules on the same code.
     ///

@@ -1,13 +1,13 @@
-//! From rules to a guarantee: normal form, order, closure, look across visits, proof.
+//! From rules to what can be proved: normal form, order, closure, look across visits.
 
 mod clause;
+mod closed;
 mod closure;
 mod components;
 mod diagram;
 mod groups;
 mod normal;
 mod order;
-mod plan;
 mod regress;
 mod soft;
 mod stage;
@@ -20,24 +20,23 @@ use thiserror::Error;
 
 pub use clause::{Atom, Atoms, Encoded, Span};
 pub(crate) use clause::{Encoder, sort_clause};
+pub use closed::{ClauseView, ClosedRules, Derivation};
 pub(crate) use diagram::Question;
 pub use diagram::{Branch, Diagram};
 pub use groups::{Group, GroupedImplication};
 pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
-pub use plan::{ClauseView, Derivation, Plan};
 pub use soft::SoftImplication;
 pub use stage::{Stage, Stages};
 pub use written::{WrittenClause, WrittenRules};
 
+use closed::Parts;
 use closure::{Closed, Closure, Source};
 use components::Components;
-use plan::Parts;
 use soft::soft_implications;
 use written::Written;
 
 use crate::decisions::TooManyNodes;
-use crate::prove::{Unproved, prove};
 use crate::{Rule, RuleSet};
 
 /// What a compiled plan should hold for.
@@ -151,35 +150,11 @@ impl CompileError {
     }
 }
 
-/// Compiles rules to a proved plan.
-///
-/// ```
-/// use std::sync::Arc;
-/// use consequence_rules::{CompileError, CompileOptions, RuleSet, compile};
-///
-/// let rules = RuleSet::parse("rule one: A => B  rule two: C => not B", None)?;
-/// let plan = compile(Arc::new(rules), &CompileOptions::default())?;
-/// assert!(plan.proof().goals > 0);
-/// assert_eq!(plan.clauses().filter(|clause| clause.rules.len() == 2).count(), 1); // A excludes C
-///
-/// let rules = RuleSet::parse("rule never-ends: not END", None)?;
-/// let refused = compile(Arc::new(rules), &CompileOptions::default()).unwrap_err();
-/// assert!(matches!(refused, CompileError::Unsatisfiable { .. }));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
-    let plan = close(rules, options)?;
-    match prove(&plan) {
-        Ok(proof) => Ok(plan.proved(proof)),
-        Err(Unproved { visit, rule }) => {
-            let rule = rule.map(|index| plan.rules().rules[index].name.to_string());
-            Err(CompileError::Unproved { visit, rule })
-        }
-    }
-}
-
-/// Steps one to four.
-pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, CompileError> {
+/// Steps one to four: all but the proof.
+pub(crate) fn close(
+    rules: Arc<RuleSet>,
+    options: &CompileOptions,
+) -> Result<ClosedRules, CompileError> {
     if options.max_visits == 0 {
         return Err(CompileError::NoRoom);
     }
@@ -233,7 +208,7 @@ pub(crate) fn close(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Pla
         let where_required = (clause.span, clause.stages);
         parts.push(closure.literals(id), &rules, where_required, derivation(closure, id));
     }
-    Ok(Plan::unproved(parts))
+    Ok(ClosedRules::new(parts))
 }
 
 struct Saturated {

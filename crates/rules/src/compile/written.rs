@@ -5,9 +5,9 @@ use std::sync::Arc;
 use consequence_record::Kind;
 
 use super::clause::{Atoms, Encoded, Encoder, Span};
+use super::closed::decode;
 use super::normal::{Literal, TooLarge, clausal_form};
 use super::order::{Order, order};
-use super::plan::decode;
 use super::soft::whole_span;
 use super::{CompileError, CompileLimits};
 use crate::{Rule, RuleSet};

@@ -25,7 +25,7 @@ use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
 use super::visit::Known;
 use crate::compile::{
-    Branch, ClauseView, Diagram, Encoded, Plan, Question, Span, Stage, Stages, sort_clause,
+    Branch, ClauseView, ClosedRules, Diagram, Encoded, Question, Span, Stage, Stages, sort_clause,
 };
 
 /// What a proof consisted of.
@@ -48,7 +48,7 @@ pub(crate) struct Unproved {
 }
 
 /// Proves that no input can end in a violation.
-pub(crate) fn prove(plan: &Plan) -> Result<Proof, Unproved> {
+pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
     let mut proof = Proof::default();
     let end = plan.order().position(plan.rules().vocabulary.end());
     let end = [false, true].map(|ends| [Encoded::now(end, ends)]);
@@ -64,7 +64,7 @@ pub(crate) fn prove(plan: &Plan) -> Result<Proof, Unproved> {
 
 /// Of the stages that visits may be at, one of each kind: those at which the same clauses hold, now
 /// and at the visit after, need only be looked at once.
-fn unlike_stages(plan: &Plan) -> Vec<Stage> {
+fn unlike_stages(plan: &ClosedRules) -> Vec<Stage> {
     let mut required: FxHashSet<Stages> = FxHashSet::default();
     let mut asked: FxHashSet<Stages> = FxHashSet::default();
     for clause in plan.clauses() {
@@ -89,7 +89,7 @@ fn unlike_stages(plan: &Plan) -> Vec<Stage> {
 }
 
 /// Visits cut into spans within which the same clauses hold, now and at the visit after.
-fn spans(plan: &Plan) -> Vec<Span> {
+fn spans(plan: &ClosedRules) -> Vec<Span> {
     let last = plan.max_visits() as u32;
     let mut cuts = vec![0, 1, last, last + 1];
     for clause in plan.clauses() {
@@ -129,7 +129,7 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     /// `end` is the clause that says whether `END` holds, where that is given.
-    fn new(plan: &'a Plan, span: Span, stage: Stage, end: Option<&'a [Encoded]>) -> Self {
+    fn new(plan: &'a ClosedRules, span: Span, stage: Stage, end: Option<&'a [Encoded]>) -> Self {
         let kind = Kind::of_visit(span.first.into());
         let known = Known::new(plan.encoder(), kind);
         let mut facts = Facts::default();
@@ -139,7 +139,7 @@ impl<'a> Step<'a> {
         Self { span, stage, known, facts, solver: Solver::new() }
     }
 
-    fn prove(mut self, plan: &'a Plan, goals: &mut usize) -> Result<(), Unproved> {
+    fn prove(mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
         self.follow_diagram(plan);
         self.enforce(plan, goals)?;
         self.rules_hold(plan, goals)?;
@@ -167,7 +167,7 @@ impl<'a> Step<'a> {
     }
 
     /// Models one visit of enforcement, and shows code by code that demands and bars never meet.
-    fn enforce(&mut self, plan: &'a Plan, goals: &mut usize) -> Result<(), Unproved> {
+    fn enforce(&mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
         let visit = usize::from(self.span.first);
         let here = |clause: &ClauseView<'_>| {
             clause.span.contains(visit) && clause.stages.contains(self.stage)
@@ -228,7 +228,7 @@ impl<'a> Step<'a> {
 
     /// Models the decision diagram: where one branch is impossible the other is taken, and the past
     /// is such that one is always possible.
-    fn follow_diagram(&mut self, plan: &Plan) {
+    fn follow_diagram(&mut self, plan: &ClosedRules) {
         if let Some(diagram) = plan.diagram()
             && self.known.kind == Kind::Encounter
         {
@@ -243,7 +243,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn rules_hold(&mut self, plan: &Plan, goals: &mut usize) -> Result<(), Unproved> {
+    fn rules_hold(&mut self, plan: &ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
         for (index, rule) in plan.rules().rules.iter().enumerate() {
             let scope = rule.scope(&plan.rules().vocabulary);
             let required = match self.known.kind {
@@ -264,7 +264,11 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    fn preconditions_hold_again(&mut self, plan: &Plan, goals: &mut usize) -> Result<(), Unproved> {
+    fn preconditions_hold_again(
+        &mut self,
+        plan: &ClosedRules,
+        goals: &mut usize,
+    ) -> Result<(), Unproved> {
         let after = usize::from(self.span.first) + 1;
         let end = plan.rules().vocabulary.end();
         let next = self.stage.next();
@@ -309,7 +313,11 @@ impl<'a> Step<'a> {
 
     /// A precondition of the visit after this one, as clauses about this visit; `None` if they are
     /// too many to write out.
-    fn clause_after(&mut self, plan: &Plan, literals: &[Encoded]) -> Option<Vec<Vec<Encoded>>> {
+    fn clause_after(
+        &mut self,
+        plan: &ClosedRules,
+        literals: &[Encoded],
+    ) -> Option<Vec<Vec<Encoded>>> {
         let visit = usize::from(self.span.first);
         let kind = self.known.kind;
         let end = self.known.encoder.now(plan.rules().vocabulary.end(), true, kind);
@@ -341,7 +349,7 @@ impl<'a> Step<'a> {
     }
 
     /// An atom's value at the visit after this one.
-    fn next(&mut self, plan: &Plan, atom: u32) -> Lit {
+    fn next(&mut self, plan: &ClosedRules, atom: u32) -> Lit {
         let (code, window) = (plan.atoms().code(atom), plan.atoms().window(atom));
         let visit = usize::from(self.span.first);
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! The compiled rule set: immutable, proved, and what every enforcer and auditor runs on.
+//! The closed rule set: clauses, order, windows, soft rules. With its proof it is a plan.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::normal::Literal;
 use super::order::Order;
 use super::soft::SoftImplication;
 use super::stage::{HORIZON, Stage, Stages};
-use crate::prove::Proof;
 use crate::{Rule, RuleSet};
 
 /// How a clause of a plan came to be.
@@ -92,33 +91,24 @@ impl Parts {
     }
 }
 
-/// The compiled rule set. Cheap to clone, free to share between threads.
-///
-/// Every plan has been proved: whatever values are proposed, deciding codes in the plan's order
-/// and obeying its clauses ends in visits that break no hard rule.
+/// Rules with all that follows from them, ready to be proved: what a [`Plan`](crate::Plan) holds.
+/// Cheap to clone, free to share between threads.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ClosedRules {
     parts: Arc<Parts>,
     /// Whether the same is asked of all visits far from the end, in records that were cut and in
     /// those that ended.
     settled: [bool; 2],
-    proof: Proof,
 }
 
-impl Plan {
-    /// A plan on its way to the prover.
-    pub(crate) fn unproved(parts: Parts) -> Self {
-        let plan = Self { parts: Arc::new(parts), settled: [false; 2], proof: Proof::default() };
+impl ClosedRules {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let closed = Self { parts: Arc::new(parts), settled: [false; 2] };
         let settled = [false, true].map(|ended| {
-            let mut preconditions = plan.clauses().filter(|clause| clause.position().is_none());
+            let mut preconditions = closed.clauses().filter(|clause| clause.position().is_none());
             preconditions.all(|clause| clause.stages.is_settled(ended))
         });
-        Self { settled, ..plan }
-    }
-
-    /// The plan with its proof.
-    pub(crate) fn proved(self, proof: Proof) -> Self {
-        Self { proof, ..self }
+        Self { settled, ..closed }
     }
 
     /// Literals of this plan's numbering, for the prover.
@@ -131,7 +121,7 @@ impl Plan {
         }
     }
 
-    /// The plan with one clause taken out, to see whether the prover notices.
+    /// The same with one clause taken out, to see whether the prover notices.
     #[cfg(test)]
     pub(crate) fn without(&self, index: usize) -> Self {
         let kept = |other: &(usize, ClauseView<'_>)| other.0 != index;
@@ -154,12 +144,7 @@ impl Plan {
             let where_required = (clause.span, clause.stages);
             parts.push(clause.literals, clause.rules, where_required, clause.derivation);
         }
-        Self::unproved(parts)
-    }
-
-    /// What was proved to let the plan out.
-    pub fn proof(&self) -> Proof {
-        self.proof
+        Self::new(parts)
     }
 
     /// The rules the plan was compiled from.
