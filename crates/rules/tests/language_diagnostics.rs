@@ -117,6 +117,44 @@ fn more_errors_than_are_shown_are_counted() {
 }
 
 #[test]
+fn an_item_that_comes_twice_is_pointed_at() {
+    assert_eq!(
+        warnings("rule r: at most one of ICD9CM//*, SMOKER, ICD9CM//250", UnknownCodes::Refuse),
+        ["warning: `ICD9CM//250` is in the list twice and counts once
+ --> a.rules:1:43
+  |
+1 | rule r: at most one of ICD9CM//*, SMOKER, ICD9CM//250
+  |                                           ^^^^^^^^^^^
+note: first here
+ --> a.rules:1:24
+  |
+1 | rule r: at most one of ICD9CM//*, SMOKER, ICD9CM//250
+  |                        ^^^^^^^^^
+"]
+    );
+    assert_eq!(
+        warned("let s = SMOKER, SMOKER rule r: exactly one of s, ICD9CM//*, ICD*"),
+        [
+            "`SMOKER` is in the list twice and counts once",
+            "`ICD9CM//250` and 1 more are in the list twice and count once",
+        ]
+    );
+    assert_eq!(
+        warned("rule r: at most one of SMOKER in past, SMOKER, (SMOKER in previous)").len(),
+        0
+    );
+    assert_eq!(warned("rule r: any of SMOKER, SMOKER"), Vec::<String>::new());
+    let json = r#"{"statements": [{"rule": "r", "formula":
+        {"exactly one of": ["SMOKER", "ICD9CM//250", {"code": "SMOKER"}]}}]}"#;
+    let file = RuleFile::from_json("a.json", json, &LanguageLimits::default()).unwrap();
+    let resolved = resolve(&[file], vocabulary(), &ResolveOptions::default()).unwrap();
+    let [warning] = resolved.warnings.as_slice() else { panic!("{:?}", resolved.warnings) };
+    let said = warning.render();
+    assert!(said.starts_with("warning: `SMOKER` is in the list twice"), "{said}");
+    assert!(said.contains(" --> a.json:2:54\n"), "{said}");
+}
+
+#[test]
 fn bytes_that_are_no_text() {
     let text = b"rule a: X\nrule \xc3\xa9: \xff Y\nrule c: Z".as_slice();
     let refused = parse("a.rules", text, &LanguageLimits::default()).unwrap_err();

@@ -154,7 +154,18 @@ proptest! {
     }
 }
 
-/// Formulas as the resolver makes them: `and` and `or` of two parts or more.
+/// Parts that are counted, each of them once, as the resolver has them.
+fn counted(
+    part: impl Strategy<Value = Formula> + 'static,
+) -> impl Strategy<Value = Vec<Formula>> + 'static {
+    prop::collection::vec(part, 1..5).prop_map(|mut parts| {
+        let mut seen = std::collections::HashSet::new();
+        parts.retain(|part| matches!(part, Formula::Constant(_)) || seen.insert(part.clone()));
+        parts
+    })
+}
+
+/// Formulas as the resolver makes them: `and` and `or` of two parts or more, nothing counted twice.
 fn formula(codes: u32) -> impl Strategy<Value = Formula> {
     let code = move || (0..codes).prop_map(consequence_record::Code);
     let leaf = prop_oneof![
@@ -171,8 +182,8 @@ fn formula(codes: u32) -> impl Strategy<Value = Formula> {
             (inner.clone(), inner.clone()).prop_map(|(left, right)| left.implies(right)),
             (inner.clone(), inner.clone())
                 .prop_map(|(left, right)| Formula::Iff(left.into(), right.into())),
-            prop::collection::vec(inner.clone(), 1..5).prop_map(Formula::AtMostOne),
-            prop::collection::vec(inner, 1..5).prop_map(Formula::ExactlyOne),
+            counted(inner.clone()).prop_map(Formula::AtMostOne),
+            counted(inner).prop_map(Formula::ExactlyOne),
         ]
     })
 }
@@ -192,4 +203,20 @@ proptest! {
         let rules = rules.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
         prop_assert_eq!(&rules.rules[0].formula, &formula);
     }
+}
+
+/// The language counts what comes twice once, so a formula that counts it twice is written in
+/// other words, and means the same.
+#[test]
+fn a_part_that_is_counted_twice_is_written_so() {
+    let rules = RuleSet::parse("rule r: A and B", None).unwrap();
+    let [a, b] = [0, 1].map(|code| Formula::Now(consequence_record::Code(code)));
+    let again = Formula::And(vec![a.clone(), a.clone()]);
+    let formula = Formula::AtMostOne(vec![a.clone(), b, a.clone(), again, a]);
+    let text = formula.text(&rules.vocabulary);
+    assert_eq!(text, "at most one of A, B, (A and A), ((A and A) and (A and A)), (A and A and A)");
+    let read = RuleSet::parse(&format!("rule r: {text}"), Some(rules.vocabulary)).unwrap();
+    assert_eq!(read.rules[0].formula.codes_now().len(), 11);
+    let Formula::AtMostOne(parts) = &read.rules[0].formula else { panic!("{text}") };
+    assert_eq!(parts.len(), 5);
 }

@@ -61,6 +61,33 @@ fn lists() {
 }
 
 #[test]
+fn what_comes_twice_counts_once() {
+    same("at most one of ?, B", "at most one of A, B, C, D, E, F");
+    same("exactly one of A, \"A\", B, A", "exactly one of A, B");
+    same("at most one of A in past, A in past, A", "at most one of A in past, A");
+    same(
+        "at most one of A in previous, A in {-1}, A in past",
+        "at most one of A in {-1}, A in past",
+    );
+    same("at most one of (A and B), A, (A and B)", "at most one of (A and B), A");
+    same(
+        "at most one of A, (at most one of B, B, C), A",
+        "at most one of A, (at most one of B, C)",
+    );
+    // Constants are no codes, and one formula may hold a code that another holds too.
+    for text in ["at most one of true, true", "at most one of A, (A or B), not A"] {
+        let formula = rules(&format!("rule r: {text}")).rules.remove(0).formula;
+        let Formula::AtMostOne(parts) = formula else { panic!("{text}") };
+        assert_eq!(parts.len(), text.matches(',').count() + 1, "{text}");
+    }
+    let formula = |text: &str| rules(text).rules.remove(0).formula;
+    assert_eq!(
+        formula("let s = A, B, A  let t = s, C  rule r: exactly one of t, s, B, D"),
+        formula("rule r: exactly one of A, B, C, D")
+    );
+}
+
+#[test]
 fn lets() {
     let set = "let s = A, B  let t = s, C  ";
     let formula = |text: &str| rules(text).rules.remove(0).formula;

@@ -1,6 +1,8 @@
 //! Trees to formulas: names become codes, `let`s and globs what they stand for, and windows go to
 //! every code they cover.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use consequence_record::{Code, END_NAME, Vocabulary};
@@ -195,7 +197,8 @@ impl<'a> Expander<'a> {
                 Formula::Iff(Box::new(self.formula(left)?), Box::new(self.formula(right)?))
             }
             Group(quantifier, items) => {
-                let items = self.list(items)?;
+                let items =
+                    if quantifier.counts() { self.counted(items)? } else { self.list(items)? };
                 self.group(*quantifier, items, expression.span)
             }
         })
@@ -206,8 +209,7 @@ impl<'a> Expander<'a> {
     }
 
     fn group(&mut self, quantifier: Quantifier, items: Vec<Formula>, span: Span) -> Formula {
-        let counting = matches!(quantifier, Quantifier::AtMostOne | Quantifier::ExactlyOne);
-        if counting && items.len() < 2 {
+        if quantifier.counts() && items.len() < 2 {
             let source = self.source;
             self.warnings.push(Topic::FewItems, || {
                 let items = if items.len() == 1 { "a single item" } else { "no items" };
@@ -231,6 +233,52 @@ impl<'a> Expander<'a> {
             items.extend(self.items(expression)?);
         }
         Ok(items)
+    }
+
+    /// The items of a list whose members are counted. What comes twice, by name, by a pattern or by
+    /// a `let`, is one thing and counts once. The same code in another window is something else, and
+    /// constants are no codes: each counts.
+    fn counted(&mut self, expressions: &'a [Expression]) -> Result<Vec<Formula>, Failed> {
+        let mut items = Vec::new();
+        let mut first_spans: FxHashMap<Formula, Span> = FxHashMap::default();
+        for expression in expressions {
+            // The first item here that the list had before, where that was, and how many there are.
+            let mut repeated: Option<(Formula, Span)> = None;
+            let mut repeats = 0;
+            for item in self.items(expression)? {
+                if matches!(item, Formula::Constant(_)) {
+                    items.push(item);
+                    continue;
+                }
+                match first_spans.entry(item) {
+                    Entry::Vacant(entry) => {
+                        items.push(entry.key().clone());
+                        entry.insert(expression.span);
+                    }
+                    Entry::Occupied(entry) => {
+                        repeats += 1;
+                        repeated.get_or_insert_with(|| (entry.key().clone(), *entry.get()));
+                    }
+                }
+            }
+            if let Some((item, first)) = repeated {
+                self.warn_repeats(&item, repeats, first, expression.span);
+            }
+        }
+        Ok(items)
+    }
+
+    fn warn_repeats(&mut self, item: &Formula, repeats: usize, first: Span, span: Span) {
+        let (source, vocabulary) = (self.source, self.vocabulary);
+        self.warnings.push(Topic::RepeatedItem, || {
+            let item = show(&item.text(vocabulary));
+            let message = match repeats - 1 {
+                0 => format!("{item} is in the list twice and counts once"),
+                more => format!("{item} and {more} more are in the list twice and count once"),
+            };
+            let warning = Diagnostic::warning(message).at(source.place(span));
+            if first == span { warning } else { warning.note("first here", source.place(first)) }
+        });
     }
 
     /// What an expression stands for in a list: a set is several items, a formula one.

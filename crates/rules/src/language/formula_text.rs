@@ -1,6 +1,7 @@
 //! Formulas over codes, written in the language again.
 
 use consequence_record::{Code, Vocabulary};
+use rustc_hash::FxHashSet;
 
 use super::tree::{Expression, ExpressionKind, Quantifier};
 use crate::formula::{Formula, Window};
@@ -10,7 +11,9 @@ const LIST: usize = 3;
 
 impl Formula {
     /// The formula in the rule language. Resolving the text over the same vocabulary gives the
-    /// same formula, but for `and` and `or` of fewer than two parts.
+    /// same formula, but for `and` and `or` of fewer than two parts, and for a part that comes twice
+    /// where parts are counted: the language counts it once, so its copies are written in another
+    /// way (`A and A`) that means the same.
     ///
     /// ```
     /// use consequence_rules::RuleSet;
@@ -33,9 +36,8 @@ impl Formula {
         let each = |parts: &[Self]| -> Vec<Expression> {
             parts.iter().map(|part| part.expression(vocabulary)).collect()
         };
-        let group = |quantifier, parts: &[Self]| match parts {
-            [] => ExpressionKind::Constant(quantifier != Quantifier::ExactlyOne).into(),
-            parts => ExpressionKind::Group(quantifier, each(parts)).into(),
+        let group = |quantifier, parts: &[Self]| -> Expression {
+            ExpressionKind::Group(quantifier, each(parts)).into()
         };
         match self {
             Self::Constant(value) => ExpressionKind::Constant(*value).into(),
@@ -66,10 +68,29 @@ impl Formula {
                 let left = Box::new(left.expression(vocabulary));
                 ExpressionKind::Iff(left, Box::new(right.expression(vocabulary))).into()
             }
-            Self::AtMostOne(parts) => group(Quantifier::AtMostOne, parts),
-            Self::ExactlyOne(parts) => group(Quantifier::ExactlyOne, parts),
+            Self::AtMostOne(parts) => counted(Quantifier::AtMostOne, each(parts)),
+            Self::ExactlyOne(parts) => counted(Quantifier::ExactlyOne, each(parts)),
         }
     }
+}
+
+/// A list whose members are counted, every part written differently.
+fn counted(quantifier: Quantifier, parts: Vec<Expression>) -> Expression {
+    if parts.is_empty() {
+        return ExpressionKind::Constant(quantifier != Quantifier::ExactlyOne).into();
+    }
+    let mut written = FxHashSet::default();
+    let different = |part: Expression| {
+        let mut copy = part.clone();
+        let mut copies = 1;
+        while !matches!(part.kind, ExpressionKind::Constant(_)) && !written.insert(copy.to_string())
+        {
+            copies += 1;
+            copy = Expression::all(vec![part.clone(); copies]);
+        }
+        copy
+    };
+    ExpressionKind::Group(quantifier, parts.into_iter().map(different).collect()).into()
 }
 
 fn all_now(parts: &[Formula]) -> bool {

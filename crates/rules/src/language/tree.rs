@@ -223,6 +223,11 @@ impl Quantifier {
             Self::ExactlyOne => "exactly one of",
         }
     }
+
+    /// Whether it depends on how many items hold, so that an item must not be counted twice.
+    pub(super) fn counts(self) -> bool {
+        matches!(self, Self::AtMostOne | Self::ExactlyOne)
+    }
 }
 
 impl From<ExpressionKind> for Expression {
