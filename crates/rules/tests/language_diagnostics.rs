@@ -240,7 +240,15 @@ note: the first is here
 fn operators_that_do_not_fit() {
     let (message, help) = brief("rule a: SMOKER => SMOKER => SMOKER");
     assert_eq!(message, "`=>` twice in a row does not say which goes first");
-    assert_eq!(help, "put one in parentheses: `A => (B => C)`");
+    assert_eq!(help, "write `(A => B) => C` or `A => (B => C)`, whichever is meant");
+    let (message, help) = brief("rule r: SMOKER => ICD9CM//250 <=> ICD9CM//357");
+    assert_eq!(message, "`=>` and then `<=>` does not say which goes first");
+    assert_eq!(help, "write `(A => B) <=> C` or `A => (B <=> C)`, whichever is meant");
+    let (message, help) = brief("rule r: SMOKER <=> ICD9CM//250 => ICD9CM//357");
+    assert_eq!(message, "`<=>` and then `=>` does not say which goes first");
+    assert_eq!(help, "write `(A <=> B) => C` or `A <=> (B => C)`, whichever is meant");
+    let (message, _) = brief("rule r: SMOKER <=> ICD9CM//250 <=> ICD9CM//357");
+    assert_eq!(message, "`<=>` twice in a row does not say which goes first");
     assert_eq!(
         brief("rule a: SMOKER AND SMOKER"),
         (

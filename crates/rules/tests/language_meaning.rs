@@ -24,7 +24,8 @@ fn same(left: &str, right: &str) {
 fn precedence() {
     same("A or B and not C", "A or (B and (not C))");
     same("A or B => C and D", "(A or B) => (C and D)");
-    same("A => B <=> C => D", "(A => B) <=> (C => D)");
+    same("A or B <=> C and D", "(A or B) <=> (C and D)");
+    same("(A => B) <=> (C => D)", "((A => B) <=> (C => D))");
     same("not A in past", "not (A in past)");
     same("not not A", "not (not A)");
     same("any of A, B or C", "(any of A, B) or C");

@@ -8,6 +8,22 @@ use super::source::Span;
 use super::tree::{Expression, ExpressionKind, Quantifier};
 use super::window::weight;
 
+/// An operator between the two halves of a formula.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrow {
+    Implies,
+    Iff,
+}
+
+impl Arrow {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Implies => "=>",
+            Self::Iff => "<=>",
+        }
+    }
+}
+
 impl Parser<'_> {
     /// A whole formula.
     pub(super) fn formula(&mut self) -> Parsed<Expression> {
@@ -15,46 +31,45 @@ impl Parser<'_> {
         self.formula_after(first)
     }
 
-    /// The rest of a formula whose first operand was read.
+    /// The rest of a formula whose first operand was read. `=>` and `<=>` join two parts and no more:
+    /// neither goes before the other.
     pub(super) fn formula_after(&mut self, first: Expression) -> Parsed<Expression> {
-        let left = self.implication_after(first)?;
-        if !self.take(TokenKind::Iff) {
-            return Ok(left);
-        }
-        let first = self.operand(false)?;
-        let right = self.implication_after(first)?;
-        self.refuse_chain(TokenKind::Iff, "<=>")?;
-        self.join(left, right, |left, right| ExpressionKind::Iff(left.into(), right.into()))
-    }
-
-    fn implication_after(&mut self, first: Expression) -> Parsed<Expression> {
         let left = self.disjunction_after(first)?;
-        if !self.take(TokenKind::Implies) {
-            return Ok(left);
-        }
+        let Some(operator) = self.arrow() else { return Ok(left) };
+        self.advance();
         let first = self.operand(false)?;
         let right = self.disjunction_after(first)?;
-        self.refuse_chain(TokenKind::Implies, "=>")?;
-        self.join(left, right, |left, right| ExpressionKind::Implies(left.into(), right.into()))
-    }
-
-    fn refuse_chain(&mut self, kind: TokenKind, operator: &str) -> Parsed<()> {
-        if self.token.kind != kind {
-            return Ok(());
+        if let Some(next) = self.arrow() {
+            return Err(self.refuse_chain(operator, next));
         }
-        let message = format!("`{operator}` twice in a row does not say which goes first");
-        let help = format!("put one in parentheses: `A {operator} (B {operator} C)`");
-        Err(self.fail_with(self.token.span, message, help))
+        let span = left.span.to(right.span);
+        let (left, right) = (left.into(), right.into());
+        let kind = match operator {
+            Arrow::Implies => ExpressionKind::Implies(left, right),
+            Arrow::Iff => ExpressionKind::Iff(left, right),
+        };
+        self.node(kind, span)
     }
 
-    fn join(
-        &mut self,
-        left: Expression,
-        right: Expression,
-        make: impl FnOnce(Expression, Expression) -> ExpressionKind,
-    ) -> Parsed<Expression> {
-        let span = left.span.to(right.span);
-        self.node(make(left, right), span)
+    /// The `=>` or `<=>` that comes next, if one does.
+    fn arrow(&self) -> Option<Arrow> {
+        match self.token.kind {
+            TokenKind::Implies => Some(Arrow::Implies),
+            TokenKind::Iff => Some(Arrow::Iff),
+            _ => None,
+        }
+    }
+
+    fn refuse_chain(&mut self, one: Arrow, next: Arrow) -> Failed {
+        let (first, second) = (one.text(), next.text());
+        let message = match one == next {
+            true => format!("`{first}` twice in a row does not say which goes first"),
+            false => format!("`{first}` and then `{second}` does not say which goes first"),
+        };
+        let help = format!(
+            "write `(A {first} B) {second} C` or `A {first} (B {second} C)`, whichever is meant"
+        );
+        self.fail_with(self.token.span, message, help)
     }
 
     fn disjunction_after(&mut self, first: Expression) -> Parsed<Expression> {

@@ -11,7 +11,6 @@ use super::tree::{Expression, ExpressionKind, Item, RuleFile, RuleItem};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tightness {
     Formula,
-    Implication,
     Disjunction,
     Conjunction,
     Operand,
@@ -95,8 +94,7 @@ fn write_joined(text: &mut String, parts: &[Expression], between: &str, tightnes
 fn write_expression(text: &mut String, expression: &Expression, wanted: Tightness) {
     use ExpressionKind::*;
     let own = match &expression.kind {
-        Iff(..) => Tightness::Formula,
-        Implies(..) => Tightness::Implication,
+        Implies(..) | Iff(..) => Tightness::Formula,
         Or(_) => Tightness::Disjunction,
         And(_) => Tightness::Conjunction,
         In(..) | Group(..) => Tightness::Operand,
@@ -123,8 +121,8 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
         }
         And(parts) => write_joined(text, parts, " and ", Tightness::Operand),
         Or(parts) => write_joined(text, parts, " or ", Tightness::Conjunction),
-        Implies(left, right) => write_pair(text, left, " => ", right, Tightness::Disjunction),
-        Iff(left, right) => write_pair(text, left, " <=> ", right, Tightness::Implication),
+        Implies(left, right) => write_pair(text, left, " => ", right),
+        Iff(left, right) => write_pair(text, left, " <=> ", right),
         Group(quantifier, items) => {
             text.push_str(quantifier.words());
             text.push(' ');
@@ -136,14 +134,8 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
     }
 }
 
-fn write_pair(
-    text: &mut String,
-    left: &Expression,
-    operator: &str,
-    right: &Expression,
-    tightness: Tightness,
-) {
-    write_expression(text, left, tightness);
+fn write_pair(text: &mut String, left: &Expression, operator: &str, right: &Expression) {
+    write_expression(text, left, Tightness::Disjunction);
     text.push_str(operator);
-    write_expression(text, right, tightness);
+    write_expression(text, right, Tightness::Disjunction);
 }
