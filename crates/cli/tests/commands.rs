@@ -249,6 +249,21 @@ fn convert_goes_round() {
 }
 
 #[test]
+fn tuples_may_name_their_codes() {
+    let folder = Folder::with_clinic();
+    folder.write("a.json", r#"[[[-1], ["DIABETES"], [], [], [], "DIABETES", 1]]"#);
+    folder.run("check a.json").exits(0).prints("1 rule (1 hard");
+    folder.run("audit cohort.jsonl --rules a.json").exits(1).prints("record 1, visit 2");
+    let counted =
+        r#"{"codes": 9, "labels": 9, "rules": [[[1], ["SEX//M"], [], [], [], "DELIVERY", 0]]}"#;
+    folder.write("b.json", counted);
+    let audit = "audit cohort.jsonl --rules b.json";
+    folder.run(audit).exits(1).prints("record 3, visit 2");
+    folder.write("b.json", counted.replace("DELIVERY", "DELIVERI"));
+    folder.run(audit).refuses(&["unknown code `DELIVERI`", "b.json:1", "did you mean `DELIVERY`?"]);
+}
+
+#[test]
 fn the_clinic_leaves_its_files() {
     let folder = Folder::new();
     let ran = folder.run("demo --clinic --records 1k").exits(0);

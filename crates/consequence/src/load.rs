@@ -119,6 +119,9 @@ pub(crate) fn rule_file(
             let file = TupleFile::read(&name, &bytes, None, limits)?;
             Ok((file.rules, Some(file.vocabulary)))
         }
+        Shape::NumberedTuples(_) if !TupleFile::numbers_codes(&name, &bytes, limits)? => {
+            Ok((TupleFile::read(&name, &bytes, None, limits)?.rules, None))
+        }
         Shape::NumberedTuples(counts) => {
             let numbering =
                 match &options.vocabulary {
@@ -142,8 +145,8 @@ fn numbering(
     if !numbered {
         return Err((
             "the tuples number their codes and do not name them".into(),
-            "give --vocabulary a file that lists the codes in the order of the numbers, or add \
-             their `names` to the tuples",
+            "give --vocabulary a file that lists the codes in the order of the numbers, add their \
+             `names` to the tuples, or write names in place of the numbers",
         ));
     }
     let of_kind = |kind: Kind| -> Vec<(&str, Kind)> {
@@ -170,7 +173,7 @@ fn numbering(
 enum Shape {
     Statements,
     NamedTuples,
-    /// With how many encounter codes and static codes the file says that it numbers.
+    /// Tuples without a list of names: they number their codes, or name them in place. With how many encounter codes and static codes the file says that it numbers.
     NumberedTuples([Option<u64>; 2]),
 }
 

@@ -144,6 +144,50 @@ rule r3: not code-2
 }
 
 #[test]
+fn codes_by_name() {
+    let text = r#"[
+        [[1], ["SEX//F"], [], [], ["A"], "x y", 1],
+        [-1, [], ["A"], [], [], "END", 0.5],
+        [[], [], [], ["*"], [], "A", 0]
+    ]"#;
+    let (file, resolved) = read(text, None);
+    assert_eq!(
+        file.rules.to_string(),
+        "rule r1: SEX//F in static and not A => \"x y\"
+rule r2: not A in past => END with probability 0.5
+rule r3: \"*\" => not A
+"
+    );
+    let vocabulary = &resolved.rules.vocabulary;
+    let named: Vec<_> =
+        vocabulary.codes().map(|code| (vocabulary.name(code), vocabulary.kind(code))).collect();
+    assert_eq!(named[0], ("SEX//F", Kind::Static));
+    let of_encounters = ["*", "A", "x y", "END"].map(|name| (name, Kind::Encounter));
+    assert_eq!(named[1..], of_encounters);
+    // What is written numbers the codes and lists their names, and says the same.
+    let (again, _) = read(&write_tuples(&resolved.rules).unwrap(), None);
+    let rules = |file: &TupleFile| file.rules.to_string().replace("static SEX//F\n", "");
+    assert_eq!(rules(&again), rules(&file));
+
+    // Names beside numbers, and names that the file does not have.
+    let mixed = r#"{"codes": 2, "labels": 0, "names": ["A", "B"], "rules": [
+        [[], [], [], ["A", 1], [], 0, 0]]}"#;
+    assert_eq!(read(mixed, None).0.rules.to_string(), "rule r1: A and B => not A\n");
+    let limits = LanguageLimits::default();
+    let unknown = mixed.replace("[\"A\", 1]", "[\"C\"]");
+    let file = TupleFile::read("t.json", unknown, None, &limits).unwrap();
+    let refused = resolve(&[file.rules], Some(file.vocabulary), &ResolveOptions::default());
+    let said = refused.unwrap_err().to_string();
+    assert!(said.starts_with("error: unknown code `C`\n --> t.json:2:"), "{said}");
+    let said = |text: &str| TupleFile::read("t.json", text, None, &limits).unwrap_err().to_string();
+    assert!(said(r#"[[[], [], [], [""], [], "A", 0]]"#).contains("at [0][3][0]: empty name"));
+    assert!(said(r#"[[[], [], [], [null], [], "A", 0]]"#).contains("expected the name of a code"));
+    assert!(said(r#"[[[], [], [], ["B"], [], 1, 0]]"#).contains("how many `codes` there are"));
+    let long = format!(r#"[[[], [], [], [], [], "{}", 0]]"#, "x".repeat(1_025));
+    assert!(said(&long).contains("a name of 1025 bytes, more than 1024"));
+}
+
+#[test]
 fn refusals_name_the_field_or_the_rule() {
     let said = |tuple: &str| {
         let text = format!("{{\"codes\": 3, \"labels\": 1, \"rules\": [\n{tuple}\n]}}");
@@ -174,7 +218,9 @@ fn refusals_name_the_field_or_the_rule() {
         said("[[], [], [], [], [], 2, 2]"),
         "error: at rules[0][6]: expected a value from 0 to 1"
     );
-    let bare = TupleFile::read("t.json", "[]", None, &LanguageLimits::default()).unwrap_err();
+    let bare =
+        TupleFile::read("t.json", "[[[], [], [], [], [], 2, 0]]", None, &LanguageLimits::default())
+            .unwrap_err();
     assert!(bare.to_string().contains("does not say how many `codes`"));
 
     let written = |text: &str| {

@@ -109,7 +109,8 @@ impl RuleSet {
     }
 }
 
-fn gathered(files: &[RuleFile], limits: &Limits) -> Result<Vocabulary, Diagnostics> {
+/// The vocabulary of the codes that the files name.
+pub(super) fn gathered(files: &[RuleFile], limits: &Limits) -> Result<Vocabulary, Diagnostics> {
     match gather(files, limits.glob_comparisons) {
         Ok(Some(vocabulary)) => Ok(vocabulary),
         Ok(None) => Err(Diagnostic::error("too many names to try against patterns").into()),

@@ -9,7 +9,8 @@
 //! visits from 1 with the static visit first, negative ones count back.
 //!
 //! Codes of encounters are numbered first, then static ones; after these come three special
-//! numbers for start, end and padding, of which a rule can only name the end.
+//! numbers for start, end and padding, of which a rule can only name the end. A code may also stand
+//! there by its name, as a string; `"END"` is the end.
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use consequence_record::{Code, END_NAME, Kind, Vocabulary};
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::json_reader::{Member, Node, Path, Value, fault, read};
 use super::limits::Limits;
+use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
 use super::window::weight;
@@ -28,7 +30,7 @@ use crate::formula::Window;
 pub struct TupleFile {
     /// The rules, called `r1`, `r2` and so on, after a `static` statement for the static codes.
     pub rules: RuleFile,
-    /// The codes in the order of the file's numbers.
+    /// The codes in the order of the file's numbers; those it names, where it numbers none.
     pub vocabulary: Arc<Vocabulary>,
 }
 
@@ -37,7 +39,7 @@ impl TupleFile {
     ///
     /// Code numbers count the given vocabulary. Without one, the object says how many `codes` and
     /// `labels` (static codes) there are, and may list their `names`; where it does not they are
-    /// called `code-0089` and `label-1610`.
+    /// called `code-0089` and `label-1610`. Tuples that name all their codes need none of it.
     ///
     /// ```
     /// use consequence_rules::{LanguageLimits, TupleFile};
@@ -48,6 +50,10 @@ impl TupleFile {
     ///     file.rules.to_string(),
     ///     "static label-3\nrule r1: label-3 in static => not code-2\n"
     /// );
+    ///
+    /// let text = r#"[[-1, ["DIABETES"], [], [], [], "DIABETES", 1]]"#;
+    /// let file = TupleFile::read("named.json", text, None, &LanguageLimits::default())?;
+    /// assert_eq!(file.rules.to_string(), "rule r1: DIABETES in past => DIABETES\n");
     /// # Ok::<(), consequence_rules::Diagnostics>(())
     /// ```
     pub fn read(
@@ -58,39 +64,83 @@ impl TupleFile {
     ) -> Result<Self, Diagnostics> {
         let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
         let top = read(&source, limits)?;
+        let (tuples, members, path) = layout(&source, &top)?;
         let warnings = Warnings::new(limits.diagnostics);
-        let mut reader = Reader { source: &source, warnings, weight_left: limits.total_nodes };
-        let (tuples, members, path) = match &top.value {
-            Value::Array(tuples) => (tuples, &[][..], Path::Top),
-            Value::Object(members) => match members.iter().find(|member| member.key == "rules") {
-                Some(Member { node: Node { value: Value::Array(tuples), .. }, .. }) => {
-                    (tuples, members.as_slice(), Path::Key(&Path::Top, "rules"))
-                }
-                _ => {
-                    return Err(reader.fault(&Path::Top, top.span, "no array `rules` here").into());
-                }
-            },
-            _ => {
-                let message = "expected an array of tuples, or an object with one under `rules`";
-                return Err(reader.fault(&Path::Top, top.span, message).into());
-            }
-        };
+        let weight_left = limits.total_nodes;
+        let mut reader = Reader { source: &source, limits, warnings, weight_left };
         if tuples.len() > limits.rules {
             let message = format!("more than {} rules in one file", limits.rules);
             return Err(reader.fault(&path, top.span, message).into());
         }
-        let vocabulary = match vocabulary {
-            Some(vocabulary) => vocabulary,
-            None => Arc::new(reader.vocabulary(members, top.span)?),
+        let listed = members.iter().any(|member| member.key == "names");
+        let numbering = match vocabulary {
+            Some(vocabulary) => Some(vocabulary),
+            None if !listed && !tuples.iter().any(has_number) => None,
+            None => Some(Arc::new(reader.vocabulary(members, top.span)?)),
         };
-        let mut items: Vec<Item> = static_item(&vocabulary).into_iter().collect();
+        let mut items: Vec<Item> = numbering.as_deref().and_then(static_item).into_iter().collect();
         for (index, tuple) in tuples.iter().enumerate() {
             let name = format!("r{}", index + 1);
-            items.push(Item::Rule(reader.rule(&path.index(index), tuple, name, &vocabulary)?));
+            let rule = reader.rule(&path.index(index), tuple, name, numbering.as_deref())?;
+            items.push(Item::Rule(rule));
         }
         let warnings = reader.warnings.finish();
-        Ok(Self { rules: RuleFile { source, items, warnings }, vocabulary })
+        let rules = RuleFile { source, items, warnings };
+        let vocabulary = match numbering {
+            Some(numbering) => numbering,
+            None => Arc::new(gathered(std::slice::from_ref(&rules), limits)?),
+        };
+        Ok(Self { rules, vocabulary })
     }
+
+    /// Whether a file of tuples numbers codes, so that their order has to be known. It does not where
+    /// every code stands there by its name.
+    ///
+    /// ```
+    /// use consequence_rules::{LanguageLimits, TupleFile};
+    ///
+    /// let numbers = |text| TupleFile::numbers_codes("a.json", text, &LanguageLimits::default());
+    /// assert!(numbers("[[[], [], [], [2], [], 3, 1]]")?);
+    /// assert!(!numbers(r#"[[[1, -2], ["A"], [], [], [], "B", 0.5]]"#)?);
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn numbers_codes(
+        name: &str,
+        text: impl AsRef<[u8]>,
+        limits: &Limits,
+    ) -> Result<bool, Diagnostics> {
+        let source = read_source(name, text.as_ref(), Form::Json, limits)?;
+        let top = read(&source, limits)?;
+        Ok(layout(&source, &top)?.0.iter().any(has_number))
+    }
+}
+
+/// The tuples of a file, what stands beside them, and where they are.
+fn layout<'n>(source: &Source, top: &'n Node) -> Read<(&'n [Node], &'n [Member], Path<'n>)> {
+    let message = match &top.value {
+        Value::Array(tuples) => return Ok((tuples, &[], Path::Top)),
+        Value::Object(members) => {
+            let find = |key: &str| members.iter().find(|member| member.key == key);
+            if let Some(Member { node: Node { value: Value::Array(tuples), .. }, .. }) =
+                find("rules")
+            {
+                return Ok((tuples, members, Path::Key(&Path::Top, "rules")));
+            }
+            "no array `rules` here"
+        }
+        _ => "expected an array of tuples, or an object with one under `rules`",
+    };
+    Err(fault(source, &Path::Top, top.span, message))
+}
+
+/// Whether a tuple has a number where a code stands.
+fn has_number(tuple: &Node) -> bool {
+    let Value::Array(fields) = &tuple.value else { return false };
+    fields.iter().skip(1).take(5).any(|field| match &field.value {
+        Value::Number(_) => true,
+        Value::Array(codes) => codes.iter().any(|code| matches!(code.value, Value::Number(_))),
+        _ => false,
+    })
 }
 
 fn static_item(vocabulary: &Vocabulary) -> Option<Item> {
@@ -102,6 +152,7 @@ fn static_item(vocabulary: &Vocabulary) -> Option<Item> {
 
 struct Reader<'a> {
     source: &'a Source,
+    limits: &'a Limits,
     warnings: Warnings,
     /// What the windows of past codes may still weigh.
     weight_left: usize,
@@ -174,7 +225,7 @@ impl Reader<'_> {
         path: &Path<'_>,
         tuple: &Node,
         name: String,
-        vocabulary: &Vocabulary,
+        vocabulary: Option<&Vocabulary>,
     ) -> Read<RuleItem> {
         let Value::Array(fields) = &tuple.value else {
             return Err(self.fault(path, tuple.span, "expected a tuple of seven fields"));
@@ -275,27 +326,59 @@ impl Reader<'_> {
         &self,
         path: &Path<'_>,
         node: &Node,
-        vocabulary: &Vocabulary,
+        vocabulary: Option<&Vocabulary>,
     ) -> Read<Vec<Expression>> {
         let Value::Array(nodes) = &node.value else {
-            return Err(self.fault(path, node.span, "expected a list of code numbers"));
+            return Err(self.fault(path, node.span, "expected a list of codes"));
         };
         let nodes = nodes.iter().enumerate();
         nodes.map(|(index, node)| self.code(&path.index(index), node, vocabulary)).collect()
     }
 
-    fn code(&self, path: &Path<'_>, node: &Node, vocabulary: &Vocabulary) -> Read<Expression> {
-        let codes = vocabulary.len() - 1;
-        let number = self.integer(path, node, 0.0, (codes + 2) as f64)? as usize;
-        let name = if number < codes {
-            vocabulary.name(Code(number as u32))
-        } else if number == codes + 1 {
-            END_NAME
-        } else {
-            let message = format!("{number} marks the start or padding, which no rule can name");
-            return Err(self.fault(path, node.span, message));
+    fn code(
+        &self,
+        path: &Path<'_>,
+        node: &Node,
+        vocabulary: Option<&Vocabulary>,
+    ) -> Read<Expression> {
+        let name = match (&node.value, vocabulary) {
+            (Value::Text(name), _) => self.name(path, node, name)?,
+            (_, Some(vocabulary)) => self.numbered(path, node, vocabulary)?,
+            (_, None) => {
+                return Err(self.fault(path, node.span, "expected the name of a code"));
+            }
         };
         Ok(Expression::literal(name).at(node.span))
+    }
+
+    fn name<'n>(&self, path: &Path<'_>, node: &Node, name: &'n str) -> Read<&'n str> {
+        let most = self.limits.name_bytes;
+        match name.len() {
+            0 => Err(self.fault(path, node.span, "empty name")),
+            length if length > most => {
+                let message = format!("a name of {length} bytes, more than {most}");
+                Err(self.fault(path, node.span, message))
+            }
+            _ => Ok(name),
+        }
+    }
+
+    fn numbered<'v>(
+        &self,
+        path: &Path<'_>,
+        node: &Node,
+        vocabulary: &'v Vocabulary,
+    ) -> Read<&'v str> {
+        let codes = vocabulary.len() - 1;
+        let number = self.integer(path, node, 0.0, (codes + 2) as f64)? as usize;
+        if number < codes {
+            Ok(vocabulary.name(Code(number as u32)))
+        } else if number == codes + 1 {
+            Ok(END_NAME)
+        } else {
+            let message = format!("{number} marks the start or padding, which no rule can name");
+            Err(self.fault(path, node.span, message))
+        }
     }
 }
 
