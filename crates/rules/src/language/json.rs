@@ -3,7 +3,7 @@
 //! The shape, by example:
 //!
 //! ```json
-//! {"statements": [
+//! {"format": 1, "statements": [
 //!   {"static": ["SEX//F", "SEX//M"]},
 //!   {"let": "kidney", "is": ["ICD9CM//585", "ICD9CM//586"]},
 //!   {"rule": "no-prostate-cancer-in-women",
@@ -13,6 +13,8 @@
 //!    "probability": 0.01}
 //! ]}
 //! ```
+//!
+//! `format` counts the changes of this shape; a file without it is of the first.
 //!
 //! A formula is `true`, `false`, a string (a code, a glob or the name of a `let`, as if written
 //! bare), `{"code": "A*"}` (a code, as if in quotes), or an object with one of the keys `in`, `not`,
@@ -26,7 +28,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::json_reader::{Member, Node, Path, Value, fault, read};
+use super::json_reader::{FORMAT, Member, Node, Path, Value, check_format, fault, read};
 use super::limits::Limits;
 use super::names::show;
 use super::parser::parse;
@@ -48,7 +50,7 @@ impl RuleFile {
     /// let json = file.to_json();
     /// assert_eq!(
     ///     json,
-    ///     r#"{"statements": [
+    ///     r#"{"format": 1, "statements": [
     ///   {"rule":"a","formula":{"implies":[{"in":["X","past"]},{"not":"Y"}]},"probability":0.01}
     /// ]}
     /// "#
@@ -58,10 +60,11 @@ impl RuleFile {
     /// ```
     pub fn to_json(&self) -> String {
         let lines: Vec<String> = self.items().iter().map(write_item).collect();
-        match lines.is_empty() {
-            true => "{\"statements\": []}\n".to_owned(),
-            false => format!("{{\"statements\": [\n  {}\n]}}\n", lines.join(",\n  ")),
-        }
+        let statements = match lines.is_empty() {
+            true => "[]".to_owned(),
+            false => format!("[\n  {}\n]", lines.join(",\n  ")),
+        };
+        format!("{{\"format\": {FORMAT}, \"statements\": {statements}}}\n")
     }
 
     /// Reads a file in the shape that [`RuleFile::to_json`] writes. Diagnostics point into the JSON
@@ -175,13 +178,18 @@ impl Reader<'_> {
         let Value::Object(members) = &top.value else {
             return Err(self.wrong(&path, top, "an object with the key `statements`"));
         };
-        let [statements] = members.as_slice() else {
-            return Err(self.fault(&path, top.span, "expected one key, `statements`"));
-        };
-        if statements.key != "statements" {
-            let message = format!("expected the key `statements`, found {}", show(&statements.key));
-            return Err(self.fault(&path, statements.key_span, message));
+        // A newer format may have other keys: its number is looked at before they are.
+        if let Some(format) = members.iter().find(|member| member.key == "format") {
+            check_format(self.source, format)?;
         }
+        let known = |member: &&Member| ["format", "statements"].contains(&member.key.as_str());
+        if let Some(other) = members.iter().find(|member| !known(member)) {
+            let message = format!("expected the key `statements`, found {}", show(&other.key));
+            return Err(self.fault(&path, other.key_span, message));
+        }
+        let Some(statements) = members.iter().find(|member| member.key == "statements") else {
+            return Err(self.fault(&path, top.span, "expected the key `statements`"));
+        };
         let path = path.key("statements");
         let nodes = self.array(&path, &statements.node, "an array of statements")?;
         let items = nodes.iter().enumerate();

@@ -92,6 +92,27 @@ pub(super) fn fault(source: &Source, path: &Path<'_>, span: Span, message: &str)
     Diagnostic::error(message).at(source.place(span))
 }
 
+/// The number of the JSON formats that rules are written in. A file without a number is of the
+/// first; a change that this version's readers would not understand takes the next.
+pub(super) const FORMAT: u32 = 1;
+
+/// Refuses a format that is newer than this version, or no number at all.
+pub(super) fn check_format(source: &Source, member: &Member) -> Result<(), Diagnostic> {
+    let fault = |message: &str| fault(source, &Path::Top.key("format"), member.node.span, message);
+    match member.node.value {
+        Value::Number(number) if number.fract() == 0.0 && number >= 1.0 => {
+            if number <= f64::from(FORMAT) {
+                return Ok(());
+            }
+            let message = format!(
+                "format {number} of rules as JSON is newer than {FORMAT}, the newest known"
+            );
+            Err(fault(&message).help("read it with the version of consequence that wrote it"))
+        }
+        _ => Err(fault("expected the number of a format, 1 or more")),
+    }
+}
+
 /// Reads one JSON value that is the whole text.
 pub(super) fn read(source: &Source, limits: &Limits) -> Result<Node, Diagnostic> {
     // A level of a formula takes two of JSON; the rest is for what is around it.

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use consequence_record::{Code, Kind, Vocabulary};
 
+use super::json_reader::FORMAT;
 use crate::formula::{Formula, Rule, RuleSet, Strength, Window};
 
 /// Why a rule cannot be written as a tuple.
@@ -64,7 +65,7 @@ pub fn write_tuples(rules: &RuleSet) -> Result<String, TupleError> {
     ]);
     let (codes, labels) = (numbering.codes, numbering.order.len() - numbering.codes);
     Ok(format!(
-        "{{\n\"fields\": {fields},\n\"codes\": {codes},\n\"labels\": {labels},\n\"special\": 3,\n\
+        "{{\n\"format\": {FORMAT},\n\"fields\": {fields},\n\"codes\": {codes},\n\"labels\": {labels},\n\"special\": 3,\n\
          \"names\": {},\n\"rules\": [\n{}\n]\n}}\n",
         json!(names),
         tuples.join(",\n")

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use consequence_record::{Code, END_NAME, Kind, Vocabulary};
 
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
-use super::json_reader::{Member, Node, Path, Value, fault, read};
+use super::json_reader::{Member, Node, Path, Value, check_format, fault, read};
 use super::limits::Limits;
 use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
@@ -121,6 +121,12 @@ fn layout<'n>(source: &Source, top: &'n Node) -> Read<(&'n [Node], &'n [Member],
         Value::Array(tuples) => return Ok((tuples, &[], Path::Top)),
         Value::Object(members) => {
             let find = |key: &str| members.iter().find(|member| member.key == key);
+            // Files of other tools may use the word for something else.
+            if let Some(format) = find("format")
+                && matches!(format.node.value, Value::Number(_))
+            {
+                check_format(source, format)?;
+            }
             if let Some(Member { node: Node { value: Value::Array(tuples), .. }, .. }) =
                 find("rules")
             {
