@@ -210,6 +210,11 @@ pub struct ConvertArguments {
     /// The form to write
     #[arg(long)]
     pub to: Form,
+    /// Expand patterns over the codes of this cohort (JSON lines, or a MEDS dataset)
+    #[arg(long)]
+    pub cohort: Option<PathBuf>,
+    #[command(flatten)]
+    pub codes: CodeArguments,
     /// The file to write [default: stdout]
     #[arg(long)]
     pub out: Option<PathBuf>,

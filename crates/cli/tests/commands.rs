@@ -249,6 +249,33 @@ fn convert_goes_round() {
 }
 
 #[test]
+fn patterns_in_tuples_stand_for_the_codes_there_are() {
+    let folder = Folder::with_clinic();
+    folder.write("a.rules", "rule calm: none of DI* => not DELIVERY\nrule diet: DIET => DIET\n");
+    let ran = folder.run("rules convert a.rules --to tuples").exits(0);
+    assert!(ran.err.contains("warning: patterns such as `DI*` were expanded"), "{}", ran.err);
+    assert!(ran.err.contains("help: give all codes there are by --vocabulary or --cohort"));
+    assert_eq!(ran.json()["rules"][0][4].as_array().map(Vec::len), Some(1), "DIET alone");
+    for codes in ["--cohort cohort.jsonl", "--vocabulary codes.json"] {
+        folder.write(
+            "codes.json",
+            r#"{"static": [], "encounter": ["DELIVERY", "DIABETES", "DIET", "DISCHARGE"]}"#,
+        );
+        let ran = folder.run(&format!("rules convert a.rules --to tuples {codes}")).exits(0);
+        assert_eq!(ran.err, "", "{codes}");
+        let expected = if codes.contains("cohort") { 2 } else { 3 };
+        assert_eq!(ran.json()["rules"][0][4].as_array().map(Vec::len), Some(expected), "{codes}");
+    }
+    // Text keeps patterns, so it needs no codes.
+    assert_eq!(folder.run("rules convert a.rules --to text").exits(0).err, "");
+    let refused = folder.run("rules convert a.rules --to tuples --vocabulary none.json");
+    refused.refuses(&["none.json"]);
+    folder.write("codes.json", r#"{"static": [], "encounter": ["DIET"]}"#);
+    let few = "rules convert a.rules --to tuples --vocabulary codes.json";
+    folder.run(few).refuses(&["unknown code `DELIVERY`", "--allow-unknown"]);
+}
+
+#[test]
 fn tuples_may_name_their_codes() {
     let folder = Folder::with_clinic();
     folder.write("a.json", r#"[[[-1], ["DIABETES"], [], [], [], "DIABETES", 1]]"#);

@@ -40,6 +40,14 @@ pub(crate) struct Opened {
 
 impl Inputs {
     pub(crate) fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
+        let Codes { options, source, cohort } = self.codes(watch)?;
+        let rules = load::rules_over(&self.rules, &options, &source)?;
+        let codes = CodeSummary::new(&rules.rules.vocabulary, source);
+        Ok(Opened { rules, cohort, codes })
+    }
+
+    /// Finds out which codes there are, before any rule is read.
+    pub(crate) fn codes(&self, watch: &dyn Watch) -> Result<Codes, Error> {
         let given = self.vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
         let cohort = match &self.cohort {
             Some(path) => Some(load::cohort(path, given.clone(), watch)?),
@@ -56,10 +64,17 @@ impl Inputs {
             (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
             (None, None) => CodeSource::Rules,
         };
-        let rules = load::rules_over(&self.rules, &options, &source)?;
-        let codes = CodeSummary::new(&rules.rules.vocabulary, source);
-        Ok(Opened { rules, cohort, codes })
+        Ok(Codes { options, source, cohort })
     }
+}
+
+/// The codes there are, and the cohort if they were looked for in one.
+#[derive(Debug)]
+pub(crate) struct Codes {
+    /// How to read rules over them.
+    pub options: RuleOptions,
+    pub source: CodeSource,
+    pub cohort: Option<LoadedCohort>,
 }
 
 /// The codes that rules were read over.

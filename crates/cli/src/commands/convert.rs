@@ -1,10 +1,11 @@
 //! `consequence rules convert`
 
 use consequence::Error;
-use consequence::convert::{RuleForm, convert, convert_to_file};
+use consequence::convert::{ConvertOptions, RuleForm, convert, convert_to_file};
 
-use super::Outcome;
+use super::{Outcome, unknown_codes};
 use crate::args::{ConvertArguments, Form};
+use crate::bar::Bar;
 use crate::output;
 
 pub fn run(arguments: &ConvertArguments) -> Result<Outcome, Error> {
@@ -13,9 +14,27 @@ pub fn run(arguments: &ConvertArguments) -> Result<Outcome, Error> {
         Form::Json => RuleForm::Json,
         Form::Tuples => RuleForm::Tuples,
     };
-    match &arguments.out {
-        Some(out) => convert_to_file(&arguments.rules, form, out, arguments.force)?,
-        None => output::data(&convert(&arguments.rules, form)?),
+    let options = ConvertOptions {
+        cohort: arguments.cohort.clone(),
+        vocabulary: arguments.codes.vocabulary.clone(),
+        unknown_codes: unknown_codes(arguments.codes.allow_unknown),
+    };
+    let (rules, bar) = (&arguments.rules, Bar::default());
+    let converted = match &arguments.out {
+        Some(out) => convert_to_file(rules, form, &options, out, arguments.force, &bar)?,
+        None => {
+            let converted = convert(rules, form, &options, &bar)?;
+            output::data(&converted.text);
+            converted
+        }
+    };
+    output::warnings(&converted.warnings);
+    if let Some(pattern) = &converted.pattern {
+        output::message(&format!(
+            "warning: patterns such as `{pattern}` were expanded over the codes that {} names, and no \
+             others\n  = help: give all codes there are by --vocabulary or --cohort\n",
+            rules.display()
+        ));
     }
     Ok(Outcome::Done)
 }

@@ -50,6 +50,24 @@ impl RuleFile {
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
+
+    /// The first pattern in a rule or a `let`: what it stands for depends on the codes there are.
+    ///
+    /// ```
+    /// use consequence_rules::{LanguageLimits, parse};
+    ///
+    /// let text = "static AGE//*  rule one: SEX//F in static => none of ICD9CM//60*, \"X*\"";
+    /// let file = parse("women.rules", text, &LanguageLimits::default())?;
+    /// assert_eq!(file.first_pattern(), Some("ICD9CM//60*"));
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn first_pattern(&self) -> Option<&str> {
+        self.items.iter().find_map(|item| match item {
+            Item::Rule(rule) => rule.formula.first_pattern(),
+            Item::Let(definition) => definition.values.iter().find_map(Expression::first_pattern),
+            Item::Static(_) => None,
+        })
+    }
 }
 
 impl PartialEq for RuleFile {
@@ -288,6 +306,19 @@ impl Expression {
             0 => ExpressionKind::Constant(false).into(),
             1 => parts.remove(0),
             _ => ExpressionKind::Or(parts).into(),
+        }
+    }
+
+    fn first_pattern(&self) -> Option<&str> {
+        use ExpressionKind::*;
+        match &self.kind {
+            Glob(pattern) => Some(pattern),
+            Constant(_) | Name(_) | Code(_) => None,
+            In(inner, _) | Not(inner) => inner.first_pattern(),
+            And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(Self::first_pattern),
+            Implies(left, right) | Iff(left, right) => {
+                left.first_pattern().or_else(|| right.first_pattern())
+            }
         }
     }
 
