@@ -48,7 +48,8 @@ fn the_first_format_of_tuples() {
     let read = |text: &str| TupleFile::read("tuples-1.json", text, None, &limits);
     let file = read(TUPLES).unwrap();
     assert_eq!(file.rules.to_string(), TUPLE_TEXT);
-    let resolved = resolve(&[file.rules.clone()], Some(file.vocabulary), &Default::default());
+    let resolved =
+        resolve(std::slice::from_ref(&file.rules), Some(file.vocabulary), &Default::default());
     assert_eq!(write_tuples(&resolved.unwrap().rules).unwrap(), TUPLES);
     let without = TUPLES.replace("\"format\": 1,\n", "");
     assert_ne!(without, TUPLES);
