@@ -95,10 +95,12 @@ fn a_simulated_cohort_as_json_lines() {
     let folder = Folder::new();
     let simulate = "simulate outpatient --patients 200 --seed 3 --out";
     folder.run(&format!("{simulate} a.jsonl")).exits(0).prints("of a.truth.rules");
-    assert_eq!(folder.names(), ["a.jsonl", "a.truth.rules"]);
-    folder.run("audit a.jsonl --rules a.truth.rules --allow-unknown").exits(0);
+    assert_eq!(folder.names(), ["a.codes.json", "a.jsonl", "a.truth.rules"]);
+    folder.run("audit a.jsonl --rules a.truth.rules").exits(0);
     folder.run(&format!("{simulate} a.jsonl")).refuses(&["already there", "--> a.jsonl"]);
     std::fs::remove_file(folder.path("a.jsonl")).expect("it goes");
+    folder.run(&format!("{simulate} a.jsonl")).refuses(&["already there", "--> a.codes.json"]);
+    std::fs::remove_file(folder.path("a.codes.json")).expect("it goes");
     folder.run(&format!("{simulate} a.jsonl")).refuses(&["already there", "--> a.truth.rules"]);
     folder.run(&format!("{simulate} folder")).exits(0);
     folder.run("export folder jsonl --out b.jsonl").exits(0);
@@ -178,7 +180,7 @@ fn a_long_table_with_columns_of_any_name() {
     folder.run(&format!("{import} --value how_much --quantiles 2 --out cohort")).exits(0);
     assert!(open(&folder, "cohort").vocabulary.code("LAB//x//q1").is_some());
     folder.run("import csv events.tsv --subject who --out b").refuses(&["missing column `"]);
-    assert_eq!(folder.names(), ["a.jsonl", "cohort", "events.tsv"]);
+    assert_eq!(folder.names(), ["a.codes.json", "a.jsonl", "cohort", "events.tsv"]);
 }
 
 #[test]
@@ -259,4 +261,42 @@ fn a_repaired_dataset_keeps_splits_titles_and_times() {
     let again = open(&folder, "again");
     let split = |id: &str| (0..3).find(|&at| again.cohort.id(at) == id).map(|at| again.splits[at]);
     assert_eq!((split("cut"), split("kept")), (Some(Split::HeldOut), Some(Split::Tuning)));
+}
+
+#[test]
+fn codes_that_no_record_has_are_listed_beside_the_lines() {
+    let folder = Folder::with_clinic();
+    folder.write("a.rules", "rule no-delivery: not DELIVERY\nrule diet: DELIVERY => DIET\n");
+    folder.run("enforce cohort.jsonl --rules a.rules --out out.jsonl").exits(0);
+    assert!(!folder.read("out.jsonl").contains("DELIVERY"));
+    let audit = "audit out.jsonl --rules a.rules";
+    folder.run(audit).exits(0).prints("no violations");
+    folder.run("export out.jsonl jsonl --out again.txt").exits(0);
+    assert_eq!(folder.read("again.txt.codes.json"), folder.read("out.codes.json"));
+    folder.run("audit again.txt --rules a.rules").exits(0);
+
+    // Moved alone, and edited by hand.
+    folder.write("alone.jsonl", folder.read("out.jsonl"));
+    folder.run("audit alone.jsonl --rules a.rules").refuses(&["unknown code `DELIVERY`"]);
+    let line = r#"{"id": "new", "static": ["SEX//X"], "visits": [["FEVER", "DELIVERY"]]}"#;
+    folder.write("out.jsonl", format!("{}{line}\n", folder.read("out.jsonl")));
+    folder.run(audit).exits(1).prints("record 4, visit 1");
+    folder.write("b.rules", "rule hot: SEX//X in static => FEVER\nrule b: DELIVERY => FEVER\n");
+    folder.run("audit out.jsonl --rules b.rules").exits(0);
+
+    // Nothing is replaced unasked, and a damaged list is named.
+    folder.write("taken.codes.json", "mine");
+    let taken = "enforce cohort.jsonl --rules a.rules --out taken.jsonl";
+    folder.run(taken).refuses(&["already there", "--> taken.codes.json"]);
+    assert_eq!(folder.read("taken.codes.json"), "mine");
+    folder.run(&format!("{taken} --force")).exits(0);
+    assert!(folder.read("taken.codes.json").contains("DELIVERY"));
+    folder.write("out.codes.json", "{\"static\": [");
+    folder.run(audit).refuses(&["ends in the middle", "--> out.codes.json", "without the file"]);
+    folder.write(
+        "codes.json",
+        r#"{"static": ["SEX//M", "SEX//F", "SEX//X"],
+        "encounter": ["DELIVERY", "DIABETES", "DIET", "FEVER", "INSULIN"]}"#,
+    );
+    folder.run(&format!("{audit} --vocabulary codes.json")).exits(1);
 }

@@ -180,7 +180,7 @@ fn enforce_repairs() {
     let report = folder.run(&format!("{enforce} --force --json")).exits(0).json();
     assert_eq!((&report["records"], &report["written"]), (&3.into(), &3.into()));
     assert_eq!(folder.read("fixed.jsonl"), before, "the same repair again");
-    assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "fixed.jsonl"]);
+    assert_eq!(folder.names(), ["a.rules", "cohort.jsonl", "fixed.codes.json", "fixed.jsonl"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use consequence_tables::export::{self, OmopOptions};
 use serde::Serialize;
 
 use crate::Error;
-use crate::place::{refuse_folder, refuse_place};
+use crate::place::{refuse_folder, refuse_lines, refuse_place};
 use crate::watch::{Watch, watched};
 use crate::words::count;
 
@@ -73,7 +73,8 @@ pub fn export(
     watch: &dyn Watch,
 ) -> Result<ExportReport, Error> {
     match form {
-        ExportForm::Jsonl | ExportForm::Csv => refuse_place(out, force)?,
+        ExportForm::Jsonl => refuse_lines(out, force)?,
+        ExportForm::Csv => refuse_place(out, force)?,
         ExportForm::Omop => refuse_folder(out, force)?,
     }
     let dataset = watched(watch, "reading the cohort", None, || Dataset::open(cohort))?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use consequence_store::StoreError;
+use consequence_tables::jsonl::codes_path;
 use consequence_tables::{CohortWriter, Format};
 
 use crate::Error;
@@ -33,10 +34,16 @@ pub(crate) fn refuse_folder(path: &Path, force: bool) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses a place for a file of JSON lines, or for the list of codes beside it.
+pub(crate) fn refuse_lines(path: &Path, force: bool) -> Result<(), Error> {
+    refuse_place(path, force)?;
+    refuse_place(&codes_path(path), force)
+}
+
 /// Refuses a place for a cohort: a file of JSON lines or the folder of a dataset, as its name says.
 pub(crate) fn refuse_cohort(path: &Path, force: bool) -> Result<(), Error> {
     match Format::to_write(path) {
-        Format::Lines => refuse_place(path, force)?,
+        Format::Lines => refuse_lines(path, force)?,
         Format::Meds => refuse_folder(path, force)?,
     }
     Ok(CohortWriter::try_place(path, force)?)

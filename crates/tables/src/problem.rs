@@ -163,6 +163,8 @@ impl From<VocabularyError> for Problem {
 pub(crate) enum Document {
     Records,
     Vocabulary,
+    /// The list of codes beside a file of records.
+    Codes,
     Parquet,
 }
 
@@ -172,7 +174,9 @@ impl Document {
             Self::Records => {
                 "each line is {\"id\": ..., \"static\": [...], \"visits\": [[...], ...]}"
             }
-            Self::Vocabulary => "the file is {\"static\": [...], \"encounter\": [...]}",
+            Self::Vocabulary | Self::Codes => {
+                "the file is {\"static\": [...], \"encounter\": [...]}"
+            }
             Self::Parquet => {
                 "a MEDS dataset is a folder with `data/*.parquet` and `metadata`; each row is an \
                  event with `subject_id`, `time` and `code`"
@@ -184,6 +188,12 @@ impl Document {
 impl Problem {
     /// What the user can do about it.
     pub(crate) fn help(&self, document: Document) -> String {
+        if document == Document::Codes {
+            let help = self.help(Document::Vocabulary);
+            return format!(
+                "{help}; without the file, the codes are those that the records beside it have"
+            );
+        }
         match self {
             Self::Open(error) if error.kind() == io::ErrorKind::NotFound => {
                 "check the name; the path is relative to the current directory".into()
@@ -200,7 +210,7 @@ impl Problem {
                 Document::Records => "each record is one line; the file may have been cut off \
                                       while it was written or copied"
                     .into(),
-                Document::Vocabulary | Document::Parquet => {
+                Document::Vocabulary | Document::Codes | Document::Parquet => {
                     "the file may have been cut off while it was written or copied".into()
                 }
             },

@@ -8,10 +8,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use consequence_record::{Kind, Vocabulary};
+use consequence_record::{Code, Kind, Vocabulary};
 use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
@@ -81,6 +81,32 @@ pub fn read_from(reader: impl Read, name: &str, limits: &Limits) -> Result<Vocab
         .map(|code| (code, Kind::Static))
         .chain(of_encounters.into_iter().map(|code| (code, Kind::Encounter)));
     Vocabulary::new(codes).map_err(|error| failure(error.into(), name, None))
+}
+
+/// Writes a vocabulary as a file of it is read: static codes, then those of encounters, each in
+/// their order.
+///
+/// ```
+/// use consequence_record::{Kind, Vocabulary};
+/// use consequence_tables::{Limits, vocabulary};
+///
+/// let codes = Vocabulary::new([("SEX//F", Kind::Static), ("A \"b\"", Kind::Encounter)])?;
+/// let mut text = Vec::new();
+/// vocabulary::write_to(&mut text, &codes)?;
+/// assert_eq!(text, b"{\"static\": [\"SEX//F\"],\n\"encounter\": [\"A \\\"b\\\"\"]}\n");
+/// let read = vocabulary::read_from(&text[..], "codes.json", &Limits::default())?;
+/// assert_eq!(read.name(read.code("SEX//F").unwrap()), "SEX//F");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_to(out: &mut dyn Write, vocabulary: &Vocabulary) -> io::Result<()> {
+    let listed = |kind: Kind| -> io::Result<String> {
+        let of_kind = |code: &Code| vocabulary.kind(*code) == kind && *code != vocabulary.end();
+        let names: Vec<&str> =
+            vocabulary.codes().filter(of_kind).map(|code| vocabulary.name(code)).collect();
+        Ok(serde_json::to_string(&names)?)
+    };
+    let (of_static, of_encounters) = (listed(Kind::Static)?, listed(Kind::Encounter)?);
+    writeln!(out, "{{\"static\": {of_static},\n\"encounter\": {of_encounters}}}")
 }
 
 fn failure(problem: Problem, name: &str, place: Option<(u64, u64)>) -> TableError {

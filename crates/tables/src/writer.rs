@@ -58,7 +58,10 @@ impl CohortWriter {
     pub fn try_place(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
         let path = path.as_ref();
         match Format::to_write(path) {
-            Format::Lines => AtomicFile::create(path).map(drop),
+            Format::Lines => {
+                AtomicFile::create(jsonl::codes_path(path))?;
+                AtomicFile::create(path).map(drop)
+            }
             Format::Meds => meds::try_place(path, replace),
         }
     }

@@ -8,7 +8,7 @@ use consequence_store::{create_directory, write_atomically};
 use consequence_tables::jsonl;
 use serde_json::json;
 
-use crate::place::refuse_place;
+use crate::place::{refuse_lines, refuse_place};
 use crate::{Error, load};
 
 /// The rules of the small clinic, `examples/clinic.rules`.
@@ -83,8 +83,11 @@ impl Clinic {
         if let Some(folder) = self.rules.parent() {
             create_directory(folder)?;
         }
-        for path in [&self.rules, &self.vocabulary, &self.cohort, &self.repaired] {
+        for path in [&self.rules, &self.vocabulary] {
             refuse_place(path, force)?;
+        }
+        for path in [&self.cohort, &self.repaired] {
+            refuse_lines(path, force)?;
         }
         write_atomically(&self.rules, |file| file.write_all(CLINIC_RULES.as_bytes()))?;
         let codes = json!({ "static": STATICS, "encounter": ENCOUNTERS.map(|(name, ..)| name) });

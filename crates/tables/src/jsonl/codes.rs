@@ -73,6 +73,16 @@ impl Met {
         Ok(Code(number))
     }
 
+    /// Adds codes that were not met. One that was is what it was met as.
+    pub fn add(&mut self, listed: &Vocabulary) -> Result<(), Problem> {
+        for code in listed.codes().filter(|&code| code != listed.end()) {
+            if !self.numbers.contains_key(listed.name(code)) {
+                self.number(listed.name(code), listed.kind(code), 0)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The vocabulary of the codes met, static ones first, each kind sorted by name; and the
     /// cohort in its numbers.
     pub fn settle(self, met: &Cohort) -> Result<(Cohort, Vocabulary), VocabularyError> {

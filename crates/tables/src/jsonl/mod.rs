@@ -9,6 +9,9 @@
 //! order, at least one; a visit may be empty. `ended` is true unless it says otherwise: false marks
 //! a record that was cut before its real end. Blank lines are skipped.
 //!
+//! Beside `x.jsonl`, [`write`] leaves a vocabulary file `x.codes.json`, which lists the codes that no
+//! record happens to have too; [`read`] takes it into account if it is there.
+//!
 //! ```
 //! use consequence_tables::jsonl::{self, ReadOptions};
 //!
@@ -25,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod beside;
 mod codes;
 mod line;
 mod lines;
@@ -35,5 +39,6 @@ pub(crate) use codes::{Codes, Met};
 pub(crate) use read::each_record;
 pub(crate) use write::check;
 
+pub use beside::codes_path;
 pub use read::{Loaded, ReadOptions, Summary, read, read_from};
 pub use write::{WriteError, Writer, write};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use consequence_record::{Cohort, Vocabulary};
 use rustc_hash::FxHashMap;
 
+use super::beside;
 use super::codes::{Codes, Met};
 use super::line::{LineParser, ParsedLine};
 use super::lines::{Lines, Next};
@@ -19,8 +20,8 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// How to read a cohort.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The codes the file may hold; without it they are those of the file, static codes first and
-    /// each kind sorted by name.
+    /// The codes the file may hold; without it they are those of the file and those listed beside
+    /// it (see [`codes_path`](super::codes_path)), static codes first and each kind sorted by name.
     pub vocabulary: Option<Arc<Vocabulary>>,
     /// How much to take in before refusing.
     pub limits: Limits,
@@ -52,14 +53,17 @@ pub struct Summary {
     pub blank_lines: u64,
 }
 
-/// Reads the file at `path`.
+/// Reads the file at `path`, with the codes listed beside it unless a vocabulary is given.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, TableError> {
     let path = path.as_ref();
     let name = path.display().to_string();
-    match File::open(path) {
-        Ok(file) => read_from(BufReader::with_capacity(BUFFER_BYTES, file), &name, options),
-        Err(error) => Err(of_lines(&name, Problem::Open(error), None, None)),
-    }
+    let file =
+        File::open(path).map_err(|error| of_lines(&name, Problem::Open(error), None, None))?;
+    let listed = match &options.vocabulary {
+        Some(_) => None,
+        None => beside::read(path, &options.limits)?,
+    };
+    read_with(BufReader::with_capacity(BUFFER_BYTES, file), &name, options, listed.as_ref())
 }
 
 /// Reads from a stream; `name` is what messages call it.
@@ -67,6 +71,15 @@ pub fn read_from(
     reader: impl BufRead,
     name: &str,
     options: &ReadOptions,
+) -> Result<Loaded, TableError> {
+    read_with(reader, name, options, None)
+}
+
+fn read_with(
+    reader: impl BufRead,
+    name: &str,
+    options: &ReadOptions,
+    listed: Option<&Vocabulary>,
 ) -> Result<Loaded, TableError> {
     let mut codes = match &options.vocabulary {
         Some(vocabulary) => Codes::Given(Arc::clone(vocabulary)),
@@ -79,9 +92,10 @@ pub fn read_from(
     })?;
     let (cohort, vocabulary) = match codes {
         Codes::Given(vocabulary) => (cohort, vocabulary),
-        Codes::Met(met) => {
-            let (cohort, vocabulary) =
-                met.settle(&cohort).map_err(|error| of_lines(name, error.into(), None, None))?;
+        Codes::Met(mut met) => {
+            let fail = |problem| of_lines(name, problem, None, None);
+            listed.map_or(Ok(()), |listed| met.add(listed)).map_err(fail)?;
+            let (cohort, vocabulary) = met.settle(&cohort).map_err(|error| fail(error.into()))?;
             (cohort, Arc::new(vocabulary))
         }
     };

@@ -8,6 +8,9 @@ use consequence_store::{AtomicFile, StoreError};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
+use super::codes_path;
+use crate::vocabulary;
+
 /// Why a cohort could not be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
@@ -25,7 +28,8 @@ pub enum WriteError {
     },
 }
 
-/// Writes a cohort as JSON lines: whole and under its name, or not at all.
+/// Writes a cohort as JSON lines: whole and under its name, or not at all. The vocabulary is listed
+/// beside it (see [`codes_path`](super::codes_path)).
 ///
 /// Reading the file with the same vocabulary gives the same cohort; one that could not be read back
 /// is refused.
@@ -55,12 +59,16 @@ pub fn write(
 /// writer.finish()?;
 /// let line = std::fs::read_to_string(&path)?;
 /// assert_eq!(line, "{\"id\":\"p1\",\"static\":[],\"visits\":[[\"ICD9CM//250\"],[]]}\n");
+/// let codes = std::fs::read_to_string(folder.path().join("cohort.codes.json"))?;
+/// assert_eq!(codes, "{\"static\": [],\n\"encounter\": [\"ICD9CM//250\"]}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
     file: AtomicFile,
+    /// The list of codes beside it.
+    codes: AtomicFile,
     kinds: Vec<Kind>,
     /// Every name as JSON writes it, so that each is quoted once and not once per use.
     names: Vec<String>,
@@ -72,11 +80,16 @@ impl Writer {
     /// Begins a file; nothing is at `path` before [`finish`](Self::finish).
     pub fn create(path: impl AsRef<Path>, vocabulary: &Vocabulary) -> Result<Self, WriteError> {
         let path = path.as_ref();
+        let codes_path = codes_path(path);
+        let mut codes = AtomicFile::create(&codes_path)?;
+        vocabulary::write_to(&mut codes, vocabulary)
+            .map_err(|error| StoreError::new(&codes_path, error))?;
         let quoted = vocabulary.codes().map(|code| serde_json::to_string(vocabulary.name(code)));
         let names = quoted.collect::<Result<_, _>>();
         Ok(Self {
             path: path.to_path_buf(),
             file: AtomicFile::create(path)?,
+            codes,
             names: names.map_err(|error| StoreError::new(path, error.into()))?,
             kinds: kinds(vocabulary),
             ids: FxHashSet::default(),
@@ -131,8 +144,10 @@ impl Writer {
         self.line.push(b']');
     }
 
-    /// Puts the file in place.
+    /// Puts the file in place, and the list of its codes before it: lines are never beside the list
+    /// of a file that they replaced.
     pub fn finish(self) -> Result<(), WriteError> {
+        self.codes.commit()?;
         Ok(self.file.commit()?)
     }
 }
