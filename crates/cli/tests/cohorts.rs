@@ -191,7 +191,9 @@ fn what_is_exported_can_be_imported_again() {
     let whole = open(&folder, "cohort");
     folder.run("export cohort csv --out table.csv").exits(0).prints("table.csv: 1,500 records");
     folder.run("export cohort jsonl --out lines.jsonl").exits(0);
-    folder.run("import csv table.csv --visit visit --static-flag static --out of-csv").exits(0);
+    folder
+        .run("import csv table.csv --visit visit --static-flag static --ended ended --out of-csv")
+        .exits(0);
     folder.run("import jsonl lines.jsonl --out of-lines").exits(0);
     folder.run("import meds cohort --out of-meds").exits(0);
     for name in ["of-csv", "of-lines", "of-meds"] {
@@ -299,4 +301,20 @@ fn codes_that_no_record_has_are_listed_beside_the_lines() {
         "encounter": ["DELIVERY", "DIABETES", "DIET", "FEVER", "INSULIN"]}"#,
     );
     folder.run(&format!("{audit} --vocabulary codes.json")).exits(1);
+}
+
+#[test]
+fn a_record_that_was_cut_stays_so_in_a_table() {
+    let folder = Folder::new();
+    folder.write(
+        "cut.jsonl",
+        "{\"id\":\"p1\",\"static\":[],\"visits\":[[\"A\"]],\"ended\":false}\n\
+         {\"id\":\"p2\",\"static\":[],\"visits\":[[\"A\"]]}\n",
+    );
+    folder.run("export cut.jsonl csv --out cut.csv").exits(0);
+    let import = "import csv cut.csv --visit visit --static-flag static";
+    let ran = folder.run(&format!("{import} --ended ended --out again.jsonl")).exits(0);
+    ran.prints("1 record cut, and so without an end");
+    assert_eq!(folder.read("again.jsonl"), folder.read("cut.jsonl"));
+    folder.run(&format!("{import} --ended end --out other.jsonl")).refuses(&["cut.csv", "end"]);
 }

@@ -61,7 +61,7 @@ pub struct ExportReport {
 /// assert_eq!(export(&cohort, ExportForm::Csv, &table, false, &Unwatched)?.records, 1);
 /// assert_eq!(
 ///     std::fs::read_to_string(table)?,
-///     "subject_id,visit,code,static\np1,0,SEX//F,1\np1,1,ICD9CM//250,0\n"
+///     "subject_id,visit,code,static,ended\np1,0,SEX//F,1,1\np1,1,ICD9CM//250,0,1\n"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

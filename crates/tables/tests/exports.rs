@@ -44,16 +44,16 @@ fn a_long_table_with_the_times_that_gaps_tell() {
     let path = place.path().join("cohort.csv");
     export::csv(&path, &dataset()).unwrap();
     let expected = [
-        "subject_id,visit,time,code,static",
-        "\"p,1\",0,,SEX//F,1",
-        "\"p,1\",0,,AGE//40-60,1",
-        "\"p,1\",1,2000-01-01 00:00:00,ICD9CM//250,0",
-        "\"p,1\",1,2000-01-01 00:00:00,SMOKER,0",
-        "\"p,1\",2,2000-01-19 00:00:00,GAP//7-30d,0",
-        "\"p,1\",2,2000-01-19 00:00:00,\"RX//in,su\"\"lin\",0",
-        "\"p,1\",2,2000-01-19 00:00:00,PROC//dialysis,0",
-        "\"p,1\",3,2000-01-20 00:00:00,,0",
-        "p2,1,2000-01-01 00:00:00,SMOKER,0",
+        "subject_id,visit,time,code,static,ended",
+        "\"p,1\",0,,SEX//F,1,1",
+        "\"p,1\",0,,AGE//40-60,1,1",
+        "\"p,1\",1,2000-01-01 00:00:00,ICD9CM//250,0,1",
+        "\"p,1\",1,2000-01-01 00:00:00,SMOKER,0,1",
+        "\"p,1\",2,2000-01-19 00:00:00,GAP//7-30d,0,1",
+        "\"p,1\",2,2000-01-19 00:00:00,\"RX//in,su\"\"lin\",0,1",
+        "\"p,1\",2,2000-01-19 00:00:00,PROC//dialysis,0,1",
+        "\"p,1\",3,2000-01-20 00:00:00,,0,1",
+        "p2,1,2000-01-01 00:00:00,SMOKER,0,0",
     ];
     assert_eq!(lines(&path), expected);
 }
@@ -67,8 +67,8 @@ fn recorded_times_count_more_than_gaps() {
     times.push(&[0]);
     export::csv(&path, &Dataset { times: Some(times), ..dataset() }).unwrap();
     let rows = lines(&path);
-    assert_eq!(rows[3], "\"p,1\",1,1969-12-31 23:59:59,ICD9CM//250,0");
-    assert_eq!(rows[8], "\"p,1\",3,1970-01-01 00:00:00.500000,,0");
+    assert_eq!(rows[3], "\"p,1\",1,1969-12-31 23:59:59,ICD9CM//250,0,1");
+    assert_eq!(rows[8], "\"p,1\",3,1970-01-01 00:00:00.500000,,0,1");
 }
 
 #[test]

@@ -413,8 +413,10 @@ fn a_dataset_comes_back_as_it_was_written() {
 fn a_long_table_comes_back_as_it_was_exported() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, table) = (folder.path().join("cohort.jsonl"), folder.path().join("cohort.csv"));
-    let text =
-        "{\"id\": \"b\", \"static\": [\"SEX//F\"], \"visits\": [[\"A\"], [], [\"B\", \"A\"]]}\n";
+    let text = r#"{"id": "b", "static": ["SEX//F"], "visits": [["A"], [], ["B", "A"]]}
+{"id": "c", "static": [], "visits": [["A"], []], "ended": false}
+{"id": "d", "static": ["SEX//F"], "visits": [[]], "ended": false}
+"#;
     fs::write(&lines, text).unwrap();
     let dataset = Dataset::open(&lines).unwrap();
     export::csv(&table, &dataset).unwrap();
@@ -422,10 +424,17 @@ fn a_long_table_comes_back_as_it_was_exported() {
         time: None,
         visit: Some("visit".into()),
         static_flag: Some("static".into()),
+        ended: Some("ended".into()),
         ..CsvColumns::default()
     };
-    let import = import::open(&Source::Csv(columns), &table, &plain()).unwrap();
+    let import = import::open(&Source::Csv(columns.clone()), &table, &plain()).unwrap();
     let (again, summary) = import.collect().unwrap();
-    assert_eq!(shown(&again), ["b: SEX//F | A |  | A B"]);
+    assert_eq!(shown(&again)[0], "b: SEX//F | A |  | A B");
+    assert_eq!(again.cohort, dataset.cohort, "records that were cut are cut again");
     assert!(summary.dropped.is_empty(), "{summary}");
+    // A table that says it in words.
+    let text = fs::read_to_string(&table).unwrap();
+    fs::write(&table, text.replace(",0\n", ",false\n").replace(",1\n", ",true\n")).unwrap();
+    let import = import::open(&Source::Csv(columns), &table, &plain()).unwrap();
+    assert_eq!(import.collect().unwrap().0.cohort, dataset.cohort);
 }

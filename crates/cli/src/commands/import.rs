@@ -169,6 +169,9 @@ pub struct CsvArguments {
     /// The column that is 1 or true where the code is a static one
     #[arg(long, value_name = "COLUMN")]
     pub static_flag: Option<String>,
+    /// The column that is 0 or false in the rows of a record that was cut before its real end
+    #[arg(long, value_name = "COLUMN")]
+    pub ended: Option<String>,
 }
 
 pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
@@ -252,6 +255,7 @@ impl CsvArguments {
             visit: self.visit.clone(),
             value: self.value.clone(),
             static_flag: self.static_flag.clone(),
+            ended: self.ended.clone(),
             statics: self.statics.clone(),
         }
     }

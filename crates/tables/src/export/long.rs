@@ -10,11 +10,11 @@ use crate::calendar::Moment;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 
-/// Writes a cohort as one long table: `subject_id,visit,time,code,static`.
+/// Writes a cohort as one long table: `subject_id,visit,time,code,static,ended`.
 ///
 /// Visit 0 is the static visit, and `static` is 1 in it and 0 elsewhere. A visit without codes is
-/// one row with an empty code. The column `time` is left out where nothing is known of times. That a
-/// record was cut is not told.
+/// one row with an empty code. The column `time` is left out where nothing is known of times.
+/// `ended` is 0 in every row of a record that was cut before its real end, and 1 elsewhere.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -25,12 +25,14 @@ use crate::{Dataset, WriteError};
 /// let [female, diabetes] = ["SEX//F", "ICD9CM//250"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![female], vec![diabetes], vec![]]));
+/// cohort.push("p2", &Record::new(vec![vec![], vec![diabetes]]).cut());
 /// let place = tempfile::tempdir()?;
 /// let path = place.path().join("cohort.csv");
 /// export::csv(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
 /// assert_eq!(
 ///     std::fs::read_to_string(&path)?,
-///     "subject_id,visit,code,static\np1,0,SEX//F,1\np1,1,ICD9CM//250,0\np1,2,,0\n"
+///     "subject_id,visit,code,static,ended\n\
+///      p1,0,SEX//F,1,1\np1,1,ICD9CM//250,0,1\np1,2,,0,1\np2,1,ICD9CM//250,0,0\n"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -44,7 +46,7 @@ pub fn csv(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> 
         if timed {
             rows.field("time");
         }
-        rows.field("code").field("static").end()?;
+        rows.field("code").field("static").field("ended").end()?;
         let mut times = Vec::new();
         for (index, record) in dataset.cohort.records().enumerate() {
             timeline.times(index, record, &mut times);
@@ -55,7 +57,8 @@ pub fn csv(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> 
                     if timed {
                         rows.optional(time.map(|&time| Moment(time)));
                     }
-                    rows.field(code).field(u8::from(visit == 0)).end()
+                    rows.field(code).field(u8::from(visit == 0));
+                    rows.field(u8::from(record.ended())).end()
                 };
                 for &code in codes {
                     row(dataset.vocabulary.name(code))?;

@@ -100,6 +100,8 @@ pub struct CsvColumns {
     pub value: Option<String>,
     /// Whether the code is a static one: 1 or `true` where it is.
     pub static_flag: Option<String>,
+    /// Whether the record goes on to its real end: 0 or `false` in a row of one that was cut.
+    pub ended: Option<String>,
     /// Columns whose values are static codes, `sex` as `SEX//F`. The first value of a subject
     /// holds.
     pub statics: Vec<String>,
@@ -114,6 +116,7 @@ impl Default for CsvColumns {
             visit: None,
             value: None,
             static_flag: None,
+            ended: None,
             statics: Vec::new(),
         }
     }

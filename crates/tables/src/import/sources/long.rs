@@ -17,7 +17,8 @@ const TIME: usize = 2;
 const VISIT: usize = 3;
 const VALUE: usize = 4;
 const FLAG: usize = 5;
-const STATICS: usize = 6;
+const ENDED: usize = 6;
+const STATICS: usize = 7;
 
 pub(super) fn gather(
     path: &Path,
@@ -40,6 +41,7 @@ pub(super) fn gather(
         given(&names.visit),
         given(&names.value),
         given(&names.static_flag),
+        given(&names.ended),
     ];
     columns.extend(names.statics.iter().map(|name| Column::needed(&[name])));
     let systems: Vec<String> = names.statics.iter().map(|name| name.to_uppercase()).collect();
@@ -62,6 +64,9 @@ fn row(
         ("", None) => VisitKey::STATIC,
         (visit, _) => VisitKey::named(visit),
     };
+    if matches!(table.text(ENDED)?, "0" | "false" | "False" | "FALSE") {
+        collector.put(Event::new(subject, Fact::CUT, VisitKey::STATIC, None))?;
+    }
     let fail = |problem| table.fail(problem);
     for (place, system) in systems.iter().enumerate() {
         let value = table.text(STATICS + place)?;
