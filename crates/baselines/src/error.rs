@@ -19,7 +19,7 @@ pub enum BaselineError {
     },
     /// A decision diagram grew too large.
     #[error(
-        "{} codes need a decision diagram of more than {limit} nodes; leave out some of these rules or raise the limit: {}",
+        "{} codes need a decision diagram of more than {limit} nodes; leave out some of these rules: {}",
         .codes,
         listed(.rules)
     )]
@@ -33,7 +33,7 @@ pub enum BaselineError {
     },
     /// Rules allow too many different cases.
     #[error(
-        "{} codes need more than {limit} terms (their decision diagram has {paths} paths); leave out some of these rules or raise the limit: {}",
+        "{} codes need more than {limit} terms (their decision diagram has {paths} paths); leave out some of these rules: {}",
         .codes,
         listed(.rules)
     )]

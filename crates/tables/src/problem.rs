@@ -203,9 +203,11 @@ impl Problem {
                 "save the file as UTF-8; a compressed file must be unpacked".into()
             }
             Self::LongLine { .. } => {
-                "each record is on a line of its own; raise the limit if the record is real".into()
+                "each record is on a line of its own; look for a line end that is missing".into()
             }
-            Self::LongFile { .. } => "raise the limit if the vocabulary is real".into(),
+            Self::LongFile { .. } => {
+                "a vocabulary lists each code once; check that this is one".into()
+            }
             Self::CutShort => match document {
                 Document::Records => "each record is one line; the file may have been cut off \
                                       while it was written or copied"
@@ -222,7 +224,7 @@ impl Problem {
             Self::RepeatedField(_) => "keep one of the two".into(),
             Self::NoEncounters => "leave the record out, or write an empty encounter: [[]]".into(),
             Self::TooManyVisits { .. } => {
-                "raise the limit if the record is real, or leave out its earliest encounters".into()
+                "leave out its earliest encounters, or make one of several".into()
             }
             Self::ReservedCode if document == Document::Parquet => {
                 format!("{END_NAME} is derived from being the last encounter; rename the code")
@@ -233,7 +235,7 @@ impl Problem {
                 "{END_NAME} is derived from being the last encounter; leave it out, and mark a \
                  record that was cut with \"ended\": false"
             ),
-            Self::LongCode { .. } => "shorten the name, or raise the limit".into(),
+            Self::LongCode { .. } => "shorten the name; a code is no free text".into(),
             Self::UnknownCode { .. } => {
                 "add the code to the vocabulary, or check its spelling".into()
             }

@@ -322,6 +322,9 @@ fn options_and_limits() {
     let refused = |options: &ImportOptions| said(long(table, CsvColumns::default(), options));
     let plain = ImportOptions::default;
     let limits = ImportLimits { visits: 2, ..ImportLimits::default() };
+    let told = long(table, CsvColumns::default(), &ImportOptions { limits, ..plain() });
+    let told = told.and_then(|import| import.collect()).unwrap_err().to_string();
+    assert!(told.ends_with("help: keep only the first encounters of each subject"), "{told}");
     assert_eq!(
         refused(&ImportOptions { limits, ..plain() }),
         "a subject has more than 2 encounters @events.csv"

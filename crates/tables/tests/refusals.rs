@@ -196,6 +196,20 @@ fn limits() {
     assert_eq!(said, "the record has more than 1 encounters @:1:51");
     let limits = Limits { visits: 2, ..Limits::default() };
     assert!(read_within(GOOD, limits).is_ok());
+
+    // What to do about it is something that every user can do: a limit is raised by no option.
+    let help = |limits| read_within(GOOD, limits).unwrap_err().help();
+    let told = [
+        help(Limits { visits: 1, ..Limits::default() }),
+        help(Limits { line_bytes: 9, ..Limits::default() }),
+        help(Limits { code_bytes: 0, ..Limits::default() }),
+        vocabulary::read_from("{}".as_bytes(), "v", &Limits { vocabulary_bytes: 1, ..limits })
+            .unwrap_err()
+            .help(),
+    ];
+    assert_eq!(told[0], "leave out its earliest encounters, or make one of several");
+    assert_eq!(told[3], "a vocabulary lists each code once; check that this is one");
+    assert!(told.iter().all(|help| !help.contains("limit")), "{told:?}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ pub enum CompileError {
     },
     /// The consequences of the rules are too many.
     #[error(
-        "the rules depend on each other too densely: more than {derived} derived clauses and more than {nodes} nodes of a decision diagram; simplify the rules or raise the limits"
+        "the rules depend on each other too densely: more than {derived} derived clauses and more than {nodes} nodes of a decision diagram; simplify the rules"
     )]
     TooDense {
         /// The limit of derived clauses.

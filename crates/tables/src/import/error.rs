@@ -314,12 +314,12 @@ impl ImportProblem {
                 "a file made to fill a disk looks like this; if the table is real, unpack it yourself"
             }
             Self::LongRow { .. } => {
-                "a quote may be left open here; raise the limit if the row is real"
+                "a quote may be left open here; if the row is real, leave out its longest columns"
             }
             Self::OpenQuote => "close the quote, or write it twice if it is part of the text",
             Self::BrokenCode => "correct the code; a quote may be left open here",
             Self::LongCode { .. } | Self::LongIdentifier { .. } => {
-                "check that the column is the right one, or raise the limit"
+                "check that the column is the right one, or shorten the names in it"
             }
             Self::BadDate { .. } => {
                 "write dates as 2024-01-31, with a time as in 2024-01-31 16:05:00"
@@ -337,11 +337,9 @@ impl ImportProblem {
             }
             Self::TooManySubjects { .. } => "import the subjects in parts",
             Self::TooManyEvents { .. } => {
-                "check that the subject column is the right one, or raise the limit"
+                "check that the subject column is the right one, or leave the subject out"
             }
-            Self::TooManyVisits { .. } => {
-                "keep only the first encounters of each subject, or raise the limit"
-            }
+            Self::TooManyVisits { .. } => "keep only the first encounters of each subject",
             Self::NoRecords(_) => "check the kind of source and the options",
             Self::Option(_) => "change the option",
             Self::Cohort(error) => return error.help(),
