@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use consequence_rules::{UnknownCodes, write_tuples};
-use consequence_store::write_atomically;
 
 use crate::load::{rule_file, rules_over};
-use crate::place::refuse_place;
+use crate::place::Out;
 use crate::source::{CodeSource, Codes, Inputs};
 use crate::{Error, Watch};
 
@@ -115,8 +114,8 @@ pub fn convert_to_file(
     force: bool,
     watch: &dyn Watch,
 ) -> Result<Converted, Error> {
-    refuse_place(out, force)?;
+    let out = Out::file(out, force)?;
     let converted = convert(path, form, options, watch)?;
-    write_atomically(out, |file| file.write_all(converted.text.as_bytes()))?;
+    out.write(|file| file.write_all(converted.text.as_bytes()))?;
     Ok(converted)
 }

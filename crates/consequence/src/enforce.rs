@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::load::LoadedCohort;
-use crate::place::refuse_cohort;
+use crate::place::Out;
 use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::words::{count, number};
@@ -93,7 +93,7 @@ pub fn enforce(
     options: &EnforceOptions,
     watch: &dyn Watch,
 ) -> Result<EnforceReport, Error> {
-    refuse_cohort(&options.out, options.force)?;
+    let _out = Out::cohort(&options.out, options.force)?;
     let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
     let Some(known) = cohort else { return Err(Error::NothingLeft { records: 0 }) };
     let cohort = &known.cohort;

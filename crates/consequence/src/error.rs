@@ -69,10 +69,10 @@ pub enum Error {
     Import(#[from] ImportError),
     /// A file cannot be written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// A cohort cannot be written.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    Write(WriteError),
     /// The rules have no plan.
     #[error("{what}{}\n  = help: {help}", places(rules))]
     Compile {
@@ -274,13 +274,32 @@ impl Error {
     }
 }
 
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            // What came while the run was at work is refused in the words of what was there before.
+            StoreError::Exists { path } => Self::Exists(path),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Store(error) => error.into(),
+            other => Self::Write(other),
+        }
+    }
+}
+
 impl From<SampleError> for Error {
     fn from(error: SampleError) -> Self {
         match error {
             // The rules concerned are named with their places.
             SampleError::Compile { error, rules } => Self::compile(&rules, error),
-            SampleError::Store(error) => Self::Store(error),
-            SampleError::Write(error) => Self::Write(error),
+            SampleError::Store(error) => error.into(),
+            SampleError::Write(error) => error.into(),
             other => Self::Sample(other),
         }
     }

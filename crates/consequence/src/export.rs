@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use consequence_tables::Dataset;
-use consequence_tables::export::{self, OmopOptions};
+use consequence_tables::export::{self, ExportOptions};
 use serde::Serialize;
 
 use crate::Error;
-use crate::place::{refuse_folder, refuse_lines, refuse_place};
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 use crate::words::count;
 
@@ -72,16 +72,17 @@ pub fn export(
     force: bool,
     watch: &dyn Watch,
 ) -> Result<ExportReport, Error> {
-    match form {
-        ExportForm::Jsonl => refuse_lines(out, force)?,
-        ExportForm::Csv => refuse_place(out, force)?,
-        ExportForm::Omop => refuse_folder(out, force)?,
-    }
+    let _out = match form {
+        ExportForm::Jsonl => Out::lines(out, force)?,
+        ExportForm::Csv => Out::file(out, force)?,
+        ExportForm::Omop => Out::folder(out, force)?,
+    };
     let dataset = watched(watch, "reading the cohort", None, || Dataset::open(cohort))?;
+    let options = ExportOptions { replace: force };
     watched(watch, "writing", None, || match form {
-        ExportForm::Jsonl => export::jsonl(out, &dataset),
-        ExportForm::Csv => export::csv(out, &dataset),
-        ExportForm::Omop => export::omop(out, &dataset, &OmopOptions { replace: force }),
+        ExportForm::Jsonl => export::jsonl(out, &dataset, &options),
+        ExportForm::Csv => export::csv(out, &dataset, &options),
+        ExportForm::Omop => export::omop(out, &dataset, &options),
     })?;
     Ok(ExportReport {
         cohort: cohort.display().to_string(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::figures::CohortFigures;
-use crate::place::refuse_cohort;
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 use crate::words::{count, number};
 
@@ -70,7 +70,7 @@ pub struct ImportReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn import(task: &ImportTask, watch: &dyn Watch) -> Result<ImportReport, Error> {
-    refuse_cohort(&task.out, task.force)?;
+    let _out = Out::cohort(&task.out, task.force)?;
     let tell = |step: Step<'_>| match step {
         Step::Begin { task, total } => watch.begin(task, (total > 0).then_some(total)),
         Step::Advance(bytes) => watch.advance(bytes),

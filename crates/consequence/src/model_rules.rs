@@ -1,5 +1,6 @@
 //! The rules of a model: as text in its card, and read again over its codes.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,34 @@ use consequence_rules::language::RuleItem;
 use consequence_rules::{
     LanguageLimits, ResolveOptions, RuleSet, Strength, UnknownCodes, parse, resolve,
 };
+use consequence_store::Lock;
 
 use crate::Error;
 use crate::load::{self, LoadedRules, RuleOptions};
 use crate::source::CodeSource;
+use crate::watch::{Watch, watched};
+
+/// A model that is read. Nobody replaces it as long as this lives.
+pub(crate) struct ReadModel {
+    model: Model,
+    _lock: Lock,
+}
+
+impl ReadModel {
+    pub fn open(folder: &Path, watch: &dyn Watch) -> Result<Self, Error> {
+        let lock = Lock::shared(folder)?;
+        let model = watched(watch, "reading the model", None, || Model::open(folder))?;
+        Ok(Self { model, _lock: lock })
+    }
+}
+
+impl Deref for ReadModel {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        &self.model
+    }
+}
 
 /// Rules in the rule language, one a line, every code by its name.
 pub(crate) fn text(rules: &RuleSet) -> String {

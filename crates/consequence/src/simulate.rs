@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use consequence_record::Split;
 use consequence_simulate::Simulation;
-use consequence_store::write_atomically;
 use consequence_tables::meds::{Subject, WriterOptions};
 use consequence_tables::{CohortWriter, Format};
 use serde::Serialize;
 
 use crate::Error;
 use crate::figures::CohortFigures;
-use crate::place::{refuse_cohort, refuse_place};
+use crate::place::{Out, refuse_file, write_file};
 use crate::watch::{Watch, watched};
 use crate::words::count;
 
@@ -87,9 +86,9 @@ pub fn simulate(options: &SimulateOptions, watch: &dyn Watch) -> Result<Simulate
         true => out.with_extension("truth.rules"),
         false => out.join("truth.rules"),
     };
-    refuse_cohort(out, *force)?;
+    let _out = Out::cohort(out, *force)?;
     if lines {
-        refuse_place(&truth_file, *force)?;
+        refuse_file(&truth_file, *force)?;
     }
     let patients = patients.unwrap_or(preset.figures().records);
     let simulation = Simulation::new(*preset, patients, *seed);
@@ -117,7 +116,7 @@ pub fn simulate(options: &SimulateOptions, watch: &dyn Watch) -> Result<Simulate
             watch.advance(part.len() as u64);
         }
         if lines {
-            write_atomically(&truth_file, |file| file.write_all(truth.text.as_bytes()))?;
+            write_file(&truth_file, *force, |file| file.write_all(truth.text.as_bytes()))?;
         }
         Ok(writer.finish()?)
     })?;

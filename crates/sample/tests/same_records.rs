@@ -111,7 +111,7 @@ fn in_one_shard_or_ten_or_in_lines() {
     let path = |name| place.path().join(name);
     write_dataset(&source, path("one"), &options(1000, false), &|_| {}).unwrap();
     write_dataset(&source, path("ten"), &options(25, false), &|_| {}).unwrap();
-    write_lines(&source, path("lines.jsonl"), 250, &|_| {}).unwrap();
+    write_lines(&source, path("lines.jsonl"), 250, false, &|_| {}).unwrap();
     let one = cohort(&path("one"), &vocabulary);
     assert_eq!(one.len(), 250);
     assert_eq!(one, cohort(&path("ten"), &vocabulary));

@@ -32,9 +32,35 @@ pub fn write_atomically(
     path: impl AsRef<Path>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), StoreError> {
-    let path = path.as_ref();
-    let mut file = AtomicFile::create(path)?;
-    fill(&mut file).map_err(|error| writing(path, error))?;
+    filled(AtomicFile::create(path)?, fill)
+}
+
+/// As [`write_atomically`], but a file that is there is never replaced: not one that was there before,
+/// and not one that came while `fill` was at work.
+///
+/// ```
+/// use consequence_store::{StoreError, write_new};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("codes.txt");
+/// write_new(&path, |writer| writeln!(writer, "ICD9CM//250"))?;
+/// let again = write_new(&path, |writer| writeln!(writer, "ICD9CM//401"));
+/// assert!(matches!(again, Err(StoreError::Exists { .. })));
+/// assert_eq!(std::fs::read_to_string(&path)?, "ICD9CM//250\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_new(
+    path: impl AsRef<Path>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    filled(AtomicFile::create_new(path)?, fill)
+}
+
+fn filled(
+    mut file: AtomicFile,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    fill(&mut file).map_err(|error| writing(&file.path, error))?;
     file.commit()
 }
 
@@ -64,14 +90,24 @@ pub struct AtomicFile {
     /// The path with a last symbolic link followed.
     target: PathBuf,
     temporary: PathBuf,
+    /// Whether a file that is there may be replaced.
+    replace: bool,
     /// `None` once the file is in place.
     writer: Option<BufWriter<File>>,
 }
 
 impl AtomicFile {
-    /// Opens a temporary beside `path`.
+    /// Opens a temporary beside `path`, whose file is replaced in the end if there is one.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        Self::begin(path.as_ref(), true)
+    }
+
+    /// Opens a temporary beside `path`, where no file is, and none may be in the end.
+    pub fn create_new(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::begin(path.as_ref(), false)
+    }
+
+    fn begin(path: &Path, replace: bool) -> Result<Self, StoreError> {
         let fail = |error| StoreError::new(path, error);
         let ends_in_separator =
             path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| is_separator(byte));
@@ -91,6 +127,9 @@ impl AtomicFile {
             if !metadata.is_file() {
                 return Err(StoreError::NotAFile { path: path.to_path_buf() });
             }
+            if !replace {
+                return Err(StoreError::Exists { path: path.to_path_buf() });
+            }
             if fs::symlink_metadata(path).map_err(fail)?.is_symlink() {
                 target = fs::canonicalize(path).map_err(fail)?;
             }
@@ -100,6 +139,7 @@ impl AtomicFile {
             path: path.to_path_buf(),
             target,
             temporary,
+            replace,
             writer: Some(BufWriter::with_capacity(BUFFER_BYTES, file)),
         };
         if let Some(metadata) = before {
@@ -108,15 +148,22 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// Puts the file in place: flushes, syncs, renames, and syncs the directory.
+    /// Puts the file in place: flushes, syncs, renames, and syncs the directory. One begun by
+    /// [`create_new`](Self::create_new) is refused if a file has come to be there.
     pub fn commit(mut self) -> Result<(), StoreError> {
         if let Some(writer) = &mut self.writer {
             writer
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
                 .map_err(|error| writing(&self.path, error))?;
-            fs::rename(&self.temporary, &self.target)
-                .map_err(|error| StoreError::new(&self.path, error))?;
+            let placed = match self.replace {
+                true => fs::rename(&self.temporary, &self.target),
+                false => rename_new(&self.temporary, &self.target),
+            };
+            placed.map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => StoreError::Exists { path: self.path.clone() },
+                _ => StoreError::new(&self.path, error),
+            })?;
         }
         self.writer = None;
         sync_directory(directory_of(&self.target))
@@ -155,6 +202,17 @@ fn writing(path: &Path, source: io::Error) -> StoreError {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::new(path, source),
         _ => StoreError::Failed { path: path.to_path_buf(), source },
+    }
+}
+
+/// Renames a file where no other is; the system sees to that, where it knows hard links.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        // The file is in place; a second name that will not go does no harm.
+        Ok(()) => fs::remove_file(from).or(Ok(())),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
     }
 }
 
@@ -243,5 +301,19 @@ mod tests {
         assert!(matches!(writing(&path, error), StoreError::DiskFull { .. }));
         drop(file);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn without_hard_links_nothing_is_replaced_either() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        // A folder has no hard links.
+        fs::create_dir(&from).unwrap();
+        fs::write(&to, "before").unwrap();
+        let error = rename_new(&from, &to).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        fs::remove_file(&to).unwrap();
+        rename_new(&from, &to).unwrap();
+        assert!(to.is_dir() && !from.exists());
     }
 }

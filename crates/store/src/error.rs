@@ -56,6 +56,27 @@ pub enum StoreError {
         /// The folder that was to be written.
         path: PathBuf,
     },
+    /// Something is there, and was not to be replaced.
+    #[error(
+        "the target is already there\n  --> {}\n  = help: choose another name, or ask to replace it",
+        path.display()
+    )]
+    Exists {
+        /// The file or folder that was to be written.
+        path: PathBuf,
+    },
+    /// Another process writes it, or reads what was to be written.
+    #[error(
+        "another run is at work here{}\n  --> {}\n  = help: wait until it is done, or choose \
+         another name",
+        process.map_or_else(String::new, |process| format!(" (process {process})")), path.display()
+    )]
+    Busy {
+        /// The file or folder that was to be used.
+        path: PathBuf,
+        /// The number of the other process, where it is known.
+        process: Option<u32>,
+    },
     /// The system does not let this user write here.
     #[error(
         "no permission to write\n  --> {}\n  = help: choose a directory you may write to, or ask for access",
@@ -134,6 +155,8 @@ impl StoreError {
             | Self::NotAFile { path }
             | Self::NotADirectory { path }
             | Self::NotEmpty { path }
+            | Self::Exists { path }
+            | Self::Busy { path, .. }
             | Self::PermissionDenied { path, .. }
             | Self::DiskFull { path, .. }
             | Self::Failed { path, .. } => *path = place.to_path_buf(),
@@ -149,6 +172,8 @@ impl StoreError {
             | Self::NotAFile { path }
             | Self::NotADirectory { path }
             | Self::NotEmpty { path }
+            | Self::Exists { path }
+            | Self::Busy { path, .. }
             | Self::PermissionDenied { path, .. }
             | Self::DiskFull { path, .. }
             | Self::Failed { path, .. } => path,

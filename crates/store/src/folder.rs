@@ -9,6 +9,10 @@ use crate::StoreError;
 use crate::atomic::{sync_directory, temporary_names};
 use crate::error::directory_of;
 
+/// Tells whether a name is that of a part of what is being written. A folder is replaced only if all
+/// names in it are.
+pub type Belongs = fn(&OsStr) -> bool;
+
 /// A folder being filled beside its target; [`commit`](Self::commit) puts it in place, dropping it
 /// without that leaves no trace.
 ///
@@ -35,8 +39,11 @@ use crate::error::directory_of;
 /// ```
 #[derive(Debug)]
 pub struct AtomicFolder {
+    /// The target as the caller gave it, for messages.
+    given: PathBuf,
     target: PathBuf,
     temporary: PathBuf,
+    belongs: Option<Belongs>,
     /// Whether the folder is in place.
     committed: bool,
 }
@@ -44,20 +51,19 @@ pub struct AtomicFolder {
 impl AtomicFolder {
     /// Makes a temporary folder beside `path`, where nothing but an empty folder may stand.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::replacing(path, |_| false)
+        Self::begin(path.as_ref(), None)
     }
 
     /// Makes a temporary folder beside `path`. A folder that stands there is replaced if every
     /// name in it is one that `belongs` to what is being written.
-    pub fn replacing(
-        path: impl AsRef<Path>,
-        belongs: impl Fn(&OsStr) -> bool,
-    ) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let fail = |error| StoreError::new(path, error);
+    pub fn replacing(path: impl AsRef<Path>, belongs: Belongs) -> Result<Self, StoreError> {
+        Self::begin(path.as_ref(), Some(belongs))
+    }
+
+    fn begin(path: &Path, belongs: Option<Belongs>) -> Result<Self, StoreError> {
         let target = replaceable(path, belongs)?;
-        let temporary = make_beside(&target).map_err(fail)?;
-        Ok(Self { target, temporary, committed: false })
+        let temporary = make_beside(&target).map_err(|error| StoreError::new(path, error))?;
+        Ok(Self { given: path.to_path_buf(), target, temporary, belongs, committed: false })
     }
 
     /// Where to write what the folder is to hold.
@@ -65,16 +71,15 @@ impl AtomicFolder {
         &self.temporary
     }
 
-    /// Puts the folder in place: syncs, renames, and syncs the directory it is in.
+    /// Puts the folder in place: syncs, renames, and syncs the directory it is in. What has come to
+    /// stand there meanwhile is refused as it would have been at the beginning.
     ///
-    /// A folder that is replaced is first moved aside and deleted last, so that a program killed in
-    /// between leaves either of the two under its name, or both under names with `.partial-`.
+    /// A folder that is replaced changes places with the new one in a single step and is deleted
+    /// last. A system that knows no such step has it moved aside first: a program killed just then
+    /// leaves both folders under names with `.partial-`.
     pub fn commit(mut self) -> Result<(), StoreError> {
-        self.place().map_err(|error| StoreError::new(&self.target, error))
-    }
-
-    fn place(&mut self) -> io::Result<()> {
-        put_in_place(&self.temporary, &self.target)?;
+        put_in_place(&self.temporary, &self.target, self.belongs)
+            .map_err(|error| error.told_of(&self.given))?;
         self.committed = true;
         Ok(())
     }
@@ -90,16 +95,13 @@ impl Drop for AtomicFolder {
 }
 
 /// Where a folder is to stand, if nothing is there that may not be replaced.
-pub(crate) fn replaceable(
-    path: &Path,
-    belongs: impl Fn(&OsStr) -> bool,
-) -> Result<PathBuf, StoreError> {
+pub(crate) fn replaceable(path: &Path, belongs: Option<Belongs>) -> Result<PathBuf, StoreError> {
     let fail = |error| StoreError::new(path, error);
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
             for entry in fs::read_dir(path).map_err(fail)? {
                 let name = entry.map_err(fail)?.file_name();
-                if !belongs(&name) {
+                if !belongs.is_some_and(|belongs| belongs(&name)) {
                     return Err(StoreError::NotEmpty { path: path.to_path_buf() });
                 }
             }
@@ -116,25 +118,69 @@ pub(crate) fn replaceable(
     }
 }
 
-/// Syncs a folder, renames it to its target, and syncs the directory it is in. What stood there is
-/// moved aside first and deleted last.
-pub(crate) fn put_in_place(folder: &Path, target: &Path) -> io::Result<()> {
-    sync_directories(folder)?;
-    let mut aside = None;
-    if target.exists() {
-        let name = make_beside(target)?;
-        fs::rename(target, &name)?;
-        aside = Some(name);
-    }
-    if let Err(error) = fs::rename(folder, target) {
-        if let Some(before) = aside {
-            // The first failure is the one to tell of.
-            let _ = fs::rename(before, target);
+/// Syncs a folder, puts it where its target is, and syncs the directory it is in. What stood there is
+/// deleted last.
+pub(crate) fn put_in_place(
+    folder: &Path,
+    target: &Path,
+    belongs: Option<Belongs>,
+) -> Result<(), StoreError> {
+    let fail = |error| StoreError::new(target, error);
+    sync_directories(folder).map_err(fail)?;
+    // Something else may have come since the beginning.
+    replaceable(target, belongs)?;
+    let before = match belongs.is_some() && target.exists() {
+        true => Some(swap(folder, target).map_err(fail)?),
+        false => {
+            rename_to_empty(folder, target)?;
+            None
         }
+    };
+    sync_directory(directory_of(target)).map_err(fail)?;
+    before.map_or(Ok(()), fs::remove_dir_all).map_err(fail)
+}
+
+/// Renames a folder to where nothing or an empty folder is; the system refuses anything else.
+fn rename_to_empty(folder: &Path, target: &Path) -> Result<(), StoreError> {
+    if cfg!(not(unix)) {
+        // Elsewhere an empty folder is in the way as well.
+        let _ = fs::remove_dir(target);
+    }
+    fs::rename(folder, target).map_err(|error| match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::NotADirectory => StoreError::Exists { path: target.to_path_buf() },
+        _ => StoreError::new(target, error),
+    })
+}
+
+/// Puts a folder in the place of another, and gives the name that the other has then.
+fn swap(folder: &Path, target: &Path) -> io::Result<PathBuf> {
+    let aside = make_beside(target)?;
+    if exchange(folder, target) {
+        // What is deleted must not be found under the name of a folder that is being filled.
+        fs::rename(folder, &aside)?;
+        return Ok(aside);
+    }
+    fs::rename(target, &aside)?;
+    if let Err(error) = fs::rename(folder, target) {
+        // The first failure is the one to tell of.
+        let _ = fs::rename(&aside, target);
         return Err(error);
     }
-    sync_directory(directory_of(target))?;
-    aside.map_or(Ok(()), fs::remove_dir_all)
+    Ok(aside)
+}
+
+/// Has two folders change places in a single step; false where the system cannot do that.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(one: &Path, other: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_one: &Path, _other: &Path) -> bool {
+    false
 }
 
 /// Makes a folder with a name of its own in the directory of `target`.

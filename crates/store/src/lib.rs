@@ -24,13 +24,17 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod digest;
 mod directory;
 mod error;
 mod folder;
+mod lock;
 mod working;
 
-pub use atomic::{AtomicFile, write_atomically};
+pub use atomic::{AtomicFile, write_atomically, write_new};
+pub use digest::{digest, digest_file};
 pub use directory::{create_directory, remove_file, sweep};
 pub use error::StoreError;
-pub use folder::AtomicFolder;
+pub use folder::{AtomicFolder, Belongs};
+pub use lock::Lock;
 pub use working::WorkingFolder;

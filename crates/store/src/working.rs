@@ -1,13 +1,12 @@
 //! A folder that takes more than one run of the program to fill.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 use crate::directory::sweep;
-use crate::folder::{put_in_place, replaceable};
+use crate::folder::{Belongs, put_in_place, replaceable};
 
 /// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
 /// outlives the program, so that a later run can go on; [`commit`](Self::commit) puts it in place.
@@ -22,11 +21,11 @@ use crate::folder::{put_in_place, replaceable};
 ///
 /// let place = tempfile::tempdir()?;
 /// let target = place.path().join("cohort");
-/// let folder = WorkingFolder::open(&target, |_| false)?;
+/// let folder = WorkingFolder::open(&target)?;
 /// write_atomically(folder.path().join("a.txt"), |writer| writer.write_all(b"one"))?;
 /// drop(folder);
 ///
-/// let folder = WorkingFolder::open(&target, |_| false)?;
+/// let folder = WorkingFolder::open(&target)?;
 /// assert!(folder.path().ends_with("cohort.unfinished") && folder.path().join("a.txt").is_file());
 /// folder.commit()?;
 /// assert!(target.join("a.txt").is_file());
@@ -36,22 +35,30 @@ use crate::folder::{put_in_place, replaceable};
 pub struct WorkingFolder {
     target: PathBuf,
     path: PathBuf,
+    belongs: Option<Belongs>,
 }
 
 impl WorkingFolder {
-    /// Finds the folder of an earlier run, or makes one. A folder that stands at the target is
-    /// replaced in the end if every name in it is one that `belongs` to what is being written.
-    pub fn open(
-        target: impl AsRef<Path>,
-        belongs: impl Fn(&OsStr) -> bool,
-    ) -> Result<Self, StoreError> {
-        let path = Self::place(&target)?;
-        let target = replaceable(target.as_ref(), belongs)?;
+    /// Finds the folder of an earlier run, or makes one. Nothing but an empty folder may stand at the
+    /// target.
+    pub fn open(target: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::begin(target.as_ref(), None)
+    }
+
+    /// The same; a folder that stands at the target is replaced in the end if every name in it is one
+    /// that `belongs` to what is being written.
+    pub fn replacing(target: impl AsRef<Path>, belongs: Belongs) -> Result<Self, StoreError> {
+        Self::begin(target.as_ref(), Some(belongs))
+    }
+
+    fn begin(target: &Path, belongs: Option<Belongs>) -> Result<Self, StoreError> {
+        let path = Self::place(target)?;
+        let target = replaceable(target, belongs)?;
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
             made => made.map_err(|error| StoreError::new(&path, error))?,
         }
-        Ok(Self { target, path })
+        Ok(Self { target, path, belongs })
     }
 
     /// Where the folder for a target is while it is filled, whether it is there or not.
@@ -81,9 +88,8 @@ impl WorkingFolder {
         fs::remove_dir_all(&self.path).map_err(|error| StoreError::new(&self.path, error))
     }
 
-    /// Puts the folder in place: syncs, renames, and syncs the directory it is in. A folder that is
-    /// replaced is first moved aside and deleted last.
+    /// Puts the folder in place, as [`AtomicFolder::commit`](crate::AtomicFolder::commit) does.
     pub fn commit(self) -> Result<(), StoreError> {
-        put_in_place(&self.path, &self.target).map_err(|error| StoreError::new(&self.target, error))
+        put_in_place(&self.path, &self.target, self.belongs)
     }
 }

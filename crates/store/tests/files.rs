@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use consequence_store::{AtomicFile, AtomicFolder, StoreError, write_atomically};
+use consequence_store::{AtomicFile, AtomicFolder, StoreError, WorkingFolder, write_atomically};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -201,4 +201,75 @@ fn a_folder_is_not_put_where_something_else_is() {
     let occupied = AtomicFolder::create(place.path());
     assert!(matches!(occupied, Err(StoreError::NotEmpty { .. })), "{occupied:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "text");
+}
+
+#[test]
+fn what_came_meanwhile_is_not_replaced() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.txt");
+    let mut file = AtomicFile::create_new(&path).unwrap();
+    file.write_all(b"ours").unwrap();
+    fs::write(&path, "theirs").unwrap();
+    let error = file.commit().unwrap_err();
+    assert!(matches!(error, StoreError::Exists { .. }), "{error:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    assert!(matches!(AtomicFile::create_new(&path), Err(StoreError::Exists { .. })));
+
+    // A folder, filled in one run or in several.
+    let target = place.path().join("cohort");
+    let [once, often] = ["once", "often"].map(|name| place.path().join(name));
+    let folder = AtomicFolder::create(&once).unwrap();
+    let working = WorkingFolder::open(&often).unwrap();
+    for path in [&once, &often] {
+        fs::create_dir(path).unwrap();
+        fs::write(path.join("theirs"), "").unwrap();
+    }
+    for refused in [folder.commit(), working.commit()] {
+        assert!(matches!(refused, Err(StoreError::NotEmpty { .. })), "{refused:?}");
+    }
+    assert_eq!((names(&once), names(&often)), (vec!["theirs".into()], vec!["theirs".into()]));
+    // Also where it was to be replaced, but is of another kind now.
+    let folder = filled(&target);
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("theirs"), "").unwrap();
+    assert!(matches!(folder.commit(), Err(StoreError::NotEmpty { .. })));
+    assert_eq!(names(place.path()), ["a.txt", "cohort", "often", "often.unfinished", "once"]);
+}
+
+#[test]
+fn one_of_many_writers_of_a_new_file_wins() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.txt");
+    let files: Vec<AtomicFile> = (0..8).map(|_| AtomicFile::create_new(&path).unwrap()).collect();
+    let committed = std::thread::scope(|scope| {
+        let runs: Vec<_> = files.into_iter().map(|file| scope.spawn(|| file.commit())).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).filter(Result::is_ok).count()
+    });
+    assert_eq!(committed, 1);
+    assert_eq!(names(place.path()), ["a.txt"]);
+}
+
+#[test]
+fn a_replaced_folder_is_never_missing() {
+    let place = tempfile::tempdir().unwrap();
+    let target = place.path().join("cohort");
+    filled(&target).commit().unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let missing = std::thread::scope(|scope| {
+        let look = scope.spawn(|| {
+            let mut missing = 0;
+            while !done.load(order) {
+                missing += usize::from(!target.join("new").exists());
+            }
+            missing
+        });
+        for _ in 0..300 {
+            filled(&target).commit().unwrap();
+        }
+        done.store(true, order);
+        look.join().unwrap()
+    });
+    assert!(missing == 0 || cfg!(not(target_os = "linux")), "missing {missing} times");
+    assert_eq!(names(place.path()), ["cohort"]);
 }

@@ -40,7 +40,7 @@ enum Inner {
 
 impl CohortWriter {
     /// Begins a cohort; nothing is at `path` before [`finish`](Self::finish). JSON lines have no
-    /// room for what the options tell, and are replaced where they are.
+    /// room for titles and truth.
     pub fn create(
         path: impl AsRef<Path>,
         vocabulary: Arc<Vocabulary>,
@@ -48,7 +48,10 @@ impl CohortWriter {
     ) -> Result<Self, WriteError> {
         let path = path.as_ref();
         Ok(Self(match Format::to_write(path) {
-            Format::Lines => Inner::Lines(Box::new(jsonl::Writer::create(path, &vocabulary)?)),
+            Format::Lines => Inner::Lines(Box::new(match options.replace {
+                true => jsonl::Writer::create(path, &vocabulary)?,
+                false => jsonl::Writer::create_new(path, &vocabulary)?,
+            })),
             Format::Meds => Inner::Meds(Box::new(meds::Writer::create(path, vocabulary, options)?)),
         }))
     }
@@ -59,8 +62,12 @@ impl CohortWriter {
         let path = path.as_ref();
         match Format::to_write(path) {
             Format::Lines => {
-                AtomicFile::create(jsonl::codes_path(path))?;
-                AtomicFile::create(path).map(drop)
+                let begin = |path: &Path| match replace {
+                    true => AtomicFile::create(path).map(drop),
+                    false => AtomicFile::create_new(path).map(drop),
+                };
+                begin(&jsonl::codes_path(path))?;
+                begin(path)
             }
             Format::Meds => meds::try_place(path, replace),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use consequence_record::{Cohort, Kind, Record, Vocabulary};
-use consequence_tables::export::{self, OmopOptions};
+use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::jsonl::{self, ReadOptions};
 use consequence_tables::{Dataset, VisitTimes};
 
@@ -42,7 +42,7 @@ fn lines(path: &Path) -> Vec<String> {
 fn a_long_table_with_the_times_that_gaps_tell() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("cohort.csv");
-    export::csv(&path, &dataset()).unwrap();
+    export::csv(&path, &dataset(), &ExportOptions::default()).unwrap();
     let expected = [
         "subject_id,visit,time,code,static,ended",
         "\"p,1\",0,,SEX//F,1,1",
@@ -65,7 +65,8 @@ fn recorded_times_count_more_than_gaps() {
     let mut times = VisitTimes::default();
     times.push(&[-1_000_000, 0, 500_000]);
     times.push(&[0]);
-    export::csv(&path, &Dataset { times: Some(times), ..dataset() }).unwrap();
+    export::csv(&path, &Dataset { times: Some(times), ..dataset() }, &ExportOptions::default())
+        .unwrap();
     let rows = lines(&path);
     assert_eq!(rows[3], "\"p,1\",1,1969-12-31 23:59:59,ICD9CM//250,0,1");
     assert_eq!(rows[8], "\"p,1\",3,1970-01-01 00:00:00.500000,,0,1");
@@ -76,7 +77,7 @@ fn json_lines_are_those_of_the_cohort() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("cohort.jsonl");
     let dataset = dataset();
-    export::jsonl(&path, &dataset).unwrap();
+    export::jsonl(&path, &dataset, &ExportOptions::default()).unwrap();
     let vocabulary = Some(Arc::clone(&dataset.vocabulary));
     let options = ReadOptions { vocabulary, ..ReadOptions::default() };
     assert_eq!(jsonl::read(&path, &options).unwrap().cohort, dataset.cohort);
@@ -86,7 +87,7 @@ fn json_lines_are_those_of_the_cohort() {
 fn omop_tables() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("omop");
-    export::omop(&path, &dataset(), &OmopOptions::default()).unwrap();
+    export::omop(&path, &dataset(), &ExportOptions::default()).unwrap();
     let rows = |file: &str| {
         let all = lines(&path.join(file));
         let fields = |line: &str| line.replace("\"p,1\"", "p1").replace("in,su", "insu");
@@ -110,7 +111,10 @@ fn omop_tables() {
     let of = |code: &str| observed.iter().filter(|row| row.contains(code)).count();
     assert_eq!((of("SMOKER"), of("AGE//40-60"), of("GAP//"), of("SEX//")), (2, 1, 0, 0));
 
-    assert!(export::omop(&path, &dataset(), &OmopOptions::default()).is_err(), "not written over");
-    export::omop(&path, &dataset(), &OmopOptions { replace: true }).unwrap();
+    assert!(
+        export::omop(&path, &dataset(), &ExportOptions::default()).is_err(),
+        "not written over"
+    );
+    export::omop(&path, &dataset(), &ExportOptions { replace: true }).unwrap();
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }

@@ -9,8 +9,9 @@ use arrow_array::{
     ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray,
 };
+use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::import::{self, CsvColumns, ImportOptions, ImportSummary, Reason, Source};
-use consequence_tables::{Dataset, export, meds};
+use consequence_tables::{Dataset, meds};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::arrow::ArrowWriter;
@@ -419,7 +420,7 @@ fn a_long_table_comes_back_as_it_was_exported() {
 "#;
     fs::write(&lines, text).unwrap();
     let dataset = Dataset::open(&lines).unwrap();
-    export::csv(&table, &dataset).unwrap();
+    export::csv(&table, &dataset, &ExportOptions::default()).unwrap();
     let columns = CsvColumns {
         time: None,
         visit: Some("visit".into()),

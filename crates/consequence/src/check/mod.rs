@@ -113,7 +113,7 @@ pub fn check(
             .collect(),
         pairs_not_examined: found.unexamined,
         cycles: plan
-            .map_or(&[][..], Plan::cycles)
+            .map_or(&[][..], |plan| plan.cycles())
             .iter()
             .map(|cycle| cycle.iter().copied().map(name).collect())
             .collect(),

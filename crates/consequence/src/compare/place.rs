@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::MethodsTask;
 use crate::Error;
-use crate::place::refuse_folder;
+use crate::place::{Out, refuse_folder};
 
 /// The folder of a comparison.
 pub(super) struct Place {
@@ -20,21 +20,22 @@ pub(super) struct Place {
     pub metrics: PathBuf,
     pub rules: PathBuf,
     work: PathBuf,
+    _out: Out,
 }
 
 impl Place {
     /// Makes the folder and writes down what the comparison is begun with. One that is there is gone on
     /// with if it was begun with the same; else it is refused, or forced out of the way.
     pub fn settle(task: &MethodsTask) -> Result<Self, Error> {
-        refuse_folder(&task.out, task.force || task.resume)?;
+        let out = Out::filled_in_place(&task.out, task.force || task.resume)?;
         let file = |name: &str| task.out.join(name);
         let place = Self {
             report: file("report.html"),
             metrics: file("metrics.json"),
             rules: file("mined.rules"),
             work: file("work"),
+            _out: out,
         };
-        create_directory(&task.out)?;
         sweep(&task.out)?;
         let manifest = file("task.json");
         let wanted = manifest_of(task);

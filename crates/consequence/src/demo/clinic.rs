@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Cohort, Record, Vocabulary};
-use consequence_store::{create_directory, write_atomically};
+use consequence_store::Lock;
 use consequence_tables::jsonl;
 use serde_json::json;
 
-use crate::place::{refuse_lines, refuse_place};
+use crate::place::{Out, refuse_file, refuse_lines, write_file};
 use crate::{Error, load};
 
 /// The rules of the small clinic, `examples/clinic.rules`.
@@ -68,33 +68,37 @@ impl Clinic {
         }
     }
 
-    /// Makes the folder and writes the rules, the codes and so many records into it.
+    /// Makes the folder and writes the rules, the codes and so many records into it. No other demo
+    /// writes there as long as the lock is kept.
     ///
     /// ```
     /// use consequence::demo::Clinic;
     ///
     /// let folder = tempfile::tempdir()?;
     /// let clinic = Clinic::in_folder(folder.path());
-    /// clinic.write(100, 7, false)?;
+    /// let _lock = clinic.write(100, 7, false)?;
     /// assert_eq!(std::fs::read_to_string(&clinic.cohort)?.lines().count(), 100);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write(&self, records: u64, seed: u64, force: bool) -> Result<(), Error> {
-        if let Some(folder) = self.rules.parent() {
-            create_directory(folder)?;
-        }
+    pub fn write(&self, records: u64, seed: u64, force: bool) -> Result<Lock, Error> {
+        let folder = self.rules.parent().unwrap_or(Path::new("."));
+        let out = Out::filled_in_place(folder, true)?;
         for path in [&self.rules, &self.vocabulary] {
-            refuse_place(path, force)?;
+            refuse_file(path, force)?;
         }
         for path in [&self.cohort, &self.repaired] {
             refuse_lines(path, force)?;
         }
-        write_atomically(&self.rules, |file| file.write_all(CLINIC_RULES.as_bytes()))?;
+        write_file(&self.rules, force, |file| file.write_all(CLINIC_RULES.as_bytes()))?;
         let codes = json!({ "static": STATICS, "encounter": ENCOUNTERS.map(|(name, ..)| name) });
-        write_atomically(&self.vocabulary, |file| writeln!(file, "{codes:#}"))?;
+        write_file(&self.vocabulary, force, |file| writeln!(file, "{codes:#}"))?;
         let vocabulary = load::vocabulary_file(&self.vocabulary)?;
-        jsonl::write(&self.cohort, &cohort(&vocabulary, records, seed), &vocabulary)?;
-        Ok(())
+        let cohort = cohort(&vocabulary, records, seed);
+        match force {
+            true => jsonl::write(&self.cohort, &cohort, &vocabulary)?,
+            false => jsonl::write_new(&self.cohort, &cohort, &vocabulary)?,
+        }
+        Ok(out.into_lock())
     }
 }
 

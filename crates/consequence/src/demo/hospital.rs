@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use consequence_store::create_directory;
+use consequence_store::Lock;
 
 use crate::Error;
-use crate::place::{refuse_folder, refuse_place};
+use crate::place::{Out, refuse_file, refuse_folder};
 
 /// The files of the simulated hospital.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,27 +35,29 @@ impl Hospital {
         }
     }
 
-    /// Makes the folder, and refuses it if something would be replaced that must not be.
+    /// Makes the folder, and refuses it if something would be replaced that must not be. No other
+    /// demo writes there as long as the lock is kept.
     ///
     /// ```
     /// use consequence::demo::Hospital;
     ///
     /// let folder = tempfile::tempdir()?;
     /// let hospital = Hospital::in_folder(&folder.path().join("demo"));
-    /// hospital.prepare(false)?;
+    /// let lock = hospital.prepare(false)?;
+    /// assert!(hospital.prepare(true).is_err(), "another demo is at work");
+    /// drop(lock);
     /// std::fs::write(&hospital.rules, "")?;
     /// assert!(hospital.prepare(false).is_err());
     /// assert!(hospital.prepare(true).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn prepare(&self, force: bool) -> Result<(), Error> {
-        if let Some(folder) = self.cohort.parent() {
-            create_directory(folder)?;
-        }
-        refuse_place(&self.rules, force)?;
+    pub fn prepare(&self, force: bool) -> Result<Lock, Error> {
+        let folder = self.cohort.parent().unwrap_or(Path::new("."));
+        let out = Out::filled_in_place(folder, true)?;
+        refuse_file(&self.rules, force)?;
         for folder in [&self.cohort, &self.model, &self.synthetic, &self.report] {
             refuse_folder(folder, force)?;
         }
-        Ok(())
+        Ok(out.into_lock())
     }
 }

@@ -15,7 +15,7 @@ use super::page::page;
 use super::pair::{OnlyIn, Pair};
 use crate::Error;
 use crate::load::{self, LoadedRules, RuleOptions};
-use crate::place::refuse_folder;
+use crate::place::Out;
 use crate::source::CodeSource;
 use crate::watch::{Watch, watched};
 
@@ -127,9 +127,7 @@ pub struct Obedience {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, Error> {
-    if let Some(out) = &task.out {
-        refuse_folder(out, task.force)?;
-    }
+    let _out = task.out.as_deref().map(|out| Out::folder(out, task.force)).transpose()?;
     let pair = Pair::load(task, watch)?;
     let reference =
         Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;

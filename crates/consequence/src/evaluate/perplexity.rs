@@ -15,6 +15,7 @@ use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
 
+use crate::model_rules::ReadModel;
 use crate::watch::{Watch, watched};
 use crate::words::count;
 use crate::{Error, load, model_rules};
@@ -94,7 +95,7 @@ pub struct PerplexityReport {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
-    let model = watched(watch, "reading the model", None, || Model::open(&task.model))?;
+    let model = ReadModel::open(&task.model, watch)?;
     let mut loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
     let vocabulary = model.learnt.codes().vocabulary();
     if task.no_rules {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Card, Generator, Learnt, Model, NetworkGenerator, digest};
+use consequence_model::{Card, Generator, Learnt, NetworkGenerator, digest};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
@@ -16,7 +16,8 @@ use consequence_sample::{
 use consequence_tables::Format;
 
 use crate::load;
-use crate::place::refuse_cohort;
+use crate::model_rules::ReadModel;
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 use crate::{Error, digest as record_digest, model_rules};
 
@@ -110,10 +111,11 @@ impl GenerateTask {
 /// ```
 pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport, Error> {
     let lines = Format::to_write(&task.out) == Format::Lines;
-    if lines || !task.resume {
-        refuse_cohort(&task.out, task.force)?;
-    }
-    let model = watched(watch, "reading the model", None, || Model::open(&task.model))?;
+    let _out = match lines || !task.resume {
+        true => Out::cohort(&task.out, task.force)?,
+        false => Out::lock(&task.out, task.force)?,
+    };
+    let model = ReadModel::open(&task.model, watch)?;
     let vocabulary = model.learnt.codes().vocabulary();
     let loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
     let given = match &task.given {
@@ -169,7 +171,7 @@ impl Job<'_> {
         let progress = |records| watch.advance(records);
         let written = watched(watch, "generating", Some(task.records), || {
             if Format::to_write(&task.out) == Format::Lines {
-                let totals = write_lines(&source, &task.out, task.records, &progress)?;
+                let totals = write_lines(&source, &task.out, task.records, task.force, &progress)?;
                 return Ok(Written { kept: 0, totals });
             }
             let options = DatasetOptions {

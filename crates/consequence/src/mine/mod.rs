@@ -13,7 +13,6 @@ use consequence_rules::{
     CompileError, CompileOptions, LanguageLimits, Plan, ResolveOptions, RuleSet, compile, parse,
     resolve,
 };
-use consequence_store::write_atomically;
 use consequence_tables::Dataset;
 use serde::Serialize;
 
@@ -24,7 +23,7 @@ pub use consequence_mine::{
 
 use crate::Error;
 use crate::packs::code_list;
-use crate::place::refuse_place;
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 
 /// Where to mine, and where the rules go.
@@ -120,7 +119,7 @@ pub struct Seconds {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn mine(options: &MineOptions, watch: &dyn Watch) -> Result<MineReport, Error> {
-    refuse_place(&options.out, options.force)?;
+    let out = Out::file(&options.out, options.force)?;
     let list = options.titles.as_deref().map(code_list).transpose()?;
     let (dataset, reading) =
         timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&options.cohort)));
@@ -148,7 +147,7 @@ pub fn mine(options: &MineOptions, watch: &dyn Watch) -> Result<MineReport, Erro
         })
     });
     let statements = plan?.proof().goals;
-    write_atomically(&options.out, |file| file.write_all(text.as_bytes()))?;
+    out.write(|file| file.write_all(text.as_bytes()))?;
     let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
     Ok(MineReport {
         cohort: options.cohort.display().to_string(),

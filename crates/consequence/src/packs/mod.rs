@@ -12,14 +12,13 @@ use consequence_packs::{
     ExpertTable, Limit, Pack, PackError, PackLimits, PackOptions, cci, dqd, mce, phecode,
 };
 use consequence_record::{Kind, Vocabulary};
-use consequence_store::write_atomically;
 use serde::Serialize;
 
 pub use consequence_packs::phecode::Over;
 pub use consequence_packs::{CodeList, Level};
 
 use crate::load;
-use crate::place::refuse_place;
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 use crate::words::number;
 use crate::{CodeSource, Error};
@@ -153,7 +152,7 @@ pub struct LimitCount {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn rules_from(options: &RulesFromOptions, watch: &dyn Watch) -> Result<RulesFromReport, Error> {
-    refuse_place(&options.out, options.force)?;
+    let out = Out::file(&options.out, options.force)?;
     let table = expert_table(options)?;
     let list = options.codes.as_deref().map(code_list).transpose()?;
     let (vocabulary, source) = match (&options.vocabulary, &options.cohort) {
@@ -184,7 +183,7 @@ pub fn rules_from(options: &RulesFromOptions, watch: &dyn Watch) -> Result<Rules
     if pack.rules.is_empty() {
         return Err(no_rules(options, &table, &pack, vocabulary.as_ref()));
     }
-    write_atomically(&options.out, |file| file.write_all(pack.text().as_bytes()))?;
+    out.write(|file| file.write_all(pack.text().as_bytes()))?;
     Ok(report(options, &table, &pack, source))
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use consequence_store::{StoreError, create_directory, remove_file, sweep, write_atomically};
+use consequence_store::{StoreError, remove_file, sweep, write_atomically};
 use serde_json::{Value, json};
 
 use super::{Places, SynthesizeTask};
@@ -15,7 +15,6 @@ use crate::train::Learner;
 /// Makes the folder and writes down what the run is begun with. A run that is there is gone on with if
 /// it was begun with the same; else it is refused, or forced out of the way.
 pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error> {
-    create_directory(&task.out)?;
     sweep(&task.out)?;
     let wanted = manifest(task);
     if task.resume {

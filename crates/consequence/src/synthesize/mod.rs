@@ -17,7 +17,7 @@ use crate::generate::{GenerateTask, generate};
 use crate::import::{ImportTask, import};
 use crate::load::{self, LoadedCohort};
 use crate::mine::{MineOptions, mine};
-use crate::place::refuse_folder;
+use crate::place::Out;
 use crate::train::{Learner, TrainTask, train};
 use crate::watch::Watch;
 use crate::{CodeSource, Error, Inputs};
@@ -83,7 +83,7 @@ struct Places {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
-    refuse_folder(&task.out, task.force || task.resume)?;
+    let _out = Out::filled_in_place(&task.out, task.force || task.resume)?;
     let file = |name: &str| task.out.join(name);
     let places = Places {
         cohort: file("cohort"),

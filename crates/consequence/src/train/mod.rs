@@ -14,6 +14,7 @@ use consequence_model::{
 use consequence_store::{create_directory, remove_file, sweep};
 
 use crate::Error;
+use crate::place::Out;
 use crate::watch::{Watch, watched};
 use lesson::Lesson;
 use place::Place;
@@ -51,6 +52,7 @@ pub use task::{Learner, NetworkSizes, NetworkTask, TrainTask};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn train(task: &TrainTask, watch: &dyn Watch) -> Result<TrainReport, Error> {
+    let _out = Out::lock(&task.out, task.force)?;
     let place = Place::look(&task.out)?;
     place.refuse(task.resume, task.force)?;
     let lesson = Lesson::prepare(task, watch)?;

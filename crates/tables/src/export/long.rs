@@ -1,9 +1,11 @@
 //! One long table.
 
+use std::io::Write;
 use std::path::Path;
 
-use consequence_store::write_atomically;
+use consequence_store::{write_atomically, write_new};
 
+use super::ExportOptions;
 use super::rows::Rows;
 use super::timeline::Timeline;
 use crate::calendar::Moment;
@@ -19,7 +21,8 @@ use crate::{Dataset, WriteError};
 /// ```
 /// use std::sync::Arc;
 /// use consequence_record::{Cohort, Kind, Record, Vocabulary};
-/// use consequence_tables::{Dataset, export};
+/// use consequence_tables::export::{self, ExportOptions};
+/// use consequence_tables::Dataset;
 ///
 /// let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//250", Kind::Encounter)])?;
 /// let [female, diabetes] = ["SEX//F", "ICD9CM//250"].map(|name| vocabulary.code(name).unwrap());
@@ -28,7 +31,8 @@ use crate::{Dataset, WriteError};
 /// cohort.push("p2", &Record::new(vec![vec![], vec![diabetes]]).cut());
 /// let place = tempfile::tempdir()?;
 /// let path = place.path().join("cohort.csv");
-/// export::csv(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
+/// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
+/// export::csv(&path, &dataset, &ExportOptions::default())?;
 /// assert_eq!(
 ///     std::fs::read_to_string(&path)?,
 ///     "subject_id,visit,code,static,ended\n\
@@ -36,11 +40,15 @@ use crate::{Dataset, WriteError};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn csv(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> {
+pub fn csv(
+    path: impl AsRef<Path>,
+    dataset: &Dataset,
+    options: &ExportOptions,
+) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
     let timeline = Timeline::new(dataset);
     let timed = timeline.known();
-    write_atomically(path, |out| {
+    let fill = |out: &mut dyn Write| {
         let mut rows = Rows::new(out);
         rows.field("subject_id").field("visit");
         if timed {
@@ -69,6 +77,10 @@ pub fn csv(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> 
             }
         }
         Ok(())
-    })?;
+    };
+    match options.replace {
+        true => write_atomically(path, fill)?,
+        false => write_new(path, fill)?,
+    }
     Ok(())
 }

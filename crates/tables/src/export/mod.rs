@@ -19,25 +19,42 @@ use std::path::Path;
 use crate::{Dataset, WriteError};
 
 pub use long::csv;
-pub use omop::{OmopOptions, omop};
+pub use omop::omop;
+
+/// How to export.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExportOptions {
+    /// Whether to replace a file that is there, or a folder that holds nothing but tables of OMOP.
+    pub replace: bool,
+}
 
 /// Writes a cohort as JSON lines.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use consequence_record::{Cohort, Kind, Record, Vocabulary};
-/// use consequence_tables::{Dataset, export};
+/// use consequence_tables::export::{self, ExportOptions};
+/// use consequence_tables::Dataset;
 ///
 /// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![vocabulary.code("ICD9CM//250").unwrap()]]));
 /// let place = tempfile::tempdir()?;
 /// let path = place.path().join("cohort.jsonl");
-/// export::jsonl(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
+/// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
+/// export::jsonl(&path, &dataset, &ExportOptions::default())?;
 /// let line = std::fs::read_to_string(&path)?;
 /// assert_eq!(line, "{\"id\":\"p1\",\"static\":[],\"visits\":[[\"ICD9CM//250\"]]}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn jsonl(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError> {
-    crate::jsonl::write(path, &dataset.cohort, &dataset.vocabulary)
+pub fn jsonl(
+    path: impl AsRef<Path>,
+    dataset: &Dataset,
+    options: &ExportOptions,
+) -> Result<(), WriteError> {
+    let Dataset { cohort, vocabulary, .. } = dataset;
+    match options.replace {
+        true => crate::jsonl::write(path, cohort, vocabulary),
+        false => crate::jsonl::write_new(path, cohort, vocabulary),
+    }
 }

@@ -1,11 +1,13 @@
 //! Tables of the OMOP common data model.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
 use consequence_record::{Code, RecordView};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError};
 
+use super::ExportOptions;
 use super::demographics::{age_years, sex_concept};
 use super::omop_tables::{
     Cell, EVENT_TABLES, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON, PERSON_FILE, VISIT, VISIT_FILE,
@@ -16,13 +18,6 @@ use super::timeline::Timeline;
 use crate::calendar::{Date, Moment};
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
-
-/// How to write OMOP tables.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OmopOptions {
-    /// Whether to replace a folder that holds nothing but such tables.
-    pub replace: bool,
-}
 
 /// Writes a cohort as tables of OMOP, version 5.4, into a new folder: `person`, `visit_occurrence`,
 /// `observation_period`, and each code by its first part in `condition_occurrence`, `drug_exposure`,
@@ -44,7 +39,7 @@ pub struct OmopOptions {
 /// let place = tempfile::tempdir()?;
 /// let path = place.path().join("omop");
 /// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
-/// export::omop(&path, &dataset, &export::OmopOptions::default())?;
+/// export::omop(&path, &dataset, &export::ExportOptions::default())?;
 /// let conditions = std::fs::read_to_string(path.join("condition_occurrence.csv"))?;
 /// assert_eq!(conditions.lines().nth(1), Some("1,1,0,2000-01-01,2000-01-01 00:00:00,,,0,,,,1,,ICD9CM//250,0,"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -52,15 +47,14 @@ pub struct OmopOptions {
 pub fn omop(
     path: impl AsRef<Path>,
     dataset: &Dataset,
-    options: &OmopOptions,
+    options: &ExportOptions,
 ) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
-    let files = || EVENT_TABLES.iter().map(|table| table.file);
-    let ours =
-        |name: &str| files().chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| file == name);
     let path = path.as_ref();
-    let folder =
-        AtomicFolder::replacing(path, |name| options.replace && name.to_str().is_some_and(ours))?;
+    let folder = match options.replace {
+        true => AtomicFolder::replacing(path, is_table)?,
+        false => AtomicFolder::create(path)?,
+    };
     let told = |error: StoreError| error.told_of(path);
     let mut tables = Tables::create(folder.path(), dataset).map_err(told)?;
     let timeline = Timeline::new(dataset);
@@ -73,6 +67,12 @@ pub fn omop(
     }
     tables.commit().map_err(told)?;
     Ok(folder.commit()?)
+}
+
+/// Whether a name is that of a table that is written here.
+fn is_table(name: &OsStr) -> bool {
+    let files = EVENT_TABLES.iter().map(|table| table.file);
+    files.chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| name == file)
 }
 
 struct Tables<'d> {

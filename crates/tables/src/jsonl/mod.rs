@@ -41,4 +41,4 @@ pub(crate) use write::check;
 
 pub use beside::codes_path;
 pub use read::{Loaded, ReadOptions, Summary, read, read_from};
-pub use write::{WriteError, Writer, write};
+pub use write::{WriteError, Writer, write, write_new};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use consequence_record::{Code, Cohort, Kind, Vocabulary};
-use consequence_store::{AtomicFile, StoreError};
+use consequence_store::{AtomicFile, StoreError, remove_file};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
@@ -38,7 +38,19 @@ pub fn write(
     cohort: &Cohort,
     vocabulary: &Vocabulary,
 ) -> Result<(), WriteError> {
-    let mut writer = Writer::create(path, vocabulary)?;
+    filled(Writer::create(path, vocabulary)?, cohort)
+}
+
+/// The same, but a file that is there is not replaced, whether it was there before or came meanwhile.
+pub fn write_new(
+    path: impl AsRef<Path>,
+    cohort: &Cohort,
+    vocabulary: &Vocabulary,
+) -> Result<(), WriteError> {
+    filled(Writer::create_new(path, vocabulary)?, cohort)
+}
+
+fn filled(mut writer: Writer, cohort: &Cohort) -> Result<(), WriteError> {
     for (index, record) in cohort.records().enumerate() {
         writer.push(cohort.id(index), record.ended(), record.visits())?;
     }
@@ -69,6 +81,8 @@ pub struct Writer {
     file: AtomicFile,
     /// The list of codes beside it.
     codes: AtomicFile,
+    /// Whether nothing is to be replaced.
+    new: bool,
     kinds: Vec<Kind>,
     /// Every name as JSON writes it, so that each is quoted once and not once per use.
     names: Vec<String>,
@@ -77,19 +91,36 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a file; nothing is at `path` before [`finish`](Self::finish).
+    /// Begins a file, which appears at `path` with [`finish`](Self::finish); one that is there is
+    /// replaced then.
     pub fn create(path: impl AsRef<Path>, vocabulary: &Vocabulary) -> Result<Self, WriteError> {
         let path = path.as_ref();
-        let codes_path = codes_path(path);
-        let mut codes = AtomicFile::create(&codes_path)?;
+        let codes = AtomicFile::create(codes_path(path))?;
+        Self::begin(path, [AtomicFile::create(path)?, codes], vocabulary, false)
+    }
+
+    /// Begins a file where none is; one that comes to be there meanwhile is not replaced.
+    pub fn create_new(path: impl AsRef<Path>, vocabulary: &Vocabulary) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let codes = AtomicFile::create_new(codes_path(path))?;
+        Self::begin(path, [AtomicFile::create_new(path)?, codes], vocabulary, true)
+    }
+
+    fn begin(
+        path: &Path,
+        [file, mut codes]: [AtomicFile; 2],
+        vocabulary: &Vocabulary,
+        new: bool,
+    ) -> Result<Self, WriteError> {
         vocabulary::write_to(&mut codes, vocabulary)
-            .map_err(|error| StoreError::new(&codes_path, error))?;
+            .map_err(|error| StoreError::new(&codes_path(path), error))?;
         let quoted = vocabulary.codes().map(|code| serde_json::to_string(vocabulary.name(code)));
         let names = quoted.collect::<Result<_, _>>();
         Ok(Self {
             path: path.to_path_buf(),
-            file: AtomicFile::create(path)?,
+            file,
             codes,
+            new,
             names: names.map_err(|error| StoreError::new(path, error.into()))?,
             kinds: kinds(vocabulary),
             ids: FxHashSet::default(),
@@ -145,10 +176,15 @@ impl Writer {
     }
 
     /// Puts the file in place, and the list of its codes before it: lines are never beside the list
-    /// of a file that they replaced.
+    /// of a file that they replaced. Where the lines are refused because others came meanwhile, the
+    /// list goes again.
     pub fn finish(self) -> Result<(), WriteError> {
         self.codes.commit()?;
-        Ok(self.file.commit()?)
+        let placed = self.file.commit();
+        if self.new && placed.is_err() {
+            remove_file(&codes_path(&self.path))?;
+        }
+        Ok(placed?)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A dataset written data file by data file, over as many runs of the program as it takes.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +54,10 @@ impl Shards {
         vocabulary: Arc<Vocabulary>,
         replace: bool,
     ) -> Result<Self, StoreError> {
-        let folder = WorkingFolder::open(&path, |name: &OsStr| replace && is_part(name))?;
+        let folder = match replace {
+            true => WorkingFolder::replacing(&path, is_part)?,
+            false => WorkingFolder::open(&path)?,
+        };
         for inner in [DATA, METADATA] {
             create_directory(&folder.path().join(inner))?;
         }

@@ -1,7 +1,6 @@
 //! Writing a dataset.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -222,7 +221,10 @@ pub fn try_place(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError
 }
 
 fn begin(path: &Path, replace: bool) -> Result<AtomicFolder, StoreError> {
-    AtomicFolder::replacing(path, |name: &OsStr| replace && is_part(name))
+    match replace {
+        true => AtomicFolder::replacing(path, is_part),
+        false => AtomicFolder::create(path),
+    }
 }
 
 /// Writes a dataset into a new folder.

@@ -16,7 +16,7 @@ use crate::output;
 pub fn run(folder: &Path, records: u64, seed: u64, force: bool) -> Result<Outcome, Error> {
     let bar = Bar::default();
     let clinic = Clinic::in_folder(folder);
-    clinic.write(records, seed, force)?;
+    let _lock = clinic.write(records, seed, force)?;
     let [rules, codes, cohort, repaired] =
         [&clinic.rules, &clinic.vocabulary, &clinic.cohort, &clinic.repaired]
             .map(|path| shown(path));

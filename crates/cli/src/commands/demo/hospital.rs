@@ -22,7 +22,7 @@ use crate::output;
 pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outcome, Error> {
     let bar = Bar::default();
     let hospital = Hospital::in_folder(folder);
-    hospital.prepare(force)?;
+    let _lock = hospital.prepare(force)?;
     let Hospital { cohort, rules, model, synthetic, report } = &hospital;
     let [cohort, rules, model, synthetic, page] =
         [cohort, rules, model, synthetic, report].map(|path| shown(path));
