@@ -165,7 +165,15 @@ fn a_cohort_that_was_not_finished_is_completed() {
     folder.run(&format!("{generate} whole")).exits(0);
     folder.run(&format!("{generate} cohort")).exits(0);
     let done = folder.run(&format!("{generate} cohort --resume")).exits(0);
-    done.prints("they were there already: nothing was missing");
+    done.prints("they were there already: nothing was missing")
+        .prints("(the referee judged them when they were written, and their files are unchanged)");
+    // A damaged part of it is written again, and the referee judges no more than that.
+    std::fs::write(folder.path("cohort/data/000001.parquet"), "").expect("emptied");
+    let mended = folder.run(&format!("{generate} cohort --resume")).exits(0);
+    mended
+        .prints("(the referee judged 100 now, and 200 when they were written: their files are unch")
+        .prints("1 file not as written before, and made again:\n    data/000001.parquet\n");
+    folder.same("whole", "cohort");
     // As a killed run leaves it.
     std::fs::rename(folder.path("cohort"), folder.path("cohort.unfinished")).expect("a move");
     for gone in ["data/000001.parquet", "metadata/codes.parquet"] {
@@ -176,8 +184,15 @@ fn a_cohort_that_was_not_finished_is_completed() {
         .refuses(&["unfinished run is in the way", "--resume"]);
     let seed = format!("{generate} cohort --resume --seed 4");
     folder.run(&seed).refuses(&["not begun with this request", "seed 1", "--> cohort.unfinished"]);
-    let ran = folder.run(&format!("{generate} cohort --resume")).exits(0);
-    ran.prints("200 were there already");
+    // What is not of the run is refused, before anything is written.
+    let strange = folder.path("cohort.unfinished/data/strange.parquet");
+    std::fs::copy(folder.path("whole/data/000000.parquet"), &strange).expect("a copy");
+    let resume = format!("{generate} cohort --resume");
+    let named = "--> cohort.unfinished/data/strange.parquet";
+    folder.run(&resume).refuses(&["not a file of the run", named, "move it away"]);
+    std::fs::remove_file(strange).expect("it goes");
+    let report = folder.run(&format!("{resume} --json")).exits(0).json();
+    assert_eq!((&report["kept"], &report["judged"]), (&200.into(), &100.into()));
     folder.same("whole", "cohort");
     folder.run(&format!("{generate} cohort")).refuses(&["already there", "--force"]);
     folder.run(&format!("{generate} cohort --force")).exits(0);

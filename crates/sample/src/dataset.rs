@@ -1,14 +1,17 @@
 //! Records into a MEDS dataset, shard by shard.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_model::Generator;
-use consequence_record::{Code, Cohort, Split};
-use consequence_store::WorkingFolder;
+use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_store::{StoreError, WorkingFolder};
 use consequence_tables::meds::Shards;
+use rayon::prelude::*;
 
+use crate::manifest;
 use crate::{Identity, Manifest, SampleError, Source, Totals};
 
 /// How to write a dataset.
@@ -45,8 +48,10 @@ impl Default for DatasetOptions {
 /// What a run wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
-    /// Records that an earlier run had written.
+    /// Records that an earlier run had written, in files that are as they were then.
     pub kept: u64,
+    /// Files that were not as an earlier run had written them, and were written again.
+    pub rewritten: Vec<String>,
     /// What this run wrote.
     pub totals: Totals,
 }
@@ -56,8 +61,10 @@ pub struct Written {
 ///
 /// Until it is complete the dataset is beside its place, with `.unfinished` after its name. Each data
 /// file appears there whole, once the referee has seen all its records; a run that was killed loses
-/// the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing, and the
-/// dataset is, byte for byte, that of a run that was never stopped.
+/// the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or was changed
+/// since, by the digests of its manifest, and the dataset is, byte for byte, that of a run that was never
+/// stopped. A file that is none of the dataset's is refused. A dataset that is complete is looked
+/// through in the same way, and mended.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -93,17 +100,19 @@ pub fn write_dataset<G: Generator>(
     if shard_records == 0 {
         return Err(SampleError::Nothing("records in a shard"));
     }
-    let manifest = Manifest::new(source, records, shard_records, options.made_from.clone());
-    let Some(shards) = open(source, out, options, &manifest)? else {
-        progress(records);
-        return Ok(Written { kept: records, totals: Totals::default() });
-    };
     let files = records.div_ceil(shard_records) as usize;
+    let wanted = Manifest::new(source, records, shard_records, options.made_from.clone());
+    let Some((shards, mut manifest)) = open(source, out, options, wanted, files)? else {
+        progress(records);
+        return Ok(Written { kept: records, ..Written::default() });
+    };
     let range = |file: usize| {
         let first = file as u64 * shard_records;
         first..records.min(first + shard_records)
     };
-    let missing: Vec<usize> = (0..files).filter(|&file| !shards.has(file)).collect();
+    let folder = shards.path().to_path_buf();
+    let (missing, rewritten) = missing(&folder, &mut manifest, files);
+    manifest.write(&folder)?;
     let mut totals = Totals::default();
     let wanted: u64 = missing.iter().map(|&file| range(file).end - range(file).start).sum();
     progress(records - wanted);
@@ -114,6 +123,8 @@ pub fn write_dataset<G: Generator>(
             cohort.push(&(number + 1).to_string(), &record);
             if number + 1 == range(file).end {
                 shards.write(file, &std::mem::take(&mut cohort))?;
+                manifest.note(&folder, &Shards::name(file))?;
+                manifest.write(&folder)?;
             }
             progress(1);
             Ok(())
@@ -126,49 +137,114 @@ pub fn write_dataset<G: Generator>(
         return Err(error);
     }
     let subjects = (1..=records as i64).map(|subject| (subject, Split::of(&subject.to_string())));
-    shards.finish(files, subjects, &options.titles)?;
-    Ok(Written { kept: records - wanted, totals })
+    shards.describe(subjects, &options.titles)?;
+    for name in Shards::DESCRIBING {
+        manifest.note(&folder, name)?;
+    }
+    manifest.write(&folder)?;
+    refuse_strangers(&folder, files)?;
+    shards.commit()?;
+    Ok(Written { kept: records - wanted, rewritten, totals })
 }
 
-/// Opens the folder that is filled, with the manifest in it; none if the dataset is in place already.
+/// The data files that are to be written, and the names of all files that are there but are not as they
+/// were written. The manifest forgets all but the data files that stay.
+fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>, Vec<String>) {
+    let names: Vec<String> = (0..files).map(Shards::name).collect();
+    let whole: Vec<bool> = names.par_iter().map(|name| manifest.has(folder, name)).collect();
+    let missing: Vec<usize> = (0..files).filter(|&file| !whole[file]).collect();
+    let changed = |name: &&str| {
+        manifest.files.contains_key(*name)
+            && folder.join(name).exists()
+            && !manifest.has(folder, name)
+    };
+    let written_again = missing.iter().map(|&file| &*names[file]).chain(Shards::DESCRIBING);
+    let rewritten = written_again.filter(changed).map(str::to_owned).collect();
+    let kept = names.into_iter().zip(whole).filter_map(|(name, whole)| whole.then_some(name));
+    manifest.files = kept.filter_map(|name| manifest.files.remove_entry(&name)).collect();
+    (missing, rewritten)
+}
+
+/// Opens the folder that is filled, and what is known of the files in it; none if the dataset is in
+/// place already, as it was written.
 fn open<G: Generator>(
     source: &Source<'_, G>,
     out: &Path,
     options: &DatasetOptions,
-    manifest: &Manifest,
-) -> Result<Option<Shards>, SampleError> {
-    let begin = || Shards::open(out, Arc::clone(source.codes().vocabulary()), options.replace);
+    wanted: Manifest,
+    files: usize,
+) -> Result<Option<(Shards, Manifest)>, SampleError> {
+    let vocabulary = || Arc::clone(source.codes().vocabulary());
+    let begin = || Shards::open(out, vocabulary(), options.replace);
     let unfinished = WorkingFolder::place(out)?;
     match (unfinished.is_dir(), options.resume) {
         (true, true) => {
             let there = Manifest::read(&unfinished)?;
-            if let Some(there) = there {
-                manifest.refuse_other(&there, &unfinished)?;
-                return Ok(Some(begin()?));
+            if let Some(there) = &there {
+                wanted.refuse_other(there, &unfinished)?;
             }
-            // Killed before it began; what has data but no manifest is none of ours.
             let shards = begin()?;
-            if shards.has(0) {
+            // Killed before it began; what has data but no manifest is none of ours.
+            if there.is_none() && shards.has(0) {
                 let reason = "it has data, and no manifest".into();
                 return Err(SampleError::Manifest { path: unfinished, reason });
             }
-            manifest.write(shards.path())?;
-            return Ok(Some(shards));
+            refuse_strangers(&unfinished, files)?;
+            return Ok(Some((shards, there.unwrap_or(wanted))));
         }
         (true, false) if options.replace => begin()?.discard()?,
         (true, false) => return Err(SampleError::Unfinished(unfinished)),
-        (false, true) => {
-            if let Some(there) = Manifest::read(out)? {
-                match manifest.refuse_other(&there, out) {
-                    Ok(()) => return Ok(None),
-                    Err(_) if options.replace => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
+        (false, true) => match Manifest::read(out) {
+            Ok(None) => {}
+            Ok(Some(there)) => match wanted.refuse_other(&there, out) {
+                Ok(()) => return complete(out, vocabulary(), there, files),
+                Err(_) if options.replace => {}
+                Err(error) => return Err(error),
+            },
+            Err(_) if options.replace => {}
+            Err(error) => return Err(error),
+        },
         (false, false) => {}
     }
-    let shards = begin()?;
-    manifest.write(shards.path())?;
-    Ok(Some(shards))
+    Ok(Some((begin()?, wanted)))
+}
+
+/// Looks through a dataset that is in place. One that is not as it was written is taken back.
+fn complete(
+    out: &Path,
+    vocabulary: Arc<Vocabulary>,
+    manifest: Manifest,
+    files: usize,
+) -> Result<Option<(Shards, Manifest)>, SampleError> {
+    refuse_strangers(out, files)?;
+    let mut names: Vec<String> = (0..files).map(Shards::name).collect();
+    names.extend(Shards::DESCRIBING.map(str::to_owned));
+    match names.par_iter().all(|name| manifest.has(out, name)) {
+        true => Ok(None),
+        false => Ok(Some((Shards::reopen(out, vocabulary)?, manifest))),
+    }
+}
+
+/// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a part.
+fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
+    let ours = (0..files).map(|file| PathBuf::from(Shards::name(file)));
+    let others = Shards::DESCRIBING.into_iter().chain([manifest::FILE]).map(PathBuf::from);
+    let mut known: HashSet<PathBuf> = ours.chain(others).collect();
+    let folders: HashSet<PathBuf> =
+        known.iter().filter_map(|name| name.parent()).map(Path::to_path_buf).collect();
+    known.extend(folders.iter().filter(|name| !name.as_os_str().is_empty()).cloned());
+    let mut looked = vec![PathBuf::new()];
+    while let Some(inner) = looked.pop() {
+        let place = folder.join(&inner);
+        let fail = |error| StoreError::new(&place, error);
+        for entry in fs::read_dir(&place).map_err(fail)? {
+            let name = inner.join(entry.map_err(fail)?.file_name());
+            match known.contains(&name) {
+                true if folders.contains(&name) => looked.push(name),
+                true => {}
+                false => return Err(SampleError::Stranger(folder.join(name))),
+            }
+        }
+    }
+    Ok(())
 }

@@ -127,6 +127,43 @@ pub enum SampleError {
         /// What was asked for now.
         asked: String,
     },
+    /// What is there was begun by a program that kept other notes of it.
+    #[error(
+        "what is there was begun by {} version of this program: its format is {format}, and this \
+         one goes on with {known}\n  --> {}\n  = help: complete it with that version, choose another \
+         place, or give --force without --resume to begin anew",
+        if format > known { "a newer" } else { "an older" }, path.display()
+    )]
+    OtherFormat {
+        /// The file that tells how it was begun.
+        path: PathBuf,
+        /// The number of its format.
+        format: u32,
+        /// The number of the format that this program goes on with.
+        known: u32,
+    },
+    /// What is there was begun by another version of the program.
+    #[error(
+        "what is there was begun by version {version} of this program, and this is {ours}\n  --> {}\n  \
+         = help: complete it with that version, choose another place, or give --force without \
+         --resume to begin anew",
+        path.display()
+    )]
+    OtherVersion {
+        /// The folder.
+        path: PathBuf,
+        /// The version that it was begun by.
+        version: String,
+        /// The version that is running.
+        ours: String,
+    },
+    /// A file is in the folder that the run did not write, and would become part of the dataset.
+    #[error(
+        "this is not a file of the run that is to be completed\n  --> {}\n  = help: move it away, or \
+         give --force without --resume to begin anew",
+        .0.display()
+    )]
+    Stranger(PathBuf),
     /// The folder of an unfinished run says nothing of how it was begun, or nothing that can be read.
     #[error(
         "cannot tell how the unfinished run was begun: {reason}\n  --> {}\n  = help: delete the \

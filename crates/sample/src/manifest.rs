@@ -1,11 +1,12 @@
 //! How a dataset was generated.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use consequence_model::Generator;
-use consequence_store::write_atomically;
+use consequence_store::{StoreError, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::{Mode, SampleError, Source};
@@ -13,8 +14,9 @@ use crate::{Mode, SampleError, Source};
 /// The file of the manifest in a dataset.
 pub(crate) const FILE: &str = "metadata/generation.json";
 
-/// The version of the format; it counts up when the same request would give other records.
-const FORMAT: u32 = 1;
+/// The number of the format. It counts up when the file changes, and when the same request would give
+/// other records. Format 1 had no digests.
+const FORMAT: u32 = 2;
 
 /// What the files are that records are made from, by a digest of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,13 +29,15 @@ pub struct Identity {
     pub prefix: Option<String>,
 }
 
-/// All that the records of a dataset depend on. It stays in the dataset, as
+/// All that the records of a dataset depend on, and what its files are. It stays in the dataset, as
 /// `metadata/generation.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The version of the format.
+    /// The number of the format.
     pub format: u32,
+    /// The version of the program.
+    pub version: String,
     /// What the draws depend on.
     pub seed: u64,
     /// How rules and model work together.
@@ -50,6 +54,14 @@ pub struct Manifest {
     pub given: Vec<String>,
     /// What the files are that the records were made from.
     pub made_from: Identity,
+    /// The digest of every file that is done, but for this one.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The beginning of a manifest of any format.
+#[derive(Deserialize)]
+struct Numbered {
+    format: u32,
 }
 
 impl Manifest {
@@ -62,6 +74,7 @@ impl Manifest {
         let (request, vocabulary) = (source.request(), source.codes().vocabulary());
         Self {
             format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: request.seed,
             mode: request.mode,
             records,
@@ -70,6 +83,7 @@ impl Manifest {
             proposals: request.proposals(),
             given: request.given.iter().map(|one| one.text(vocabulary)).collect(),
             made_from,
+            files: BTreeMap::new(),
         }
     }
 
@@ -79,7 +93,11 @@ impl Manifest {
         let fail = |reason: String| SampleError::Manifest { path: path.clone(), reason };
         match fs::read(&path) {
             Ok(bytes) => {
-                serde_json::from_slice(&bytes).map(Some).map_err(|error| fail(error.to_string()))
+                let unread = |error: serde_json::Error| fail(error.to_string());
+                match serde_json::from_slice::<Numbered>(&bytes).map_err(unread)?.format {
+                    FORMAT => serde_json::from_slice(&bytes).map(Some).map_err(unread),
+                    format => Err(SampleError::OtherFormat { path, format, known: FORMAT }),
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fail(error.to_string())),
@@ -93,8 +111,29 @@ impl Manifest {
         })?)
     }
 
+    /// Notes what a file is that is done.
+    pub(crate) fn note(&mut self, folder: &Path, name: &str) -> Result<(), SampleError> {
+        let path = folder.join(name);
+        let digest = digest_file(&path).map_err(|error| StoreError::new(&path, error))?;
+        self.files.insert(name.to_owned(), digest);
+        Ok(())
+    }
+
+    /// Whether a file is there and is what it was when it was done.
+    pub(crate) fn has(&self, folder: &Path, name: &str) -> bool {
+        let known = self.files.get(name);
+        known.is_some_and(|known| digest_file(folder.join(name)).is_ok_and(|now| now == *known))
+    }
+
     /// Refuses to go on with what was begun otherwise, and says what differs.
     pub(crate) fn refuse_other(&self, there: &Self, folder: &Path) -> Result<(), SampleError> {
+        if there.version != self.version {
+            return Err(SampleError::OtherVersion {
+                path: folder.to_path_buf(),
+                version: there.version.clone(),
+                ours: self.version.clone(),
+            });
+        }
         let pairs = there.named().into_iter().zip(self.named());
         let differs = pairs.into_iter().find(|((_, left), (_, right))| left != right);
         match differs {
@@ -108,11 +147,10 @@ impl Manifest {
     }
 
     /// Everything by name, as text.
-    fn named(&self) -> [(&'static str, String); 11] {
+    fn named(&self) -> [(&'static str, String); 10] {
         let none = || "none".to_owned();
         let Identity { model, rules, prefix } = &self.made_from;
         [
-            ("format", self.format.to_string()),
             ("the model", model.clone()),
             ("the rules", rules.clone().unwrap_or_else(none)),
             ("mode", self.mode.to_string()),

@@ -51,6 +51,29 @@ impl WorkingFolder {
         Self::begin(target.as_ref(), Some(belongs))
     }
 
+    /// Takes a folder that stands at the target back, to be worked on again: it is there no more until
+    /// it is [committed](Self::commit).
+    ///
+    /// ```
+    /// use consequence_store::WorkingFolder;
+    ///
+    /// let place = tempfile::tempdir()?;
+    /// let target = place.path().join("cohort");
+    /// WorkingFolder::open(&target)?.commit()?;
+    /// let folder = WorkingFolder::reopen(&target)?;
+    /// assert!(!target.exists() && folder.path().is_dir());
+    /// folder.commit()?;
+    /// assert!(target.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reopen(target: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = Self::place(&target)?;
+        let fail = |error| StoreError::new(target.as_ref(), error);
+        let target = fs::canonicalize(&target).map_err(fail)?;
+        fs::rename(&target, &path).map_err(fail)?;
+        Ok(Self { target, path, belongs: None })
+    }
+
     fn begin(target: &Path, belongs: Option<Belongs>) -> Result<Self, StoreError> {
         let path = Self::place(target)?;
         let target = replaceable(target, belongs)?;

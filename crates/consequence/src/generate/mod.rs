@@ -172,7 +172,7 @@ impl Job<'_> {
         let written = watched(watch, "generating", Some(task.records), || {
             if Format::to_write(&task.out) == Format::Lines {
                 let totals = write_lines(&source, &task.out, task.records, task.force, &progress)?;
-                return Ok(Written { kept: 0, totals });
+                return Ok(Written { totals, ..Written::default() });
             }
             let options = DatasetOptions {
                 records: task.records,

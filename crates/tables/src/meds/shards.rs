@@ -1,7 +1,6 @@
 //! A dataset written data file by data file, over as many runs of the program as it takes.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use consequence_store::{StoreError, WorkingFolder, create_directory};
 use super::describe;
 use super::encode::Shard;
 use super::events::Events;
-use super::layout::{DATA, METADATA, data_file, is_part};
+use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, data_file, is_part};
 use crate::WriteError;
 
 /// A dataset of undated records that is written data file by data file, each whole or not at all. What
@@ -35,7 +34,8 @@ use crate::WriteError;
 ///
 /// let shards = Shards::open(&path, vocabulary, false)?;
 /// assert!(shards.has(0) && !shards.has(1));
-/// shards.finish(1, [(7, Split::Train)], &BTreeMap::new())?;
+/// shards.describe([(7, Split::Train)], &BTreeMap::new())?;
+/// shards.commit()?;
 /// assert_eq!(Dataset::open(&path)?.cohort, cohort);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,11 +58,33 @@ impl Shards {
             true => WorkingFolder::replacing(&path, is_part)?,
             false => WorkingFolder::open(&path)?,
         };
+        Self::over(folder, vocabulary)
+    }
+
+    /// Takes a dataset that is in place back, so that some of its data files can be written again.
+    pub fn reopen(path: impl AsRef<Path>, vocabulary: Arc<Vocabulary>) -> Result<Self, StoreError> {
+        Self::over(WorkingFolder::reopen(path)?, vocabulary)
+    }
+
+    fn over(folder: WorkingFolder, vocabulary: Arc<Vocabulary>) -> Result<Self, StoreError> {
         for inner in [DATA, METADATA] {
             create_directory(&folder.path().join(inner))?;
         }
+        folder.sweep()?;
         Ok(Self { folder, names: Arc::new(describe::names(&vocabulary)), vocabulary })
     }
+
+    /// The name of a data file in its dataset.
+    ///
+    /// ```
+    /// assert_eq!(consequence_tables::meds::Shards::name(7), "data/000007.parquet");
+    /// ```
+    pub fn name(file: usize) -> String {
+        data_file(file)
+    }
+
+    /// The names of all files that are not data files.
+    pub const DESCRIBING: [&str; 3] = [CODES, SPLITS, DESCRIPTION];
 
     /// The folder while it is filled.
     pub fn path(&self) -> &Path {
@@ -88,36 +110,26 @@ impl Shards {
         Ok(shard.write(&self.folder.path().join(data_file(file)), &self.names)?)
     }
 
-    /// Writes all but the events and puts the dataset of so many data files in place. The subjects
-    /// are those of the data files, in order.
-    pub fn finish(
-        self,
-        files: usize,
+    /// Writes all but the events: the [files](Self::DESCRIBING) that tell of codes and subjects. The
+    /// subjects are those of the data files, in order.
+    pub fn describe(
+        &self,
         subjects: impl IntoIterator<Item = (i64, Split)>,
         titles: &BTreeMap<Code, String>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        self.folder.sweep()?;
-        refuse_strangers(&folder.join(DATA), files)?;
         describe::write_codes(folder, &self.vocabulary, &self.names, titles)?;
         describe::write_splits(folder, subjects.into_iter())?;
-        describe::write_description(folder, false)?;
-        Ok(self.folder.commit()?)
+        describe::write_description(folder, false)
+    }
+
+    /// Puts the dataset in place.
+    pub fn commit(self) -> Result<(), StoreError> {
+        self.folder.commit()
     }
 
     /// Deletes what was written.
     pub fn discard(self) -> Result<(), StoreError> {
         self.folder.discard()
-    }
-}
-
-/// Refuses a folder with files that are not of the dataset: a reader would take them for data.
-fn refuse_strangers(data: &Path, files: usize) -> Result<(), StoreError> {
-    let fail = |error| StoreError::new(data, error);
-    let found = fs::read_dir(data).map_err(fail)?.count();
-    let ours = (0..files).filter(|&file| data.with_file_name(data_file(file)).is_file()).count();
-    match found == ours && ours == files {
-        true => Ok(()),
-        false => Err(StoreError::NotEmpty { path: data.to_path_buf() }),
     }
 }
