@@ -227,23 +227,28 @@ fn what_is_exported_can_be_imported_again() {
 #[test]
 fn a_repaired_dataset_keeps_splits_titles_and_times() {
     let folder = Folder::new();
-    let names = [("SEX//F", Kind::Static), ("DIED", Kind::Encounter), ("OPEN", Kind::Encounter)];
+    let names = [("SEX//F", Kind::Static), ("DIED", Kind::Encounter), ("SEEN", Kind::Encounter)];
     let vocabulary = Arc::new(Vocabulary::new(names).expect("a vocabulary"));
-    let [female, died, unfinished] = [0, 1, 2].map(consequence::Code);
+    let [female, died, seen] = [0, 1, 2].map(consequence::Code);
     let mut cohort = Cohort::default();
     cohort.push("cut", &Record::new(vec![vec![female], vec![died], vec![], vec![]]));
-    cohort.push("refused", &Record::new(vec![vec![], vec![unfinished], vec![]]));
-    cohort.push("kept", &Record::new(vec![vec![], vec![], vec![died]]));
+    cohort.push("refused", &Record::new(vec![vec![], vec![seen], vec![seen]]));
+    cohort.push("kept", &Record::new(vec![vec![], vec![seen], vec![seen], vec![died, seen]]));
     let mut dataset = Dataset::new(cohort, vocabulary);
     dataset.splits = vec![Split::HeldOut, Split::Train, Split::Tuning];
     dataset.titles.insert(died, "Died".to_owned());
     let mut times = consequence::VisitTimes::default();
-    for record in [&[10_i64, 20, 30][..], &[40, 45], &[50, 60]] {
+    for record in [&[10_i64, 20, 30][..], &[40, 45], &[50, 60, 70]] {
         times.push(record);
     }
     dataset.times = Some(times);
     meds::write(folder.path("cohort"), &dataset).expect("a dataset");
-    folder.write("a.rules", "rule last: DIED => END\nrule goes-on: OPEN in previous => not END\n");
+    // No record ends with its second encounter, so one of two encounters cannot be kept.
+    folder.write(
+        "a.rules",
+        "rule last: DIED => END\nrule seen: SEEN\n\
+         rule goes-on: SEEN in visit 1 and not SEEN in visit 2 => not END\n",
+    );
 
     let enforce = "enforce cohort --rules a.rules --out repaired";
     folder.run(enforce).exits(0).prints("2 records written").prints("1 record left out");
@@ -252,7 +257,7 @@ fn a_repaired_dataset_keeps_splits_titles_and_times() {
     assert_eq!(repaired.splits, [Split::HeldOut, Split::Tuning]);
     assert_eq!(repaired.titles, dataset.titles);
     let times = repaired.times.expect("times");
-    assert_eq!((times.of(0), times.of(1)), (&[10][..], &[50, 60][..]));
+    assert_eq!((times.of(0), times.of(1)), (&[10][..], &[50, 60, 70][..]));
     folder.run("audit repaired --rules a.rules").exits(0).prints("no violations");
     folder.run(enforce).refuses(&["already there", "--> repaired", "--force"]);
     folder.run(&format!("{enforce} --force")).exits(0);
