@@ -36,16 +36,34 @@ fn damaged_models_are_refused_and_named() {
     with_weights(&odd, &["the weights are not those that model.json speaks of"]);
     std::fs::write(&path, &weights).expect("the weights");
 
+    let changed = |card: &str, from: &str, to: &str, part: &str| {
+        assert!(card.contains(from), "{from}");
+        folder.write("model/model.json", card.replacen(from, to, 1));
+        refused(&[part]);
+    };
+    // A rule that is taken out, and what changes nothing that anyone reads.
+    let rules = card.split("\"rules\": \"").nth(1).expect("rules");
+    let rule = &rules[..=rules.find("\\n").expect("a rule")];
+    let not_as_written = "model.json is not as it was written";
+    changed(&card, &format!("{rule}n"), "", not_as_written);
+    changed(&card, "\"max_visits\": ", "\"max_visits\":  ", not_as_written);
+    changed(&card, "\"format\": 2", "\"format\": 1", not_as_written);
+    changed(&card, "\"format\": 2", "\"format\": 0", "no model of format 0");
+    let newer = "made by a newer version of this program, format 9; this one reads up to 2";
+    changed(&card, "\"format\": 2", "\"format\": 9", newer);
+    // A card of format 1 has no digest of its own, and is looked at all the same.
+    let digest = card.rfind(",\n  \"card_digest\"").expect("a digest");
+    let old = format!("{}\n}}\n", &card[..digest]).replace("\"format\": 2", "\"format\": 1");
     for (from, to, part) in [
         ("\"width\": 32", "\"width\": 64", "has shape"),
         ("\"SMOKER\",", "", "not those of the network"),
         ("\"SMOKER\"", "\"SEX//F\"", "no model card"),
-        ("\"format\": 1", "\"format\": 9", "format is 9"),
     ] {
-        assert!(card.contains(from), "{from}");
-        folder.write("model/model.json", card.replacen(from, to, 1));
-        refused(&[part]);
+        changed(&old, from, to, part);
     }
+    folder.write("model/model.json", &old);
+    folder.run("generate model --records 5 --out old.jsonl").exits(0);
+    std::fs::remove_file(folder.path("old.jsonl")).expect("it goes");
     folder.write("model/model.json", &card[..card.len() / 3]);
     refused(&["no model card"]);
     std::fs::remove_file(folder.path("model/model.json")).expect("it goes");
@@ -142,8 +160,8 @@ fn training_that_cannot_begin() {
 }
 
 /// The program, learning for a while; ready once it has a checkpoint.
-fn learning(folder: &Folder) -> std::process::Child {
-    let words = format!("{TRAIN} model --epochs 60 --patience 60 --checkpoint-every 0");
+fn learning(folder: &Folder, options: &str) -> std::process::Child {
+    let words = format!("{TRAIN} model --epochs 60 --patience 60 --checkpoint-every 0 {options}");
     let child = program(&folder.path(""))
         .args(words.split_whitespace())
         .stdout(Stdio::piped())
@@ -151,7 +169,7 @@ fn learning(folder: &Folder) -> std::process::Child {
         .spawn()
         .expect("the program starts");
     let began = Instant::now();
-    while !folder.path("model/checkpoint.safetensors").exists() {
+    while !folder.path("model.unfinished/checkpoint.safetensors").exists() {
         assert!(began.elapsed() < Duration::from_secs(60), "no checkpoint after a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -163,7 +181,7 @@ fn learning(folder: &Folder) -> std::process::Child {
 fn an_interrupt_loses_nothing() {
     let folder = Folder::with_records(300);
     for signal in ["-INT", "-TERM"] {
-        let child = learning(&folder);
+        let child = learning(&folder, "");
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
         let output = child.wait_with_output().expect("it ends");
@@ -172,14 +190,14 @@ fn an_interrupt_loses_nothing() {
         for part in [
             "stopping after this step",
             "nothing is lost",
-            "--> model/checkpoint.safetensors",
+            "--> model.unfinished/checkpoint.safetensors",
             "--resume",
         ] {
             assert!(told.contains(part), "no `{part}` in {told}");
         }
-        std::fs::remove_dir_all(folder.path("model")).expect("it goes");
+        std::fs::remove_dir_all(folder.path("model.unfinished")).expect("it goes");
     }
-    let mut child = learning(&folder);
+    let mut child = learning(&folder, "");
     child.kill().expect("a kill");
     child.wait().expect("it ends");
     folder.run("generate model --records 5 --out new").refuses(&["not finished", "--resume"]);
@@ -187,13 +205,57 @@ fn an_interrupt_loses_nothing() {
     folder.run(&train).refuses(&["a run that was stopped is in the way", "--resume", "--force"]);
     let other = format!("{TRAIN} model --epochs 59 --patience 60 --resume");
     folder.run(&other).refuses(&["other records, rules or settings", "help"]);
-    let checkpoint = folder.path("model/checkpoint.safetensors");
+    let checkpoint = folder.path("model.unfinished/checkpoint.safetensors");
     let whole = std::fs::read(&checkpoint).expect("a checkpoint");
     std::fs::write(&checkpoint, &whole[..whole.len() / 2]).expect("half of it");
-    folder.run(&format!("{train} --resume")).refuses(&["cannot go on from", "--> model/", "help"]);
+    folder.run(&format!("{train} --resume")).refuses(&[
+        "cannot go on from",
+        "--> model.unfinished/",
+        "help",
+    ]);
+    let mut odd = whole.clone();
+    let middle = odd.len() / 2;
+    odd[middle] ^= 16;
+    std::fs::write(&checkpoint, &odd).expect("a changed byte");
+    folder.run(&format!("{train} --resume")).refuses(&["it is not as it was written", "help"]);
     std::fs::write(&checkpoint, &whole).expect("all of it");
     folder.run(&format!("{train} --resume")).exits(0);
     folder.run(&format!("{} --epochs 60 --patience 60", TRAIN.to_owned() + " whole")).exits(0);
+    folder.same("model", "whole");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_stays_until_the_next_is_complete() {
+    let folder = Folder::with_records(300);
+    let train = |out: &str| format!("{TRAIN} {out} --epochs 60 --patience 60");
+    folder.run(&format!("{TRAIN} before --epochs 1")).exits(0);
+    folder.run(&format!("{TRAIN} model --epochs 1")).exits(0);
+    let mut child = learning(&folder, "--force");
+    child.kill().expect("a kill");
+    child.wait().expect("it ends");
+    folder.same("before", "model");
+    folder.run("generate model --records 5 --out old.jsonl").exits(0);
+    // To go on takes the same leave to replace it.
+    let resume = format!("{} --resume", train("model"));
+    folder.run(&resume).refuses(&["other records, rules or settings", "--> model", "--force"]);
+    folder.run(&format!("{resume} --force")).exits(0);
+    folder.run(&train("whole")).exits(0);
+    folder.same("model", "whole");
+    assert!(!folder.path("model.unfinished").exists());
+    // Killed once the model was complete, and before it was in place.
+    std::fs::rename(folder.path("model"), folder.path("model.unfinished")).expect("a move");
+    folder.write("model.unfinished/checkpoint.safetensors", "");
+    folder.run(&train("model")).refuses(&["a run that was stopped is in the way", "--resume"]);
+    folder.run(&resume).exits(0).prints("it was finished before");
+    folder.same("model", "whole");
+    // Where older versions trained.
+    std::fs::remove_file(folder.path("model/model.json")).expect("it goes");
+    folder.write("model/checkpoint.safetensors", "");
+    for old in [train("model"), resume] {
+        folder.run(&old).refuses(&["another version of this program", "--> model/checkpoint."]);
+    }
+    folder.run(&format!("{} --force", train("model"))).exits(0);
     folder.same("model", "whole");
 }
 
@@ -237,7 +299,7 @@ fn a_full_disk_during_a_checkpoint() {
     let script = format!(
         "mount -t tmpfs -o size={} none small || exit {NO_DISK}\n\
          \"$0\" {TRAIN} small/model --epochs 2 --checkpoint-every 0 && exit 1\n\
-         ls -A small/model\nmount -o remount,size=64m small || exit {NO_DISK}\n\
+         ls -A small/model.unfinished\nmount -o remount,size=64m small || exit {NO_DISK}\n\
          \"$0\" {TRAIN} small/model --epochs 2 --resume && diff -r small/model whole && exit 2",
         6 * weights
     );
@@ -250,7 +312,9 @@ fn a_full_disk_during_a_checkpoint() {
         return;
     }
     let ran = ran.exits(2);
-    for part in ["the disk is full", "--> small/model/checkpoint.safetensors", "free some space"] {
+    for part in
+        ["the disk is full", "--> small/model.unfinished/checkpoint.safetensors", "free some space"]
+    {
         assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
     }
     assert!(ran.out.starts_with("checkpoint.safetensors\n"), "{}", ran.out);

@@ -166,6 +166,12 @@ pub enum Error {
         .0.display()
     )]
     OtherRun(PathBuf),
+    /// What is there was begun by another version of the program.
+    #[error(
+        "the run that is there was begun by another version of this program\n  --> {}\n  = help: complete it with that version, choose another name, or give --force to begin anew",
+        .0.display()
+    )]
+    OtherVersion(PathBuf),
     /// Training was asked to stop.
     #[error(
         "stopped after {}; nothing is lost\n  --> {}\n  = help: give the same command with --resume to go on",

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use consequence_halo::Shape;
+use consequence_store::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of the format of cards.
-pub(crate) const FORMAT: u32 = 1;
+/// The number of the format of models. Format 1 had no digest of the card.
+pub(crate) const FORMAT: u32 = 2;
 
 /// What a model is, and how it came to be: `model.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
-    /// The version of the format.
+    /// The number of the format.
     pub format: u32,
     /// What kind of model it is.
     pub kind: ModelKind,
@@ -37,8 +38,68 @@ pub struct Card {
     pub training: Value,
     /// What every epoch came to.
     pub history: Vec<Epoch>,
-    /// The SHA-256 digest of the weights.
+    /// The SHA-256 digest of the weights, or of the tables.
     pub digest: String,
+    /// The SHA-256 digest of the text of the card, with zeros where this digest stands; none in a card of
+    /// format 1. It comes last, so that it can be told from anything else that looks like it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub card_digest: String,
+}
+
+/// The beginning of a card of any format.
+#[derive(Deserialize)]
+struct Numbered {
+    format: u32,
+}
+
+/// What stands in the place of the card's own digest while that is computed.
+const NO_DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Why a text is no card.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It makes no sense.
+    Odd(String),
+    /// It is not as it was written.
+    Changed,
+    /// It is of another format.
+    Format(u32),
+}
+
+impl Card {
+    /// The text of the card, sealed: with its own digest in it.
+    pub(crate) fn seal(&mut self) -> Result<String, serde_json::Error> {
+        self.card_digest = NO_DIGEST.into();
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        self.card_digest = digest(text.as_bytes());
+        Ok(with_last(&text, NO_DIGEST, &self.card_digest))
+    }
+
+    /// Reads the text of a card, and refuses one that was changed since it was sealed.
+    pub(crate) fn read(text: &str) -> Result<Self, Unread> {
+        let odd = |error: serde_json::Error| Unread::Odd(error.to_string());
+        let Numbered { format } = serde_json::from_str(text).map_err(odd)?;
+        if !(1..=FORMAT).contains(&format) {
+            return Err(Unread::Format(format));
+        }
+        let card: Self = serde_json::from_str(text).map_err(odd)?;
+        let sealed = match format {
+            1 => card.card_digest.is_empty(),
+            _ => {
+                digest(with_last(text, &card.card_digest, NO_DIGEST).as_bytes()) == card.card_digest
+            }
+        };
+        if sealed { Ok(card) } else { Err(Unread::Changed) }
+    }
+}
+
+/// A text with the last occurrence of a part of it replaced.
+fn with_last(text: &str, from: &str, to: &str) -> String {
+    match text.rfind(from) {
+        Some(place) => [&text[..place], to, &text[place + from.len()..]].concat(),
+        None => text.to_owned(),
+    }
 }
 
 /// What kind of model it is.

@@ -1,7 +1,7 @@
 //! A model on disk: a folder with the weights and a card that says what they are.
 //!
-//! The weights are written first and the card last, with their digest in it. So a folder with a card
-//! is whole, and one whose card and weights do not belong together is refused.
+//! The weights are written first and the card last, with their digest and its own in it. So a folder with
+//! a card is whole, and one in which a byte was changed is refused.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,10 @@ use std::sync::Arc;
 use consequence_halo::{Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
-use consequence_store::{StoreError, create_directory, write_atomically};
-use sha2::{Digest, Sha256};
+use consequence_store::{StoreError, WorkingFolder, create_directory, digest, write_atomically};
 use thiserror::Error;
 
-use crate::card::{Card, CodeLists, FORMAT, ModelKind};
+use crate::card::{Card, CodeLists, FORMAT, ModelKind, Unread};
 use crate::{CodeOrder, Markov, Network};
 
 /// The file that says what a model is.
@@ -93,6 +92,20 @@ pub enum ModelError {
         /// What is wrong with it.
         what: String,
     },
+    /// The card is not as it was written.
+    #[error("{CARD_FILE} is not as it was written\n  --> {}\n  = help: take it from where it came, or train again; other rules are given with --rules", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The model is of a format that this program does not know.
+    #[error("{}\n  --> {}\n  = help: use the version that made it, or train the model again", unknown_format(*format), path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The number of the format.
+        format: u32,
+    },
     /// The card and the weights do not belong together.
     #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}\n  = help: the folder was changed, or training it was stopped while it was written; train with --resume, or anew", path.display())]
     OtherWeights {
@@ -112,9 +125,14 @@ pub enum ModelError {
     Store(#[from] StoreError),
 }
 
-/// The digest of some bytes, as text.
-pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+fn unknown_format(format: u32) -> String {
+    match format > FORMAT {
+        true => format!(
+            "the model was made by a newer version of this program, format {format}; this one reads \
+             up to {FORMAT}"
+        ),
+        false => format!("there is no model of format {format}"),
+    }
 }
 
 impl Model {
@@ -147,9 +165,12 @@ impl Model {
         };
         write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
         let path = folder.join(CARD_FILE);
-        let card = serde_json::to_string_pretty(&self.card)
-            .map_err(|error| ModelError::Card { path: path.clone(), what: error.to_string() })?;
-        write_atomically(path, |file| writeln!(file, "{card}"))?;
+        let odd = |what: serde_json::Error| ModelError::Card {
+            path: path.clone(),
+            what: what.to_string(),
+        };
+        let card = self.card.seal().map_err(odd)?;
+        write_atomically(path, |file| file.write_all(card.as_bytes()))?;
         Ok(())
     }
 
@@ -164,10 +185,11 @@ impl Model {
             Err(reason) => return Err(ModelError::Unreadable { path, reason }),
         };
         let refused = |what: String| ModelError::Card { path: path.clone(), what };
-        let card: Card = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        if card.format != FORMAT {
-            return Err(refused(format!("its format is {}, not {FORMAT}", card.format)));
-        }
+        let card = Card::read(&text).map_err(|unread| match unread {
+            Unread::Odd(what) => refused(what),
+            Unread::Changed => ModelError::Changed { path: path.clone() },
+            Unread::Format(format) => ModelError::Format { path: path.clone(), format },
+        })?;
         let codes = card.codes.order().map_err(refused)?;
         let learnt = match (card.kind, card.shape) {
             (ModelKind::Halo, Some(shape)) => {
@@ -199,7 +221,9 @@ impl Model {
 }
 
 fn missing(folder: &Path) -> ModelError {
-    let (what, help) = if folder.join(CHECKPOINT_FILE).exists() {
+    let unfinished = WorkingFolder::place(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let begun = |folder: &Path| folder.join(CHECKPOINT_FILE).exists();
+    let (what, help) = if begun(&unfinished) || begun(folder) {
         ("the model has not finished learning", "go on with `consequence train ... --resume`")
     } else if folder.is_dir() {
         ("this folder holds no model", "give the folder that `consequence train` wrote")
@@ -307,7 +331,22 @@ mod tests {
         assert!(open().to_string().contains("not finite"), "{}", open());
         fs::write(&weights, &weight_bytes).unwrap();
 
+        // A byte of the card, wherever it is.
+        for place in 0..card_bytes.len() {
+            for bit in [1, 2, 16, 32] {
+                let mut other = card_bytes.clone();
+                other[place] ^= bit;
+                fs::write(&card, &other).unwrap();
+                assert!(Model::open(folder.path()).is_err(), "byte {place}, bit {bit}");
+            }
+        }
+
+        // A card of format 1 has no digest of its own.
         let text = String::from_utf8(card_bytes).unwrap();
+        let digest = text.rfind(",\n  \"card_digest\"").unwrap();
+        let text = format!("{}\n}}\n", &text[..digest]).replace("\"format\": 2", "\"format\": 1");
+        fs::write(&card, &text).unwrap();
+        assert!(Model::open(folder.path()).is_ok());
         fs::write(&card, text.replace("\"width\": 8", "\"width\": 6")).unwrap();
         assert!(open().to_string().contains("has shape"), "{}", open());
         fs::write(&card, text.replace("\"SEX//F\"", "\"A\"")).unwrap();

@@ -20,7 +20,7 @@ mod network;
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use codes::CodeOrder;
 pub use folder::{
-    CARD_FILE, CHECKPOINT_FILE, Learnt, Model, ModelError, TABLES_FILE, WEIGHTS_FILE, digest,
+    CARD_FILE, CHECKPOINT_FILE, Learnt, Model, ModelError, TABLES_FILE, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};

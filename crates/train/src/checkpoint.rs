@@ -1,11 +1,11 @@
-//! All that is needed to go on, in one file.
+//! All that is needed to go on, in one file, with a digest over all of it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use consequence_model::Network;
-use consequence_store::write_atomically;
+use consequence_store::{digest, write_atomically};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use crate::TrainError;
@@ -33,6 +33,13 @@ pub(crate) struct Checkpoint {
 const TENSORS: [&str; 5] = ["weights", "mean", "square", "average", "best"];
 const PROGRESS: &str = "progress";
 const FINGERPRINT: &str = "fingerprint";
+const DIGEST: &str = "digest";
+
+/// What says which program made a checkpoint. Format 1 had no digest, and no number.
+const FORMAT: &str = "format";
+const FORMAT_NUMBER: &str = "2";
+const VERSION: &str = "version";
+const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Checkpoint {
     pub fn new(place: &Checkpoints) -> Self {
@@ -59,10 +66,16 @@ impl Checkpoint {
             let progress =
                 serde_json::to_string(&state.progress).map_err(|error| error.to_string())?;
             let fingerprint = self.place.fingerprint.clone();
-            let metadata = HashMap::from([
-                (PROGRESS.to_owned(), progress),
-                (FINGERPRINT.to_owned(), fingerprint),
-            ]);
+            let digest = digest_of(bytes.each_ref().map(Vec::as_slice), &progress, &fingerprint);
+            let said = [
+                (PROGRESS, progress),
+                (FINGERPRINT, fingerprint),
+                (DIGEST, digest),
+                (FORMAT, FORMAT_NUMBER.into()),
+                (VERSION, OUR_VERSION.into()),
+            ];
+            let metadata: HashMap<String, String> =
+                said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             safetensors::serialize(views, Some(metadata)).map_err(|error| error.to_string())
         };
         let written = written().map_err(|what| self.refused(what))?;
@@ -87,9 +100,18 @@ impl Checkpoint {
             SafeTensors::read_metadata(&bytes).map_err(|error| refused(error.to_string()))?;
         let metadata = header.metadata().as_ref();
         let said = |name: &str| metadata.and_then(|metadata| metadata.get(name));
-        let Some(progress) = said(PROGRESS) else {
+        refuse_other_version(said(FORMAT), said(VERSION)).map_err(refused)?;
+        let (Some(progress), Some(digest)) = (said(PROGRESS), said(DIGEST)) else {
             return Err(refused("it does not say how far it had come".into()));
         };
+        let mut found: [&[u8]; TENSORS.len()] = [&[]; TENSORS.len()];
+        for (name, part) in TENSORS.iter().zip(&mut found) {
+            *part = file.tensor(name).map_err(|error| refused(error.to_string()))?.data();
+        }
+        let fingerprint = said(FINGERPRINT).map_or("", String::as_str);
+        if *digest != digest_of(found, progress, fingerprint) {
+            return Err(refused("it is not as it was written".into()));
+        }
         if said(FINGERPRINT) != Some(&self.place.fingerprint) {
             return Err(refused("it was made with other records, rules or settings".into()));
         }
@@ -113,5 +135,79 @@ impl Checkpoint {
 
     fn refused(&self, what: String) -> TrainError {
         TrainError::Checkpoint { path: self.place.path.clone(), what }
+    }
+}
+
+/// The digest of all that a checkpoint says, taken part by part: the parts are large.
+fn digest_of(tensors: [&[u8]; TENSORS.len()], progress: &str, fingerprint: &str) -> String {
+    let texts = [progress, fingerprint].map(str::as_bytes);
+    digest(tensors.into_iter().chain(texts).map(digest).collect::<String>().as_bytes())
+}
+
+/// Whether another version of the program made it, and which.
+fn refuse_other_version(format: Option<&String>, version: Option<&String>) -> Result<(), String> {
+    let Some(version) = version else {
+        return Err("it was made by an older version of this program".into());
+    };
+    match version == OUR_VERSION && format.is_some_and(|format| format == FORMAT_NUMBER) {
+        true => Ok(()),
+        false => Err(format!(
+            "it was made by version {version} of this program (format {}), and this is version \
+             {OUR_VERSION} (format {FORMAT_NUMBER})",
+            format.map_or("1", String::as_str)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use consequence_model::{CodeOrder, Network, Sizes};
+    use consequence_record::{Kind, Vocabulary};
+
+    use super::*;
+
+    fn network() -> Network {
+        let codes = [("A", Kind::Encounter), ("SEX//F", Kind::Static)];
+        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let sizes = Sizes { max_visits: 2, width: 4, layers: 1, heads: 1, head_units: 1 };
+        Network::drawn(codes, &sizes, 3).unwrap()
+    }
+
+    #[test]
+    fn a_changed_byte_is_refused_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint.safetensors");
+        let place = Checkpoints {
+            path: path.clone(),
+            every: Duration::from_secs(60),
+            fingerprint: "f".into(),
+        };
+        let mut checkpoint = Checkpoint::new(&place);
+        let mut state = State::new(network());
+        state.progress.steps = 7;
+        checkpoint.write(&state).unwrap();
+        assert_eq!(checkpoint.read(network()).unwrap().progress, state.progress);
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 1 << (at % 8);
+            std::fs::write(&path, &other).unwrap();
+            assert!(checkpoint.read(network()).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let [ours, other] = [OUR_VERSION, "0.0.7"].map(str::to_owned);
+        let [format, newer] = [FORMAT_NUMBER, "9"].map(str::to_owned);
+        assert_eq!(refuse_other_version(Some(&format), Some(&ours)), Ok(()));
+        let said = refuse_other_version(Some(&format), Some(&other)).unwrap_err();
+        assert!(said.starts_with("it was made by version 0.0.7 of this program"), "{said}");
+        let said = refuse_other_version(Some(&newer), Some(&ours)).unwrap_err();
+        assert!(said.contains("(format 9)"), "{said}");
+        let said = refuse_other_version(None, None).unwrap_err();
+        assert!(said.contains("older version"), "{said}");
     }
 }

@@ -132,7 +132,7 @@ impl Arena {
         let groups = [&self.train[..], &self.tuning[..], &self.held_out[..]];
         [
             digest::records(&self.cohort, &self.vocabulary, &groups),
-            consequence_model::digest(model_rules::text(&self.rules).as_bytes()),
+            consequence_store::digest(model_rules::text(&self.rules).as_bytes()),
         ]
     }
 

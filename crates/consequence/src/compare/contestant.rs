@@ -8,8 +8,8 @@ use consequence_evaluate::{
     likelihood_with_settled,
 };
 use consequence_halo::Weights;
-use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator, digest};
-use consequence_store::write_atomically;
+use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
+use consequence_store::{digest, write_atomically};
 use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, unlearnt};
 use serde::{Deserialize, Serialize};
 

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Card, Generator, Learnt, NetworkGenerator, digest};
+use consequence_model::{Card, Generator, Learnt, NetworkGenerator};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
     Condition, DatasetOptions, Identity, Request, Source, Written, write_dataset, write_lines,
 };
+use consequence_store::digest;
 use consequence_tables::Format;
 
 use crate::load;

@@ -8,14 +8,15 @@ mod report;
 mod task;
 mod text;
 
-use consequence_model::{
-    CHECKPOINT_FILE, Card, Learnt, Markov, Model, TABLES_FILE, WEIGHTS_FILE, digest,
-};
-use consequence_store::{create_directory, remove_file, sweep};
+use std::path::{Path, PathBuf};
+
+use consequence_model::{CHECKPOINT_FILE, Card, Learnt, Markov, Model, TABLES_FILE, WEIGHTS_FILE};
+use consequence_store::{WorkingFolder, digest, remove_file};
 
 use crate::Error;
 use crate::place::Out;
 use crate::watch::{Watch, watched};
+use learn::Outcome;
 use lesson::Lesson;
 use place::Place;
 
@@ -30,8 +31,9 @@ pub use task::{Learner, NetworkSizes, NetworkTask, TrainTask};
 ///
 /// The rules are compiled and proved first, and the model decides codes in their order. Records that
 /// break a hard rule are counted and told of before learning begins; they are learnt from all the same,
-/// but for what rules decide. While a network learns, all that is needed to go on is in its folder: a
-/// run that was stopped and resumed ends in the same bytes as one that was not.
+/// but for what rules decide. While a network learns, all that is needed to go on is in a folder beside its
+/// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
+/// that was not. The model is put in place whole, and one that it replaces stays there until then.
 ///
 /// ```
 /// use consequence::Unwatched;
@@ -62,53 +64,76 @@ pub fn train(task: &TrainTask, watch: &dyn Watch) -> Result<TrainReport, Error> 
     let card = lesson.card(task);
     let fingerprint = fingerprint(&card);
     if task.resume && place.has_model {
-        match finished(&place, &fingerprint) {
-            Ok(model) => {
-                remove_file(&place.checkpoint)?;
-                return Ok(TrainReport::new(task, &lesson, &model, None));
-            }
-            // A run over a model that is to be replaced.
-            Err(_) if place.has_checkpoint || task.force => {}
+        match finished(&task.out, &fingerprint) {
+            Ok(model) => return Ok(TrainReport::new(task, &lesson, &model, None)),
+            Err(_) if task.force => {}
             Err(error) => return Err(error),
         }
     }
-    create_directory(&place.folder)?;
-    sweep(&place.folder)?;
-    if !task.resume {
-        remove_file(&place.checkpoint)?;
+    let folder = place.open(task.resume, task.force)?;
+    let checkpoint = folder.path().join(CHECKPOINT_FILE);
+    // Killed once it was trained, and before it was put in place.
+    if let Ok(model) = finished(folder.path(), &fingerprint) {
+        put_in_place(folder, &model.learnt)?;
+        return Ok(TrainReport::new(task, &lesson, &model, None));
     }
-    let (learnt, history, run) = match &task.learner {
+    let (learnt, history, run) =
+        match learn(task, &lesson, (checkpoint.clone(), fingerprint), watch) {
+            Ok(learnt) => learnt,
+            Err(error) => {
+                // What is worth nothing is not left for anyone to find.
+                if !checkpoint.exists() {
+                    let _ = folder.discard();
+                }
+                return Err(error);
+            }
+        };
+    let mut model = Model { card: Card { history, ..card }, learnt };
+    model.write(folder.path())?;
+    put_in_place(folder, &model.learnt)?;
+    Ok(TrainReport::new(task, &lesson, &model, run))
+}
+
+/// Has a model learn, from where the checkpoint left it.
+fn learn(
+    task: &TrainTask,
+    lesson: &Lesson,
+    (checkpoint, fingerprint): (PathBuf, String),
+    watch: &dyn Watch,
+) -> Result<Outcome, Error> {
+    match &task.learner {
         Learner::Halo(network) => {
-            let every = task.checkpoint_every;
-            let checkpoint = (place.checkpoint.clone(), every, fingerprint);
-            learn::network(&lesson, network, checkpoint, watch)?
+            let checkpoint = (checkpoint, task.checkpoint_every, fingerprint);
+            learn::network(lesson, network, checkpoint, watch)
         }
         Learner::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);
             let markov = watched(watch, "counting", None, || {
                 Markov::learn(codes, &lesson.cohort, records, lesson.max_visits)
             });
-            (Learnt::Markov(Box::new(markov)), Vec::new(), None)
+            Ok((Learnt::Markov(Box::new(markov)), Vec::new(), None))
         }
-    };
-    let mut model = Model { card: Card { history, ..card }, learnt };
-    model.write(&place.folder)?;
-    let other = match model.learnt {
+    }
+}
+
+/// Puts a model that is complete in place, with nothing but the files that it is made of.
+fn put_in_place(folder: WorkingFolder, learnt: &Learnt) -> Result<(), Error> {
+    let other = match learnt {
         Learnt::Network(_) => TABLES_FILE,
         Learnt::Markov(_) => WEIGHTS_FILE,
     };
     for name in [other, CHECKPOINT_FILE] {
-        remove_file(&place.folder.join(name))?;
+        remove_file(&folder.path().join(name))?;
     }
-    Ok(TrainReport::new(task, &lesson, &model, run))
+    Ok(folder.commit()?)
 }
 
-/// The model that is there, if it is the one that is asked for.
-fn finished(place: &Place, wanted: &str) -> Result<Model, Error> {
-    let model = Model::open(&place.folder)?;
+/// The model in a folder, if it is the one that is asked for.
+fn finished(folder: &Path, wanted: &str) -> Result<Model, Error> {
+    let model = Model::open(folder)?;
     match fingerprint(&model.card) == wanted {
         true => Ok(model),
-        false => Err(Error::OtherModel(place.folder.clone())),
+        false => Err(Error::OtherModel(folder.to_path_buf())),
     }
 }
 

@@ -1,70 +1,96 @@
-//! The folder of a model, and what is in it already.
+//! Where a model is trained and where it goes: a folder of its own beside its target, put in place whole.
+//!
+//! While it is trained, all of it is in `NAME.unfinished`. What stands at the target stays there until the
+//! new model is complete, and then changes places with it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use consequence_model::{CARD_FILE, CHECKPOINT_FILE, TABLES_FILE, WEIGHTS_FILE};
-use consequence_store::StoreError;
+use consequence_store::{StoreError, WorkingFolder};
 
 use crate::Error;
 
 /// The files of a model's folder.
 const FILES: [&str; 4] = [CARD_FILE, WEIGHTS_FILE, TABLES_FILE, CHECKPOINT_FILE];
 
-/// What a folder for a model holds.
+/// What there is of a model and of a run that trains it.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The folder.
-    pub folder: PathBuf,
-    /// The file that a stopped run can be taken up from.
-    pub checkpoint: PathBuf,
-    /// Whether there is a model.
+    /// The folder of the model.
+    target: PathBuf,
+    /// The folder that it is trained in.
+    pub unfinished: PathBuf,
+    /// Whether there is a model at the target.
     pub has_model: bool,
     /// Whether there is a run that was stopped.
-    pub has_checkpoint: bool,
+    pub has_run: bool,
+    /// Whether there is a run at the target, where older versions trained.
+    has_old_run: bool,
 }
 
 impl Place {
     /// Looks at a folder, and refuses one that no model can be written to.
-    pub fn look(folder: &Path) -> Result<Self, Error> {
-        let path = folder.to_path_buf();
-        match fs::read_dir(folder) {
+    pub fn look(target: &Path) -> Result<Self, Error> {
+        let path = target.to_path_buf();
+        match fs::read_dir(target) {
             Ok(entries) => {
                 for entry in entries {
-                    let entry = entry.map_err(|error| StoreError::new(folder, error))?;
-                    let name = entry.file_name();
-                    let name = name.to_string_lossy();
-                    if !FILES.contains(&&*name) && !name.starts_with(".partial-") {
+                    let entry = entry.map_err(|error| StoreError::new(target, error))?;
+                    if !is_part(&entry.file_name()) {
                         return Err(StoreError::NotEmpty { path }.into());
                     }
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
                 if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
                     let directory = parent.to_path_buf();
                     return Err(StoreError::NoDirectory { path, directory }.into());
                 }
             }
-            Err(_) if folder.is_file() => return Err(StoreError::NotADirectory { path }.into()),
-            Err(error) => return Err(StoreError::new(folder, error).into()),
+            Err(_) if target.is_file() => return Err(StoreError::NotADirectory { path }.into()),
+            Err(error) => return Err(StoreError::new(target, error).into()),
         }
-        let checkpoint = folder.join(CHECKPOINT_FILE);
+        let unfinished = WorkingFolder::place(target)?;
         Ok(Self {
-            has_model: folder.join(CARD_FILE).exists(),
-            has_checkpoint: checkpoint.exists(),
-            folder: path,
-            checkpoint,
+            has_model: target.join(CARD_FILE).exists(),
+            has_run: [CHECKPOINT_FILE, CARD_FILE].iter().any(|name| unfinished.join(name).exists()),
+            has_old_run: target.join(CHECKPOINT_FILE).exists(),
+            target: path,
+            unfinished,
         })
     }
 
     /// Refuses to write over what is there, unless that was asked for.
     pub fn refuse(&self, resume: bool, force: bool) -> Result<(), Error> {
-        match (resume || force, self.has_checkpoint, self.has_model) {
-            (false, true, _) => Err(Error::Stopped(self.checkpoint.clone())),
-            (false, false, true) => Err(Error::Exists(self.folder.clone())),
+        match (resume, force) {
+            (_, true) => Ok(()),
+            (false, false) if self.has_run => Err(Error::Stopped(self.unfinished.clone())),
+            _ if self.has_old_run => Err(Error::OtherVersion(self.target.join(CHECKPOINT_FILE))),
+            (false, false) if self.has_model => Err(Error::Exists(self.target.clone())),
             _ => Ok(()),
         }
     }
+
+    /// Opens the folder to train in: with the run that was stopped, or empty.
+    pub fn open(&self, resume: bool, force: bool) -> Result<WorkingFolder, StoreError> {
+        let open = || match force {
+            true => WorkingFolder::replacing(&self.target, is_part),
+            false => WorkingFolder::open(&self.target),
+        };
+        if !(resume && self.has_run) && self.unfinished.is_dir() {
+            open()?.discard()?;
+        }
+        let folder = open()?;
+        folder.sweep()?;
+        Ok(folder)
+    }
+}
+
+/// Whether a name is that of a part of a model, or of something that a killed run left among them.
+fn is_part(name: &OsStr) -> bool {
+    FILES.iter().any(|file| name == *file) || name.to_string_lossy().starts_with(".partial-")
 }

@@ -88,7 +88,7 @@ impl Page<'_> {
                     count(hard as u64, "hard rules"),
                     count((rules.rules.len() - hard) as u64, "soft rules"),
                 ],
-                sha256: consequence_model::digest(model_rules::text(rules).as_bytes()),
+                sha256: consequence_store::digest(model_rules::text(rules).as_bytes()),
             });
         }
         Head {
