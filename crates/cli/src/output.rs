@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use consequence::{Error, report_json};
 use serde::Serialize;
 
 /// Writes data to stdout. Whoever closed the pipe has read enough.
@@ -10,12 +11,10 @@ pub fn data(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Writes data to stdout as JSON.
-pub fn json(value: &impl Serialize) {
-    // Reports are made of strings, numbers and lists, which always have a JSON form.
-    if let Ok(text) = serde_json::to_string_pretty(value) {
-        data(&format!("{text}\n"));
-    }
+/// Writes a report to stdout as JSON.
+pub fn json(report: &impl Serialize) -> Result<(), Error> {
+    data(&report_json(report)?);
+    Ok(())
 }
 
 /// Writes a message to stderr.

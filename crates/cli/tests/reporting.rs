@@ -32,6 +32,29 @@ fn a_report_and_the_figures_of_any_pair() {
 }
 
 #[test]
+fn a_report_is_put_in_place_whole() {
+    let folder = with_cohorts();
+    let evaluate = "evaluate --real real --synthetic other --out report";
+    folder.run(evaluate).exits(0);
+    let [page, metrics] =
+        ["report/report.html", "report/metrics.json"].map(|name| folder.read(name));
+    // What cannot be replaced is refused before anything is: never one file of the two.
+    folder.write("report/notes.txt", "precious");
+    folder.write("report/metrics.json", "old");
+    folder.run(&format!("{evaluate} --force")).refuses(&["not empty", "--> report", "help"]);
+    assert_eq!(folder.read("report/metrics.json"), "old");
+    std::fs::remove_file(folder.path("report/notes.txt")).expect("it goes");
+    // Where one of the two could not be written alone, both are replaced.
+    std::fs::remove_file(folder.path("report/report.html")).expect("it goes");
+    std::fs::create_dir(folder.path("report/report.html")).expect("a folder");
+    folder.run(&format!("{evaluate} --force")).exits(0);
+    assert_eq!(folder.read("report/metrics.json"), metrics);
+    assert_eq!(folder.read("report/report.html"), page);
+    assert!(metrics.starts_with("{\n  \"format\": 1,\n"), "{}", &metrics[..40]);
+    assert!(folder.names().iter().all(|name| !name.starts_with('.')), "{:?}", folder.names());
+}
+
+#[test]
 fn names_are_text_and_what_differs_is_said() {
     let folder = Folder::new();
     let line = |id: usize, codes: &str| {

@@ -213,6 +213,11 @@ pub enum Error {
     /// The weights of a network could not be kept.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// A report has no form as JSON: a defect of this program.
+    #[error(
+        "a report cannot be written as JSON: {0}\n  = help: this is a defect of the program; please report it"
+    )]
+    Json(#[from] serde_json::Error),
     /// The threads could not be started.
     #[error(
         "cannot work with {threads} threads: {reason}\n  = help: choose another number for --threads"

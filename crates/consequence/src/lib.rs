@@ -190,6 +190,7 @@ pub mod import;
 pub mod load;
 pub mod mine;
 mod model_rules;
+mod notes;
 pub mod packs;
 mod place;
 mod reference;
@@ -233,6 +234,7 @@ pub use consequence_tables::{Dataset, TableError, VisitTimes, jsonl, meds, vocab
 pub use count::{CountError, parse_count};
 pub use error::Error;
 pub use figures::CohortFigures;
+pub use notes::{REPORT_FORMAT, report_json};
 pub use reference::RuleReference;
 pub use source::{CodeSource, CodeSummary, Inputs};
 pub use threads::use_threads;

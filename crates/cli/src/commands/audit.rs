@@ -19,7 +19,7 @@ pub fn run(arguments: &AuditArguments) -> Result<Outcome, Error> {
     };
     let report = audit(&inputs, &options, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

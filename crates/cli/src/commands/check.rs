@@ -17,7 +17,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
     };
     let report = check(&inputs, &options, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

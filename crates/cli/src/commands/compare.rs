@@ -83,7 +83,7 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
     }
     let report = stop::gently(|| compare_methods(&task, &Bar::default()))?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

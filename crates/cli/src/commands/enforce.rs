@@ -18,7 +18,7 @@ pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
     };
     let report = enforce(&inputs, &options, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

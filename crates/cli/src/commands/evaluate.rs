@@ -60,7 +60,7 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
         };
         let report = perplexity(&task, &Bar::default())?;
         if *json {
-            output::json(&report);
+            output::json(&report)?;
         } else {
             output::warnings(&report.warnings);
             output::data(&report.to_string());
@@ -77,7 +77,7 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
     };
     let report = compare(&task, &Bar::default())?;
     if *json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

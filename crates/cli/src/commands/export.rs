@@ -47,7 +47,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Outcome, Error> {
     let ExportArguments { cohort, out, force, .. } = arguments;
     let report = export(cohort, form, out, *force, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::data(&report.to_string());
     }

@@ -102,7 +102,7 @@ pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
     };
     let report = write(&task)?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

@@ -207,7 +207,7 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
     };
     let report = import(&task, &Bar::default())?;
     if common.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::data(&report.to_string());
     }

@@ -65,7 +65,7 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
     };
     let report = mine(&options, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::data(&report.to_string());
     }

@@ -188,7 +188,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
     };
     let report = rules_from(&options, &Bar::default())?;
     if json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::data(&report.to_string());
     }

@@ -51,7 +51,7 @@ pub fn run(arguments: &SimulateArguments, seed: u64) -> Result<Outcome, Error> {
     };
     let report = simulate(&options, &Bar::default())?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::data(&report.to_string());
     }

@@ -89,7 +89,7 @@ pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error>
     };
     let report = stop::gently(|| synthesize(&task, &Bar::default()))?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.synthetic.warnings);
         output::data(&report.to_string());

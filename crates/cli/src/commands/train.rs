@@ -137,7 +137,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
     };
     let report = learn(&task)?;
     if arguments.json {
-        output::json(&report);
+        output::json(&report)?;
     } else {
         output::warnings(&report.warnings);
         output::data(&report.to_string());

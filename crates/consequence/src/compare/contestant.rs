@@ -14,9 +14,10 @@ use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, unlearnt
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
-use super::place::{Place, read, write};
+use super::place::Place;
 use super::{Foresight, Learning, MethodsTask};
 use crate::Error;
+use crate::notes::{read_note, write_note};
 use crate::watch::Watch;
 
 /// How often what a stopped run can be taken up from is written.
@@ -108,7 +109,7 @@ impl Contestant {
                 .map(|name| place.of(method, name));
         let records = arena.train.len() as u64;
         let whole = records * u64::from(task.network.options.epochs);
-        if let Some(learning) = read::<Learning>(&figures)?
+        if let Some(learning) = read_note::<Learning>(&figures)?
             && let Ok(bytes) = std::fs::read(&weights)
             && let Ok(read) = Weights::from_safetensors(&bytes, *fresh.weights().shape(), "")
             && let Some(network) = Network::new(fresh.codes().clone(), read)
@@ -121,7 +122,7 @@ impl Contestant {
             digest(format!("{}\n{settings}\n{}", method.name(), task.seed).as_bytes());
         let checkpoints =
             Checkpoints { path: checkpoint.clone(), every: CHECKPOINT_EVERY, fingerprint };
-        let mut clock = Clock::begin(read::<Sittings>(&sittings)?.unwrap_or_default().seconds);
+        let mut clock = Clock::begin(read_note::<Sittings>(&sittings)?.unwrap_or_default().seconds);
         let mut seen = 0;
         let epochs = task.network.options.epochs;
         let mut options = task.network.options.clone();
@@ -154,7 +155,7 @@ impl Contestant {
                         ));
                     }
                     Event::Checkpoint => {
-                        kept = write(&sittings, &Sittings { seconds: clock.seconds() });
+                        kept = write_note(&sittings, &Sittings { seconds: clock.seconds() });
                         clock.go_on();
                     }
                 }
@@ -178,7 +179,7 @@ impl Contestant {
         };
         let bytes = trained.network.weights().to_safetensors()?;
         write_atomically(&weights, |file| file.write_all(&bytes))?;
-        write(&figures, &learning)?;
+        write_note(&figures, &learning)?;
         for path in [checkpoint, sittings] {
             consequence_store::remove_file(&path)?;
         }

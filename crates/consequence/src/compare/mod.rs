@@ -26,6 +26,7 @@ pub use task::{Effort, MethodsTask};
 
 use crate::Error;
 use crate::mine::{MineOptions, mine};
+use crate::notes::{read_note, write_note, write_report};
 use crate::watch::Watch;
 use arena::Arena;
 use contestant::Contestant;
@@ -33,7 +34,7 @@ use figures::broken;
 use findings::Evidence;
 use page::page;
 use paper::PaperCohort;
-use place::{Place, read, write};
+use place::Place;
 use run::Judge;
 
 /// How every method did on a cohort.
@@ -152,7 +153,7 @@ pub fn compare_methods(task: &MethodsTask, watch: &dyn Watch) -> Result<MethodsR
     watch.finish();
     let (methods, networks) = found?;
     let report = summed_up(task, &place, &arena, (methods, left_out, digests))?;
-    write(&place.metrics, &report)?;
+    write_report(&place.metrics, &report)?;
     let html = page(&report, &arena, &contestants, &networks, task)?.html();
     consequence_store::write_atomically(&place.report, |file| file.write_all(html.as_bytes()))?;
     Ok(report)
@@ -209,11 +210,11 @@ impl Comparison<'_> {
         for contestant in contestants {
             let (network, learning) = contestant.learn(task, arena, place, *watch)?;
             let path = place.of(contestant.method, "foresight.json");
-            let foresight = match read::<Option<Foresight>>(&path)? {
+            let foresight = match read_note::<Option<Foresight>>(&path)? {
                 Some(known) => known,
                 None => {
                     let found = contestant.foresee(arena, &network)?;
-                    write(&path, &found)?;
+                    write_note(&path, &found)?;
                     found
                 }
             };
@@ -270,7 +271,7 @@ impl Comparison<'_> {
         let Self { task, place, arena, watch } = self;
         let records = task.effort.records;
         let path = place.run(contestant.method, run);
-        if let Some(known) = read(&path)? {
+        if let Some(known) = read_note(&path)? {
             watch.advance(records);
             return Ok(known);
         }
@@ -286,7 +287,7 @@ impl Comparison<'_> {
             true => Some(judge.deep_figures(&generated.cohort, run.into())?),
             false => None,
         };
-        write(&path, &(&figures, &deep))?;
+        write_note(&path, &(&figures, &deep))?;
         watch.advance(records);
         watch.stage(&format!("{title}: generation {} of {runs} measured", run + 1));
         Ok((figures, deep))

@@ -1,17 +1,15 @@
 //! Where a comparison keeps what it has done, so that it can be gone on with.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use consequence_baselines::Method;
-use consequence_store::{StoreError, create_directory, remove_file, sweep, write_atomically};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use consequence_store::{StoreError, create_directory, remove_file, sweep};
 use serde_json::{Value, json};
 
 use super::MethodsTask;
 use crate::Error;
+use crate::notes::{read_note, write_note};
 use crate::place::{Out, refuse_folder};
 
 /// The folder of a comparison.
@@ -39,7 +37,7 @@ impl Place {
         sweep(&task.out)?;
         let manifest = file("task.json");
         let wanted = manifest_of(task);
-        if task.resume && read::<Value>(&manifest)?.as_ref() == Some(&wanted) {
+        if task.resume && read_note::<Value>(&manifest)?.as_ref() == Some(&wanted) {
             create_directory(&place.work)?;
             sweep(&place.work)?;
             return Ok(place);
@@ -59,17 +57,17 @@ impl Place {
             fs::remove_dir_all(&place.work).map_err(|error| StoreError::new(&place.work, error))?;
         }
         create_directory(&place.work)?;
-        write_atomically(&manifest, |file| writeln!(file, "{wanted:#}"))?;
+        write_note(&manifest, &wanted)?;
         Ok(place)
     }
 
     /// Refuses to go on with figures of other records or rules: files may have changed under their names.
     pub fn keep_to(&self, digests: &[String; 2]) -> Result<(), Error> {
         let path = self.work.join("inputs.json");
-        match read::<[String; 2]>(&path)? {
+        match read_note::<[String; 2]>(&path)? {
             Some(found) if found != *digests => Err(Error::OtherRun(path)),
             Some(_) => Ok(()),
-            None => write(&path, digests),
+            None => write_note(&path, digests),
         }
     }
 
@@ -101,20 +99,4 @@ fn manifest_of(task: &MethodsTask) -> Value {
         "seed": task.seed,
         "version": env!("CARGO_PKG_VERSION"),
     })
-}
-
-/// What is written down; nothing if it is not there or cannot be understood.
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(serde_json::from_str(&text).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StoreError::new(path, error).into()),
-    }
-}
-
-/// Writes something down.
-pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    // Figures are made of strings, numbers and lists, which always have a JSON form.
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    Ok(write_atomically(path, |file| writeln!(file, "{text}"))?)
 }

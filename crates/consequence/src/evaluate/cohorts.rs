@@ -8,13 +8,14 @@ use consequence_evaluate::{
     Utility, UtilityOptions, Violations, ViolationsError, privacy, utility, violations,
 };
 use consequence_rules::{CompileLimits, UnknownCodes};
-use consequence_store::{create_directory, write_atomically};
+use consequence_store::{AtomicFolder, Belongs, StoreError, write_atomically};
 use serde::Serialize;
 
 use super::page::page;
 use super::pair::{OnlyIn, Pair};
 use crate::Error;
 use crate::load::{self, LoadedRules, RuleOptions};
+use crate::notes::report_json;
 use crate::place::Out;
 use crate::source::CodeSource;
 use crate::watch::{Watch, watched};
@@ -128,6 +129,8 @@ pub struct Obedience {
 /// ```
 pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, Error> {
     let _out = task.out.as_deref().map(|out| Out::folder(out, task.force)).transpose()?;
+    // A folder that may not be replaced is refused before there is anything to put there.
+    task.folder()?;
     let pair = Pair::load(task, watch)?;
     let reference =
         Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
@@ -179,20 +182,31 @@ pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, E
         report: task.out.as_ref().map(|out| shown(&out.join(REPORT_FILE))),
         warnings,
     };
-    if let Some(out) = &task.out {
+    if let (Some(out), Some(folder)) = (&task.out, task.folder()?) {
         let rules = rules.as_ref().map(|loaded| &loaded.rules);
         let html =
             watched(watch, "writing the report", None, || page(&report, &pair, rules))?.html();
-        create_directory(out)?;
-        // Figures are made of strings, numbers and lists, which always have a JSON form.
-        let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-        write_atomically(out.join(METRICS_FILE), |file| writeln!(file, "{text}"))?;
-        write_atomically(out.join(REPORT_FILE), |file| file.write_all(html.as_bytes()))?;
+        for (name, text) in [(METRICS_FILE, report_json(&report)?), (REPORT_FILE, html)] {
+            let path = folder.path().join(name);
+            write_atomically(path, |file| file.write_all(text.as_bytes()))
+                .map_err(|error| error.told_of(out))?;
+        }
+        folder.commit()?;
     }
     Ok(report)
 }
 
 impl CompareTask {
+    /// The folder for the report, to be filled and put in place whole.
+    fn folder(&self) -> Result<Option<AtomicFolder>, StoreError> {
+        let is_part: Belongs = |name| name == REPORT_FILE || name == METRICS_FILE;
+        let begin = |out: &PathBuf| match self.force {
+            true => AtomicFolder::replacing(out, is_part),
+            false => AtomicFolder::create(out),
+        };
+        self.out.as_ref().map(begin).transpose()
+    }
+
     /// The rules, over the codes of both cohorts.
     fn rules_over(&self, pair: &Pair) -> Result<LoadedRules, Error> {
         let options = RuleOptions {

@@ -170,6 +170,7 @@ impl Job<'_> {
         })?;
         let began = Instant::now();
         let progress = |records| watch.advance(records);
+        let made_from = self.identity(source.codes().vocabulary())?;
         let written = watched(watch, "generating", Some(task.records), || {
             if Format::to_write(&task.out) == Format::Lines {
                 let totals = write_lines(&source, &task.out, task.records, task.force, &progress)?;
@@ -180,7 +181,7 @@ impl Job<'_> {
                 shard_records: task.shard_records,
                 resume: task.resume,
                 replace: task.force,
-                made_from: self.identity(source.codes().vocabulary()),
+                made_from,
                 titles: self.titles(source.codes().vocabulary()),
             };
             write_dataset(&source, &task.out, &options, &progress)
@@ -189,18 +190,17 @@ impl Job<'_> {
     }
 
     /// What the records are made from.
-    fn identity(&self, vocabulary: &Vocabulary) -> Identity {
-        // A card is made of strings, numbers and lists, which always have a JSON form.
-        let card = serde_json::to_vec(self.card).unwrap_or_default();
+    fn identity(&self, vocabulary: &Vocabulary) -> Result<Identity, Error> {
+        let card = serde_json::to_vec(self.card)?;
         let rules = model_rules::text(self.rules);
         let all = |cohort: &Cohort| -> Vec<usize> { (0..cohort.len()).collect() };
-        Identity {
+        Ok(Identity {
             model: digest(&card),
             rules: self.task.mode.obeys().then(|| digest(rules.as_bytes())),
             prefix: self
                 .prefix
                 .map(|cohort| record_digest::records(cohort, vocabulary, &[&all(cohort)])),
-        }
+        })
     }
 
     fn titles(&self, vocabulary: &Vocabulary) -> BTreeMap<Code, String> {

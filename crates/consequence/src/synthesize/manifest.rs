@@ -1,14 +1,14 @@
 //! What a run was begun with, so that none is gone on with by mistake.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
-use consequence_store::{StoreError, remove_file, sweep, write_atomically};
+use consequence_store::{StoreError, remove_file, sweep};
 use serde_json::{Value, json};
 
 use super::{Places, SynthesizeTask};
 use crate::Error;
+use crate::notes::{read_note, write_note};
 use crate::place::{refuse_cohort, refuse_folder};
 use crate::train::Learner;
 
@@ -18,7 +18,7 @@ pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error
     sweep(&task.out)?;
     let wanted = manifest(task);
     if task.resume {
-        if found(&places.manifest)?.as_ref() == Some(&wanted) {
+        if read_note::<Value>(&places.manifest)?.as_ref() == Some(&wanted) {
             return Ok(());
         }
         refuse_folder(&task.out, task.force)
@@ -32,7 +32,7 @@ pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error
         fs::remove_dir_all(&places.cohort)
             .map_err(|error| StoreError::new(&places.cohort, error))?;
     }
-    Ok(write_atomically(&places.manifest, |file| writeln!(file, "{wanted:#}"))?)
+    write_note(&places.manifest, &wanted)
 }
 
 /// All that what is made depends on.
@@ -53,15 +53,6 @@ fn manifest(task: &SynthesizeTask) -> Value {
         "learner": learner,
         "seed": task.seed,
     })
-}
-
-/// What is written down; nothing if that cannot be understood.
-fn found(path: &Path) -> Result<Option<Value>, Error> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(serde_json::from_str(&text).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StoreError::new(path, error).into()),
-    }
 }
 
 /// A path that means the same in every folder.

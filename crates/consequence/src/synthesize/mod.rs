@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_store::write_atomically;
 use consequence_tables::import::{ImportOptions, Source};
 
 use crate::check::{CheckOptions, check};
@@ -17,6 +16,7 @@ use crate::generate::{GenerateTask, generate};
 use crate::import::{ImportTask, import};
 use crate::load::{self, LoadedCohort};
 use crate::mine::{MineOptions, mine};
+use crate::notes::write_report;
 use crate::place::Out;
 use crate::train::{Learner, TrainTask, train};
 use crate::watch::Watch;
@@ -168,9 +168,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         report: compared.report,
         summary: shown(&places.summary),
     };
-    // Reports are made of strings, numbers and lists, which always have a JSON form.
-    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-    write_atomically(&places.summary, |file| writeln!(file, "{text}"))?;
+    write_report(&places.summary, &report)?;
     Ok(report)
 }
 
