@@ -63,7 +63,9 @@ fn damaged_models_are_refused_and_named() {
     }
     folder.write("model/model.json", &old);
     folder.run("generate model --records 5 --out old.jsonl").exits(0);
-    std::fs::remove_file(folder.path("old.jsonl")).expect("it goes");
+    for name in ["old.jsonl", "old.codes.json"] {
+        std::fs::remove_file(folder.path(name)).expect("it goes");
+    }
     folder.write("model/model.json", &card[..card.len() / 3]);
     refused(&["no model card"]);
     std::fs::remove_file(folder.path("model/model.json")).expect("it goes");

@@ -61,7 +61,7 @@ fn a_second_writer_is_refused_by_name() {
     released(first).exits(0).prints("(the referee judged every one)");
     folder.run(&format!("audit new {CLINIC}")).exits(0).prints("no violations");
     folder.run(&format!("{train} --force")).exits(0);
-    let names = ["clinic", "model", "new", "other.jsonl"];
+    let names = ["clinic", "model", "new", "other.codes.json", "other.jsonl"];
     assert_eq!(folder.names(), names, "no file of a lock is left");
 }
 
@@ -76,11 +76,12 @@ fn a_file_that_comes_meanwhile_is_not_replaced() {
         folder.write(file, "precious");
         released(first).refuses(&[&format!("--> {out}"), "help"]);
         assert_eq!(folder.read(file), "precious");
+        assert!(!folder.path("new.codes.json").exists(), "a list of codes without its lines");
     }
     let forced = format!("enforce /dev/stdin {CLINIC} --out new.jsonl --force");
     released(waiting(&folder, &forced)).exits(0);
     assert_ne!(folder.read("new.jsonl"), "precious");
-    assert_eq!(folder.names(), ["clinic", "new", "new.jsonl"]);
+    assert_eq!(folder.names(), ["clinic", "new", "new.codes.json", "new.jsonl"]);
 }
 
 /// Whatever writes is refused while another process writes the same, and works once that is done.
