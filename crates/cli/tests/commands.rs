@@ -355,3 +355,32 @@ fn several_rule_files_and_words_with_blanks() {
         .exits(0)
         .prints("1 rule ");
 }
+
+#[test]
+fn thousands_of_codes_are_counted() {
+    let folder = Folder::new();
+    let list = |count: usize| (0..count).map(|code| format!("C{code}")).collect::<Vec<String>>();
+    folder.write("large.rules", format!("rule one: at most one of {}\n", list(2_000).join(", ")));
+    folder.run("check large.rules").exits(0).prints("proved: no input can end in a violation");
+
+    // More than a million pairs; in a visit of three, two go.
+    let codes = list(1_500);
+    folder.write("a.rules", format!("rule one: at most one of {}\n", codes.join(", ")));
+    let listed = serde_json::json!({ "static": ["S"], "encounter": codes });
+    folder.write("cohort.codes.json", listed.to_string());
+    let record = |id: usize| {
+        let visit = |more: usize| format!("\"C{}\"", (7 * id + more) % 1_500);
+        let three = [visit(0), visit(500), visit(1_000)].join(",");
+        format!("{{\"id\":{id},\"static\":[\"S\"],\"visits\":[[{}],[{three}]]}}\n", visit(0))
+    };
+    folder.write("cohort.jsonl", (0..60).map(record).collect::<String>());
+    let audit = folder.run("audit cohort.jsonl --rules a.rules --referee --json").exits(1).json();
+    assert_eq!(audit["static_violations"], 60);
+    let enforce = "enforce cohort.jsonl --rules a.rules --out obeying.jsonl --json";
+    assert_eq!(folder.run(enforce).exits(0).json()["removed_codes"], 120);
+    folder.run("audit obeying.jsonl --rules a.rules --referee").exits(0);
+    let train = "train cohort.jsonl --rules a.rules --generator markov --out model";
+    folder.run(train).exits(0);
+    folder.run("generate model --records 200 --out new.jsonl").exits(0);
+    folder.run("audit new.jsonl --rules a.rules --referee").exits(0);
+}

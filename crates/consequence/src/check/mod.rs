@@ -90,7 +90,7 @@ pub fn check(
     let (unneeded, compared_all) =
         watched(watch, "looking for superfluous rules", None, || superfluous(&written, analysis));
     let one_pass = watched(watch, "trying one ordered pass", None, || {
-        pass::one_pass(set, max_visits.into(), limits.rule_literals)
+        pass::one_pass(&written, max_visits.into(), limits.rule_literals)
     });
     let reference = |rule: usize| RuleReference::new(&set.rules[rule]);
     let name = |code| set.vocabulary.name(code).to_owned();

@@ -2,7 +2,7 @@
 
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
-use consequence_rules::{Pass, PassCounterexample, PassVerdict, RuleSet};
+use consequence_rules::{Pass, PassCounterexample, PassVerdict, RuleSet, WrittenRules};
 
 use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
@@ -18,18 +18,26 @@ const DEPTH: usize = 3;
 /// Replays of the pass that making a counterexample smaller may take.
 const MOST_REPLAYS: usize = 2_000;
 
-pub(super) fn one_pass(set: &RuleSet, max_visits: usize, max_literals: usize) -> OnePass {
+pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: usize) -> OnePass {
+    let set = &**written.rules();
     if set.rules.len() > MOST_RULES {
         let reason = format!("there are more than {} rules", number(MOST_RULES as u64));
         return OnePass::NotExamined { reason };
+    }
+    let too_many = || {
+        let most = number(MOST_IMPLICATIONS as u64);
+        let reason = format!("the rules come down to more than {most} implications");
+        OnePass::NotExamined { reason }
+    };
+    // A rule about both kinds of visits has each of its clauses twice.
+    if written.clauses().len() > 2 * MOST_IMPLICATIONS {
+        return too_many();
     }
     let Ok(pass) = Pass::in_list_order(set, max_literals) else {
         return OnePass::NotExamined { reason: "a rule is too large".into() };
     };
     if pass.len() > MOST_IMPLICATIONS {
-        let most = number(MOST_IMPLICATIONS as u64);
-        let reason = format!("the rules come down to more than {most} implications");
-        return OnePass::NotExamined { reason };
+        return too_many();
     }
     match pass.verdict(set, max_visits, DEPTH) {
         PassVerdict::Safe => OnePass::Safe,

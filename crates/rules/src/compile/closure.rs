@@ -26,6 +26,12 @@ use super::clause::{Encoded, Encoder, Span};
 use super::regress::regress;
 use super::stage::{Stage, Stages};
 
+/// Up to so many clauses are looked through one by one.
+const FEW: usize = 64;
+
+/// Longer clauses have too many pairs of literals to look each up.
+const LONGEST_BY_PAIRS: usize = 8;
+
 /// Where a clause came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -81,6 +87,9 @@ pub(crate) struct Closure {
     by_last: Vec<Vec<u32>>,
     /// Every clause under the one of its literals that had fewest: what can subsume.
     by_rarest: FxHashMap<Encoded, Vec<u32>>,
+    /// Every clause under its last two literals, or twice its only one: what can subsume, where too
+    /// many have a literal in common. A rule that counts codes has millions of clauses.
+    by_last_two: FxHashMap<(Encoded, Encoded), Vec<u32>>,
     empty: Vec<u32>,
     /// The stages that visits may be at.
     in_play: Stages,
@@ -103,6 +112,7 @@ impl Closure {
             literals: Vec::new(),
             by_last: vec![Vec::new(); 2 * codes],
             by_rarest: FxHashMap::default(),
+            by_last_two: FxHashMap::default(),
             empty: Vec::new(),
             in_play,
             excluding: Vec::new(),
@@ -194,6 +204,9 @@ impl Closure {
             Some(&rarest) => self.by_rarest.entry(rarest).or_default().push(id),
             None => self.empty.push(id),
         }
+        if let [.., before, last] | [before @ last] = literals {
+            self.by_last_two.entry((*before, *last)).or_default().push(id);
+        }
         let mut place = 0;
         if let Some(last) = literals.last()
             && let Some(position) = last.position()
@@ -283,8 +296,11 @@ impl Closure {
             let clause = &self.clauses[id as usize];
             !clause.dropped && clause.span == span && self.literals(id) == literals
         };
-        let filed = literals.iter().filter_map(|literal| self.by_rarest.get(literal));
-        self.empty.iter().chain(filed.flatten()).find(same).copied()
+        let filed = match literals {
+            [] => &self.empty,
+            [.., before, last] | [before @ last] => self.by_last_two.get(&(*before, *last))?,
+        };
+        filed.iter().find(same).copied()
     }
 
     /// Whether a clause other than `itself` is a part of these literals and holds wherever they do.
@@ -300,10 +316,17 @@ impl Closure {
                 && clause.stages.covers(stages)
                 && is_part(self.literals(id), literals)
         };
-        let filed = |literal: &Encoded| {
-            self.by_rarest.get(literal).is_some_and(|list| list.iter().any(subsumes))
-        };
-        self.empty.iter().any(subsumes) || literals.iter().any(filed)
+        if self.empty.iter().any(subsumes) {
+            return true;
+        }
+        let lists = || literals.iter().filter_map(|literal| self.by_rarest.get(literal));
+        let short = literals.len() <= LONGEST_BY_PAIRS;
+        if short && lists().map(Vec::len).sum::<usize>() > FEW {
+            let pairs = (0..literals.len())
+                .flat_map(|last| (0..=last).map(move |first| (literals[first], literals[last])));
+            return pairs.filter_map(|pair| self.by_last_two.get(&pair)).flatten().any(subsumes);
+        }
+        lists().flatten().any(subsumes)
     }
 }
 

@@ -62,7 +62,8 @@ impl Default for CompileOptions {
 /// How far compiling may go before it gives up with an error.
 #[derive(Clone, Copy, Debug)]
 pub struct CompileLimits {
-    /// Literals one rule may need in clausal form. Default 1,000,000; 4 bytes each.
+    /// Literals one rule may need in clausal form. Default 8,000,000: `at most one of` 2,828 codes.
+    /// A clause costs some 200 bytes while compiling.
     pub rule_literals: usize,
     /// Derived clauses before codes that depend on each other too densely get a decision diagram
     /// instead. Default 20,000, and more for large sets.
@@ -76,7 +77,7 @@ pub struct CompileLimits {
 
 impl Default for CompileLimits {
     fn default() -> Self {
-        Self { rule_literals: 1_000_000, derived: 20_000, growth: 20, nodes: 2_000_000 }
+        Self { rule_literals: 8_000_000, derived: 20_000, growth: 20, nodes: 2_000_000 }
     }
 }
 

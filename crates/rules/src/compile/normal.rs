@@ -86,6 +86,21 @@ pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Disjun
     Normaliser { max_literals }.clauses(formula, true)
 }
 
+/// Hands on the clauses of the formula one by one, so that of a rule that counts thousands of codes,
+/// and has millions of clauses, never all are in memory in this wide form.
+pub(crate) fn each_clause(
+    formula: &Formula,
+    max_literals: usize,
+    mut take: impl FnMut(Disjunction),
+) -> Result<(), TooLarge> {
+    let mut left = max_literals;
+    Normaliser { max_literals }.each(formula, true, &mut |clause| {
+        left = left.checked_sub(clause.len().max(1)).ok_or(TooLarge)?;
+        take(clause);
+        Ok(())
+    })
+}
+
 /// The paper's theorem: every clause, and so every formula, has an equivalent implication.
 ///
 /// The consequent is the clause's last literal about the current visit, or its last literal where
@@ -124,54 +139,67 @@ struct Normaliser {
     max_literals: usize,
 }
 
+/// Takes in one clause; an error where it is one too many.
+type Take<'t> = &'t mut dyn FnMut(Disjunction) -> Result<(), TooLarge>;
+
 impl Normaliser {
     /// The clauses of the formula, or of its negation where `sign` is false.
     fn clauses(&self, formula: &Formula, sign: bool) -> Result<Vec<Disjunction>, TooLarge> {
+        let mut clauses = Vec::new();
+        let mut left = self.max_literals;
+        self.each(formula, sign, &mut |clause| {
+            left = left.checked_sub(clause.len().max(1)).ok_or(TooLarge)?;
+            clauses.push(clause);
+            Ok(())
+        })?;
+        Ok(clauses)
+    }
+
+    /// The same, one by one.
+    fn each(&self, formula: &Formula, sign: bool, take: Take<'_>) -> Result<(), TooLarge> {
+        let literal = |window: Option<&Window>, code: Code| {
+            vec![Literal { window: window.cloned(), code, present: sign }]
+        };
         match formula {
-            Formula::Constant(value) => {
-                Ok(if *value == sign { Vec::new() } else { vec![Vec::new()] })
+            Formula::Constant(value) if *value == sign => Ok(()),
+            Formula::Constant(_) => take(Vec::new()),
+            Formula::Now(code) => take(literal(None, *code)),
+            Formula::In(code, window) => take(literal(Some(window), *code)),
+            Formula::Not(inner) => self.each(inner, !sign, take),
+            Formula::And(parts) | Formula::Or(parts)
+                if matches!(formula, Formula::And(_)) == sign =>
+            {
+                parts.iter().try_for_each(|part| self.each(part, sign, take))
             }
-            Formula::Now(code) => {
-                Ok(vec![vec![Literal { window: None, code: *code, present: sign }]])
-            }
-            Formula::In(code, window) => {
-                Ok(vec![vec![Literal { window: Some(window.clone()), code: *code, present: sign }]])
-            }
-            Formula::Not(inner) => self.clauses(inner, !sign),
-            Formula::And(parts) if sign => self.all(parts.iter().map(|part| (part, true))),
-            Formula::Or(parts) if !sign => self.all(parts.iter().map(|part| (part, false))),
             Formula::And(parts) | Formula::Or(parts) => {
-                self.any(parts.iter().map(|part| (part, sign)))
+                self.any(parts.iter().map(|part| (part, sign)))?.into_iter().try_for_each(take)
             }
-            Formula::Implies(left, right) if sign => self.any([(&**left, false), (&**right, true)]),
-            Formula::Implies(left, right) => self.all([(&**left, true), (&**right, false)]),
+            Formula::Implies(left, right) if sign => {
+                self.any([(&**left, false), (&**right, true)])?.into_iter().try_for_each(take)
+            }
+            Formula::Implies(left, right) => {
+                self.each(left, true, take)?;
+                self.each(right, false, take)
+            }
             Formula::Iff(left, right) => {
                 let one = self.any([(&**left, !sign), (&**right, true)])?;
                 let other = self.any([(&**left, sign), (&**right, false)])?;
-                self.join(one, other)
+                one.into_iter().chain(other).try_for_each(take)
             }
-            Formula::AtMostOne(parts) => self.at_most_one(parts, sign),
+            Formula::AtMostOne(parts) if sign => self.at_most_one(parts, take),
+            Formula::AtMostOne(parts) => self.at_least_two(parts)?.into_iter().try_for_each(take),
+            Formula::ExactlyOne(parts) if sign => {
+                self.at_most_one(parts, take)?;
+                self.any(parts.iter().map(|part| (part, true)))?.into_iter().try_for_each(take)
+            }
             Formula::ExactlyOne(parts) => {
-                let at_most = self.at_most_one(parts, sign)?;
-                if sign {
-                    self.join(at_most, self.any(parts.iter().map(|part| (part, true)))?)
-                } else {
-                    let none = self.all(parts.iter().map(|part| (part, false)))?;
-                    self.product(&at_most, &none)
-                }
+                // Two or more, or none.
+                let none = parts.iter().map(|part| self.clauses(part, false));
+                let none = none.collect::<Result<Vec<_>, _>>()?.concat();
+                let either = self.product(&self.at_least_two(parts)?, &none)?;
+                either.into_iter().try_for_each(take)
             }
         }
-    }
-
-    fn all<'a>(
-        &self,
-        parts: impl IntoIterator<Item = (&'a Formula, bool)>,
-    ) -> Result<Vec<Disjunction>, TooLarge> {
-        let mut clauses = Vec::new();
-        for (part, sign) in parts {
-            clauses = self.join(clauses, self.clauses(part, sign)?)?;
-        }
-        Ok(clauses)
     }
 
     fn any<'a>(
@@ -185,39 +213,31 @@ impl Normaliser {
         Ok(clauses)
     }
 
-    /// No two hold; or, with the sign false, at least two do: whichever one is left out, another
-    /// holds.
-    fn at_most_one(&self, parts: &[Formula], sign: bool) -> Result<Vec<Disjunction>, TooLarge> {
-        let mut clauses = Vec::new();
-        for (index, part) in parts.iter().enumerate() {
-            if sign {
-                for other in &parts[..index] {
-                    let pair = self.any([(other, false), (part, false)])?;
-                    clauses = self.join(clauses, pair)?;
-                }
-            } else {
-                let others = parts.iter().enumerate().filter(|&(other, _)| other != index);
-                let another = self.any(others.map(|(_, part)| (part, true)))?;
-                clauses = self.join(clauses, another)?;
+    /// No two hold.
+    fn at_most_one(&self, parts: &[Formula], take: Take<'_>) -> Result<(), TooLarge> {
+        let absent = parts.iter().map(|part| self.clauses(part, false));
+        let absent = absent.collect::<Result<Vec<_>, _>>()?;
+        for (index, part) in absent.iter().enumerate() {
+            for other in &absent[..index] {
+                self.product(other, part)?.into_iter().try_for_each(&mut *take)?;
             }
         }
-        if !sign && parts.is_empty() {
-            clauses.push(Vec::new());
-        }
-        Ok(clauses)
+        Ok(())
     }
 
-    fn join(
-        &self,
-        mut clauses: Vec<Disjunction>,
-        more: Vec<Disjunction>,
-    ) -> Result<Vec<Disjunction>, TooLarge> {
-        if clauses.is_empty() {
-            return Ok(more);
+    /// Two or more hold: whichever one is left out, another holds.
+    fn at_least_two(&self, parts: &[Formula]) -> Result<Vec<Disjunction>, TooLarge> {
+        if parts.is_empty() {
+            return Ok(vec![Vec::new()]);
         }
-        clauses.extend(more);
-        if clauses.len() > self.max_literals {
-            return Err(TooLarge);
+        let mut clauses = Vec::new();
+        let mut left = self.max_literals;
+        for index in 0..parts.len() {
+            let others = parts.iter().enumerate().filter(|&(other, _)| other != index);
+            for clause in self.any(others.map(|(_, part)| (part, true)))? {
+                left = left.checked_sub(clause.len().max(1)).ok_or(TooLarge)?;
+                clauses.push(clause);
+            }
         }
         Ok(clauses)
     }
@@ -351,5 +371,16 @@ mod tests {
             Formula::And(vec![Formula::Now(Code(2 * pair)), Formula::Now(Code(2 * pair + 1))])
         });
         assert_eq!(clausal_form(&Formula::Or(pairs.collect()), 100_000), Err(TooLarge));
+    }
+
+    #[test]
+    fn the_limit_counts_literals() {
+        let codes = Formula::AtMostOne((0..11).map(|code| Formula::Now(Code(code))).collect());
+        assert_eq!(clausal_form(&codes, 110).map(|clauses| clauses.len()), Ok(55));
+        assert_eq!(clausal_form(&codes, 109), Err(TooLarge));
+        let mut taken = 0;
+        assert_eq!(each_clause(&codes, 110, |_| taken += 1), Ok(()));
+        assert_eq!(each_clause(&codes, 109, |_| taken += 1), Err(TooLarge));
+        assert_eq!(taken, 55 + 54);
     }
 }

@@ -6,7 +6,7 @@ use consequence_record::Kind;
 
 use super::clause::{Atoms, Encoded, Encoder, Span};
 use super::closed::decode;
-use super::normal::{Literal, TooLarge, clausal_form};
+use super::normal::{Literal, TooLarge, each_clause};
 use super::order::{Order, order};
 use super::soft::whole_span;
 use super::{CompileError, CompileLimits};
@@ -39,7 +39,7 @@ impl Written {
         max_literals: usize,
     ) -> Result<(), TooLarge> {
         let scope = rule.scope(encoder.vocabulary);
-        for clause in clausal_form(&rule.formula, max_literals)? {
+        each_clause(&rule.formula, max_literals, |clause| {
             let kinds = [(scope.static_visit, Kind::Static), (scope.encounters, Kind::Encounter)];
             for (_, kind) in kinds.into_iter().filter(|(required, _)| *required) {
                 let Some(encoded) = encoder.clause(&clause, kind) else { continue };
@@ -47,8 +47,7 @@ impl Written {
                 let span = whole_span(kind, encoder.max_visits);
                 self.ends.push((self.literals.len() as u32, span, index));
             }
-        }
-        Ok(())
+        })
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = WrittenClause<'_>> {

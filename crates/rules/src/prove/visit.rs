@@ -7,6 +7,13 @@ use super::solver::{Lit, Solver};
 use crate::compile::{Encoded, Encoder, sort_clause};
 use crate::{Formula, Window};
 
+/// A rule that counts literals.
+pub(crate) struct Counted {
+    pub released: Vec<Encoded>,
+    pub literals: Vec<Encoded>,
+    pub exactly: bool,
+}
+
 /// The literals of a visit: its codes, and what is known of the past.
 pub(crate) struct Known<'a> {
     pub encoder: Encoder<'a>,
@@ -41,22 +48,40 @@ impl Known<'_> {
     /// The clause that a literal or an implication between literals says, straight from its tree;
     /// `None` for any other formula.
     pub fn clause(&mut self, formula: &Formula) -> Option<Vec<Encoded>> {
-        let mut literals = Vec::new();
-        match formula {
-            Formula::Implies(antecedent, consequent) => {
-                match &**antecedent {
-                    Formula::And(parts) => {
-                        for part in parts {
-                            self.push(part, false, &mut literals)?;
-                        }
-                    }
-                    literal => self.push(literal, false, &mut literals)?,
-                }
-                self.push(consequent, true, &mut literals)?;
-            }
-            literal => self.push(literal, true, &mut literals)?,
-        }
+        let (mut literals, consequent) = self.antecedent(formula)?;
+        self.push(consequent, true, &mut literals)?;
         sort_clause(literals)
+    }
+
+    /// What a formula counts, straight from its tree: the literals of which at most one may hold,
+    /// those of which any releases the rule, and whether one has to hold. `None` for any other
+    /// formula. What never holds here is not counted.
+    pub fn counted(&mut self, formula: &Formula) -> Option<Counted> {
+        let (released, consequent) = self.antecedent(formula)?;
+        let (parts, exactly) = match consequent {
+            Formula::AtMostOne(parts) => (parts, false),
+            Formula::ExactlyOne(parts) => (parts, true),
+            _ => return None,
+        };
+        let mut literals = Vec::new();
+        parts.iter().try_for_each(|part| self.push(part, true, &mut literals))?;
+        Some(Counted { released, literals, exactly })
+    }
+
+    /// The literals that make an implication's antecedent fail, and its consequent; for any other
+    /// formula none, and itself.
+    fn antecedent<'f>(&mut self, formula: &'f Formula) -> Option<(Vec<Encoded>, &'f Formula)> {
+        let mut literals = Vec::new();
+        let Formula::Implies(antecedent, consequent) = formula else {
+            return Some((literals, formula));
+        };
+        match &**antecedent {
+            Formula::And(parts) => {
+                parts.iter().try_for_each(|part| self.push(part, false, &mut literals))?;
+            }
+            literal => self.push(literal, false, &mut literals)?,
+        }
+        Some((literals, consequent))
     }
 
     /// Adds a literal, or its opposite where `sign` is false; `None` if it is not a literal, or if
