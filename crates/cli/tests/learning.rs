@@ -96,6 +96,26 @@ fn records_that_break_rules_are_named_before_learning() {
     folder.run(audit).exits(0).prints("no violations");
 }
 
+/// What a model learns from is one set of records, however often it is counted.
+#[test]
+fn the_records_to_learn_from_are_those_of_the_train_split() {
+    let folder = Folder::new();
+    let line = |id| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+    folder.write("cohort.jsonl", (0..100).map(line).collect::<String>());
+    folder.write("a.rules", "rule both: A => B\n");
+    let train = "train cohort.jsonl --rules a.rules --generator markov --out model";
+    let ran = folder.run(&format!("{train} --json")).exits(0);
+    let report = ran.json();
+    let learnt = report["train_records"].as_u64().expect("a count");
+    assert!(report["tuning_records"].as_u64() > Some(0));
+    assert_eq!(report["rules"]["broken"]["records"].as_u64(), Some(learnt));
+    let warning = format!("warning: {learnt} records to learn from break a hard rule\n");
+    assert!(ran.err.starts_with(&warning), "{}", ran.err);
+    let ran = folder.run(&format!("{train} --force")).exits(0);
+    ran.prints(&format!("learnt from {learnt} records of"))
+        .prints(&format!("  {learnt} records to learn from break 1 hard rule\n"));
+}
+
 #[test]
 fn counts_instead_of_a_network() {
     let folder = Folder::with_records(400);

@@ -16,7 +16,7 @@ use crate::words::{count, number};
 /// Rules named in a message; the rest are counted.
 const NAMED: usize = 5;
 
-/// Records to learn from that break hard rules.
+/// Records to learn from, those of the train split, that break hard rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BrokenRecords {
     /// Records that break at least one.

@@ -92,14 +92,14 @@ impl Lesson {
         Ok(lesson)
     }
 
-    /// Proves the rules, takes over their order, and looks for records that break them.
+    /// Proves the rules, takes over their order, and looks for records to learn from that break them:
+    /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
         self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
         self.enforcer = Some(Enforcer::new(&plan));
-        let places: Vec<usize> = self.train.iter().chain(&self.tuning).copied().collect();
         self.broken = watched(watch, "auditing", None, || {
-            BrokenRecords::find(&self.rules, &self.cohort, &places)
+            BrokenRecords::find(&self.rules, &self.cohort, &self.train)
         })?;
         Ok(())
     }
