@@ -168,10 +168,15 @@ pub enum Error {
     OtherRun(PathBuf),
     /// What is there was begun by another version of the program.
     #[error(
-        "the run that is there was begun by another version of this program\n  --> {}\n  = help: complete it with that version, choose another name, or give --force to begin anew",
-        .0.display()
+        "the run that is there was begun by {begun_by} of this program, and this is version {}\n  --> {}\n  = help: complete it with that version, choose another name, or give --force to begin anew",
+        env!("CARGO_PKG_VERSION"), path.display()
     )]
-    OtherVersion(PathBuf),
+    OtherVersion {
+        /// The file that tells of it.
+        path: PathBuf,
+        /// The version that it was begun by.
+        begun_by: String,
+    },
     /// Training was asked to stop.
     #[error(
         "stopped after {}; nothing is lost\n  --> {}\n  = help: give the same command with --resume to go on",

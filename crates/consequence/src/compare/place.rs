@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::MethodsTask;
 use crate::Error;
-use crate::notes::{read_note, write_note};
-use crate::place::{Out, refuse_folder};
+use crate::notes::{begun_with, goes_on, read_note, write_note};
+use crate::place::Out;
 
 /// The folder of a comparison.
 pub(super) struct Place {
@@ -37,13 +37,10 @@ impl Place {
         sweep(&task.out)?;
         let manifest = file("task.json");
         let wanted = manifest_of(task);
-        if task.resume && read_note::<Value>(&manifest)?.as_ref() == Some(&wanted) {
+        if task.resume && goes_on(&manifest, &wanted, task.force)? {
             create_directory(&place.work)?;
             sweep(&place.work)?;
             return Ok(place);
-        }
-        if task.resume {
-            refuse_folder(&task.out, task.force).map_err(|_| Error::OtherRun(manifest.clone()))?;
         }
         // A folder of this name may be somebody's, unless a comparison stands beside it.
         if place.work.is_dir() && !manifest.is_file() {
@@ -89,7 +86,7 @@ fn manifest_of(task: &MethodsTask) -> Value {
     };
     let rules: Vec<String> = task.rules.iter().map(|path| whole(path)).collect();
     let methods: Vec<&str> = task.methods.iter().map(|method| method.name()).collect();
-    json!({
+    begun_with(json!({
         "cohort": whole(&task.cohort),
         "rules": rules,
         "unknown_codes": format!("{:?}", task.unknown_codes),
@@ -97,6 +94,5 @@ fn manifest_of(task: &MethodsTask) -> Value {
         "network": task.network.settings(),
         "effort": task.effort,
         "seed": task.seed,
-        "version": env!("CARGO_PKG_VERSION"),
-    })
+    }))
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Places, SynthesizeTask};
 use crate::Error;
-use crate::notes::{read_note, write_note};
-use crate::place::{refuse_cohort, refuse_folder};
+use crate::notes::{begun_with, goes_on, write_note};
+use crate::place::refuse_cohort;
 use crate::train::Learner;
 
 /// Makes the folder and writes down what the run is begun with. A run that is there is gone on with if
@@ -17,12 +17,8 @@ use crate::train::Learner;
 pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error> {
     sweep(&task.out)?;
     let wanted = manifest(task);
-    if task.resume {
-        if read_note::<Value>(&places.manifest)?.as_ref() == Some(&wanted) {
-            return Ok(());
-        }
-        refuse_folder(&task.out, task.force)
-            .map_err(|_| Error::OtherRun(places.manifest.clone()))?;
+    if task.resume && goes_on(&places.manifest, &wanted, task.force)? {
+        return Ok(());
     }
     // What another run left must not be taken for a part of this one, should this one be stopped.
     remove_file(&places.manifest)?;
@@ -44,7 +40,7 @@ fn manifest(task: &SynthesizeTask) -> Value {
         Learner::Markov => json!("markov"),
     };
     let rules: Vec<String> = task.rules.iter().map(|path| whole(path)).collect();
-    json!({
+    begun_with(json!({
         "source": whole(&task.source),
         "from": task.from.as_ref().map(|source| format!("{source:?}")),
         "rules": rules,
@@ -52,7 +48,7 @@ fn manifest(task: &SynthesizeTask) -> Value {
         "records": task.records,
         "learner": learner,
         "seed": task.seed,
-    })
+    }))
 }
 
 /// A path that means the same in every folder.

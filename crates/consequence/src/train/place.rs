@@ -69,7 +69,10 @@ impl Place {
         match (resume, force) {
             (_, true) => Ok(()),
             (false, false) if self.has_run => Err(Error::Stopped(self.unfinished.clone())),
-            _ if self.has_old_run => Err(Error::OtherVersion(self.target.join(CHECKPOINT_FILE))),
+            _ if self.has_old_run => {
+                let path = self.target.join(CHECKPOINT_FILE);
+                Err(Error::OtherVersion { path, begun_by: "an older version".into() })
+            }
             (false, false) if self.has_model => Err(Error::Exists(self.target.clone())),
             _ => Ok(()),
         }

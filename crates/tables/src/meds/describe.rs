@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::encode::{self, write_table, write_tables};
 use super::layout::{
-    CODE, CODES, CUT_KIND, DESCRIPTION, KIND, Markers, PARENTS, SPLIT, SPLITS, SUBJECT, TITLE,
-    VISIT, VISIT_KIND,
+    CODE, CODES, CUT_KIND, DESCRIPTION, FORMAT, FORMAT_NAME, KIND, Markers, PARENTS, SPLIT, SPLITS,
+    SUBJECT, TITLE, VISIT, VISIT_KIND,
 };
 
 /// Subjects that are written at a time.
@@ -86,6 +86,7 @@ pub(super) fn write_splits(
 pub(super) fn write_description(folder: &Path, dated: bool) -> Result<(), StoreError> {
     let description = json!({
         "etl_name": "consequence",
+        FORMAT_NAME: FORMAT,
         "etl_version": env!("CARGO_PKG_VERSION"),
         "meds_version": "0.4.1",
         "other_extension_columns": [VISIT],

@@ -15,6 +15,11 @@ pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
 pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
 pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
 
+/// What `dataset.json` calls the number of the format of our datasets. Those of other tools have none,
+/// and neither have ours from before there were numbers, which are of format 1.
+pub(super) const FORMAT_NAME: &str = "consequence_format";
+pub(super) const FORMAT: u64 = 1;
+
 pub(super) const SUBJECT: &str = "subject_id";
 pub(super) const TIME: &str = "time";
 pub(super) const CODE: &str = "code";

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::MedsProblem;
 use super::columns::{Table, integers, strings};
-use super::layout::{ORIGINAL, SPLIT, SUBJECT};
+use super::layout::{FORMAT, FORMAT_NAME, ORIGINAL, SPLIT, SUBJECT};
 use crate::document::place;
 use crate::{Limits, Problem, TableError};
 
-/// Whether `dataset.json` says that times tell the order alone.
+/// Whether `dataset.json` says that times tell the order alone. One of a newer format is refused.
 pub(super) fn ordinal(path: &Path, limits: &Limits) -> Result<bool, TableError> {
     let fail = |problem| TableError::of_file(path, problem);
     let limit = limits.line_bytes;
@@ -34,6 +34,16 @@ pub(super) fn ordinal(path: &Path, limits: &Limits) -> Result<bool, TableError> 
         let column = Some(column);
         TableError { column, ..TableError::of_row(path, line, Problem::Malformed(message.into())) }
     })?;
+    match description.get(FORMAT_NAME).map(Value::as_u64) {
+        None | Some(Some(1..=FORMAT)) => {}
+        Some(Some(format)) if format > FORMAT => {
+            return Err(fail(MedsProblem::NewerFormat { format, known: FORMAT }.into()));
+        }
+        Some(_) => {
+            let (expected, found) = ("the number of a format", None);
+            return Err(fail(Problem::WrongType { expected, found }));
+        }
+    }
     Ok(description.get("time").and_then(Value::as_str) == Some("ordinal"))
 }
 

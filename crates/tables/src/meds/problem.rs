@@ -14,6 +14,16 @@ pub enum MedsProblem {
         /// What the folder holds, as far as it is worth telling.
         found: Vec<String>,
     },
+    /// A dataset of this program, of a format that is yet to come.
+    #[error(
+        "made by a newer version of this program, format {format}; this one reads up to {known}"
+    )]
+    NewerFormat {
+        /// The number of its format.
+        format: u64,
+        /// The last number that is known here.
+        known: u64,
+    },
     /// The file is no Parquet, or no longer is.
     #[error("the Parquet file is damaged or cut short: {0}")]
     Damaged(String),
@@ -75,6 +85,9 @@ impl MedsProblem {
         match self {
             Self::NotADataset { .. } => {
                 "name the folder that holds `data` and `metadata`, or one Parquet file of events"
+            }
+            Self::NewerFormat { .. } => {
+                "read it with that version, or make the cohort again with this one"
             }
             Self::Damaged(_) => {
                 "it may have been cut off while it was written or copied: fetch or write it again"
