@@ -11,7 +11,7 @@ CHECK_READY := $(JUDGE) -c 'import numpy, sklearn' 2>/dev/null
 BROWSER_READY := command -v chromium >/dev/null && command -v chromedriver >/dev/null
 DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
 
-.PHONY: help demo test python-env browser-test bench study comparison format
+.PHONY: help demo test bench study comparison format
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
@@ -22,7 +22,10 @@ help:
 	@echo "make format  lay the code out"
 
 demo:
-	$(CARGO) run --quiet --locked --release -p consequence-cli -- demo --out consequence-demo --force
+	@echo "Building the program; the first time that takes some minutes."
+	@$(CARGO) build --locked --release -p consequence-cli
+	@echo "Simulated records: finding rules in them, proving, training, generating, evaluating."
+	@$(CARGO) run --quiet --locked --release -p consequence-cli -- demo --out consequence-demo --force
 
 python-env:
 	@$(JUDGE_READY) || { $(PYTHON) -m venv target/python && \
@@ -39,21 +42,46 @@ browser-test:
 	@if { $(BROWSER_READY); } && $(DRIVER_READY); then $(JUDGE) tools/browser/report_pages.py; \
 		else echo "SKIPPED: chromium, chromedriver or selenium is not there, so no browser opened the reports" >&2; fi
 
-test: python-env
+# The parts of `make test`, in order; how long each took is told at the end.
+TEST_PARTS := python-env layout lints rust-test documentation python-test meds-test figures-test browser-test
+TIMES := target/test-times
+
+.PHONY: $(TEST_PARTS)
+
+test:
 	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records do not run" >&2
+	@mkdir -p target && rm -f $(TIMES)
+	@set -e; for part in $(TEST_PARTS); do \
+		echo "== $$part"; began=$$(date +%s); \
+		$(MAKE) --no-print-directory $$part; \
+		printf '%5d s  %s\n' $$(($$(date +%s) - began)) $$part >> $(TIMES); \
+	done
+	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records did not run" >&2
+	@echo "make test: everything holds. It took"; cat $(TIMES)
+
+layout:
 	$(CARGO) fmt --all --check
+
+lints:
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+rust-test:
 	$(CARGO) test --locked --workspace
+
+documentation:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+python-test:
 	$(PYTHON) tools/check_dependencies.py
 	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
+
+meds-test:
 	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
 		else echo "SKIPPED: the meds package is not there, so it judged no dataset" >&2; fi
+
+figures-test:
 	@if $(CHECK_READY); then $(JUDGE) tools/cross_check.py; \
 		else echo "SKIPPED: numpy and scikit-learn are not there, so no measure was worked out again" >&2; fi
-	@$(MAKE) --no-print-directory browser-test
-	@test -d ../shared || echo "SKIPPED: ../shared is missing, so tests on the published rules and real records did not run" >&2
-	@echo "make test: everything holds"
 
 bench:
 	@set -e; for program in benches/src/bin/*.rs; do \
