@@ -219,7 +219,8 @@ pub use consequence_rules::{
 };
 
 pub use consequence_rules::{
-    CompileError, CompileLimits, CompileOptions, Derivation, Order, Plan, Proof, compile,
+    ClosedRules, CompileError, CompileLimits, CompileOptions, Derivation, Order, Plan, Proof,
+    Stage, Stages, compile,
 };
 
 pub use consequence_enforce::{
