@@ -72,6 +72,7 @@ impl Family {
             name: format!("f{index}").into(),
             formula,
             strength: Strength::Hard,
+            visits: None,
             origin: Origin::default(),
         });
         let rules = RuleSet { vocabulary, rules: rules.collect() };

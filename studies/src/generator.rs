@@ -80,6 +80,7 @@ fn rule(formula: Formula, index: usize) -> Rule {
         name: format!("g{index}").into(),
         formula,
         strength: Strength::Hard,
+        visits: None,
         origin: Origin {
             file: "generated".into(),
             line: index as u32 + 1,

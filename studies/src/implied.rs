@@ -34,6 +34,7 @@ pub fn follows(given: &[Formula], asked: &[Formula], vocabulary: &Arc<Vocabulary
         name: format!("r{number}").into(),
         formula: formula.clone(),
         strength: Strength::Hard,
+        visits: None,
         origin: Origin::default(),
     };
     let given: Vec<Rule> =

@@ -48,6 +48,7 @@ impl Neuron {
             name: name.into(),
             formula: self.formula(),
             strength: Strength::Hard,
+            visits: None,
             origin: Origin { file: file.into(), line, text: name.into() },
         }
     }

@@ -74,6 +74,7 @@ fn run(trial: &Trial, guided: bool, draws: u64, seed: u64) -> Frequency {
         name: format!("r{index}").into(),
         formula: formula.clone(),
         strength: *strength,
+        visits: None,
         origin: Origin::default(),
     });
     let rules = Arc::new(RuleSet { vocabulary, rules: rules.collect() });

@@ -180,6 +180,7 @@ impl Maker<'_> {
                 name: format!("r{index}").into(),
                 formula: Formula::And(antecedent).implies(self.literal(0.0)),
                 strength: Strength::Soft(self.choices.pick(&[0.1, 0.5, 0.9])),
+                visits: None,
                 origin: Origin::default(),
             };
         }
@@ -209,6 +210,7 @@ impl Maker<'_> {
             name: format!("r{index}").into(),
             formula,
             strength: Strength::Hard,
+            visits: None,
             origin: Origin::default(),
         }
     }

@@ -30,6 +30,7 @@ fn parities(width: u32) -> RuleSet {
         name: format!("r{index}").into(),
         formula,
         strength: Strength::Hard,
+        visits: None,
         origin: Origin::default(),
     });
     let rules = rules.collect();

@@ -356,6 +356,28 @@ fn several_rule_files_and_words_with_blanks() {
         .prints("1 rule ");
 }
 
+/// A static code is asked for once a record, whether or not a record has it.
+#[test]
+fn unknown_static_codes_are_counted_once() {
+    let folder = Folder::new();
+    folder
+        .write("cohort.jsonl", "{\"id\": 1, \"static\": [], \"visits\": [[\"A\"], [], [\"A\"]]}\n");
+    let sex = "static SEX//F, SEX//M\nrule sex: exactly one of SEX//F, SEX//M\n";
+    folder.write("a.rules", format!("{sex}rule fever: FEVER\nrule cold: A => COLD\n"));
+    let codes = r#"{"static": ["SEX//F", "SEX//M"], "encounter": ["A", "COLD", "FEVER"]}"#;
+    folder.write("codes.json", codes);
+    let audit = "audit cohort.jsonl --rules a.rules --referee --json";
+    let known = folder.run(&format!("{audit} --vocabulary codes.json")).exits(1).json();
+    let unknown = folder.run(&format!("{audit} --allow-unknown")).exits(1).json();
+    assert_eq!(unknown["broken"], known["broken"]);
+    assert_eq!(unknown["static_violations"], 1 + 3 + 2);
+    folder.write("a.rules", sex);
+    folder
+        .run("audit cohort.jsonl --rules a.rules --allow-unknown")
+        .exits(1)
+        .prints("  sex            1        1  record 1, static\n");
+}
+
 #[test]
 fn thousands_of_codes_are_counted() {
     let folder = Folder::new();

@@ -12,7 +12,8 @@
 //! - A rule is required of visit 0 if one of its outputs is a static code, and of encounters if one
 //!   is an encounter code. Its outputs are the codes that its consequent names now; without a
 //!   consequent, or if that names none now, all codes it names now. A rule that names no code now
-//!   is required of encounters.
+//!   is required of encounters. A rule that says itself where it is required
+//!   ([`Rule::visits`](consequence_rules::Rule::visits)) is required there.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,6 +29,7 @@
 //!     formula: Formula::In(female, Window::static_visit())
 //!         .implies(Formula::Now(prostate).not()),
 //!     strength: Strength::Hard,
+//!     visits: None,
 //!     origin: Origin::default(),
 //! };
 //! let rules = RuleSet { vocabulary: Arc::new(vocabulary), rules: vec![rule] };

@@ -111,7 +111,12 @@ impl Case {
         let of_static = any_of(Kind::Static);
         // A rule that names no code now, or none that is known, speaks of encounters.
         let of_encounters = any_of(Kind::Encounter) || !of_static;
-        Self { rule, of_static, of_encounters }
+        match rule.visits {
+            Some(said) => {
+                Self { rule, of_static: said.static_visit, of_encounters: said.encounters }
+            }
+            None => Self { rule, of_static, of_encounters },
+        }
     }
 }
 

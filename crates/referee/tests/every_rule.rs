@@ -65,6 +65,7 @@ fn rules() -> impl Strategy<Value = RuleSet> {
                 name: format!("r{number}").into(),
                 formula,
                 strength,
+                visits: None,
                 origin: Origin::default(),
             })
             .collect(),

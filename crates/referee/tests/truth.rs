@@ -16,7 +16,7 @@ const C: Code = Code(4);
 const END: Code = Code(5);
 
 fn rule(formula: Formula, strength: Strength) -> Rule {
-    Rule { name: "rule".into(), formula, strength, origin: Origin::default() }
+    Rule { name: "rule".into(), formula, strength, visits: None, origin: Origin::default() }
 }
 
 fn referee_of(rules: Vec<Rule>) -> Referee {

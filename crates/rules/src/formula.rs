@@ -197,6 +197,28 @@ impl Formula {
         }
     }
 
+    /// The codes that the formula is about as a rule: those its consequent names now; where there is
+    /// no consequent, or it only looks back, every code named now.
+    fn outputs(&self) -> Vec<Code> {
+        if let Self::Implies(_, consequent) = self {
+            let codes = consequent.codes_now();
+            if !codes.is_empty() {
+                return codes;
+            }
+        }
+        self.codes_now()
+    }
+
+    /// The visits that the formula is required of as a rule, by the kinds of its outputs.
+    pub(crate) fn scope_by(&self, kind: &dyn Fn(Code) -> Kind) -> Scope {
+        let outputs = self.outputs();
+        let lives = |wanted| outputs.iter().any(|&code| kind(code) == wanted);
+        Scope {
+            static_visit: lives(Kind::Static),
+            encounters: outputs.is_empty() || lives(Kind::Encounter),
+        }
+    }
+
     /// The codes named in the current visit, in order of appearance, repeats included.
     pub fn codes_now(&self) -> Vec<Code> {
         let mut codes = Vec::new();
@@ -241,6 +263,9 @@ pub struct Rule {
     pub formula: Formula,
     /// Hard or soft.
     pub strength: Strength,
+    /// The visits it is required of, where the formula does not tell: some codes that the rule was
+    /// written with are of no record, and false in the formula.
+    pub visits: Option<Scope>,
     /// Where it was written.
     pub origin: Origin,
 }
@@ -270,23 +295,13 @@ impl Rule {
     /// The codes the rule is about: those its consequent names now; where there is no consequent,
     /// or it only looks back, every code named now.
     pub fn outputs(&self) -> Vec<Code> {
-        if let Formula::Implies(_, consequent) = &self.formula {
-            let codes = consequent.codes_now();
-            if !codes.is_empty() {
-                return codes;
-            }
-        }
-        self.formula.codes_now()
+        self.formula.outputs()
     }
 
-    /// The visits the rule is required of. A rule that names no code now speaks of encounters.
+    /// The visits the rule is required of. A rule that names no code now speaks of encounters, unless
+    /// it says otherwise.
     pub fn scope(&self, vocabulary: &Vocabulary) -> Scope {
-        let outputs = self.outputs();
-        let lives = |kind| outputs.iter().any(|&code| vocabulary.kind(code) == kind);
-        Scope {
-            static_visit: lives(Kind::Static),
-            encounters: outputs.is_empty() || lives(Kind::Encounter),
-        }
+        self.visits.unwrap_or_else(|| self.formula.scope_by(&|code| vocabulary.kind(code)))
     }
 }
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
-use consequence_rules::{Formula, LanguageLimits, RuleSet, Strength, parse};
+use consequence_rules::{
+    Formula, LanguageLimits, ResolveOptions, Rule, RuleSet, Scope, Strength, UnknownCodes, parse,
+    resolve,
+};
 
 fn rules(text: &str) -> RuleSet {
     RuleSet::parse(text, None).unwrap_or_else(|refused| panic!("{refused}"))
@@ -179,4 +182,44 @@ fn long_rules_have_short_origins() {
     let text = format!("rule long: {}A", "A or ".repeat(1000));
     let shown = rules(&text).rules[0].origin.text.chars().count();
     assert_eq!(shown, 303);
+}
+
+/// Rules over encounter codes A and B and a static code S, all other codes absent.
+fn with_absent(text: &str) -> Rule {
+    let codes = [("S", Kind::Static), ("A", Kind::Encounter), ("B", Kind::Encounter)];
+    let vocabulary = Some(Arc::new(Vocabulary::new(codes).unwrap()));
+    let file = parse("a.rules", text, &LanguageLimits::default()).unwrap();
+    let options =
+        ResolveOptions { unknown_codes: UnknownCodes::Absent, ..ResolveOptions::default() };
+    resolve(&[file], vocabulary, &options).unwrap().rules.rules.remove(0)
+}
+
+#[test]
+fn a_rule_about_codes_that_no_record_has_keeps_its_visits() {
+    let scope = |text: &str| {
+        let codes = [("S", Kind::Static), ("A", Kind::Encounter), ("B", Kind::Encounter)];
+        let Scope { static_visit, encounters } =
+            with_absent(text).scope(&Vocabulary::new(codes).unwrap());
+        (static_visit, encounters)
+    };
+    let (of_static, of_encounters, both) = ((true, false), (false, true), (true, true));
+    let sex = "static SEX//F, SEX//M ";
+    assert_eq!(scope(&format!("{sex} rule r: exactly one of SEX//F, SEX//M")), of_static);
+    assert_eq!(
+        scope("rule r: exactly one of SEX//F, SEX//M"),
+        of_encounters,
+        "nothing says static"
+    );
+    assert_eq!(scope("rule r: SEX//F  rule s: SEX//F in static => A"), of_static);
+    assert_eq!(scope("rule r: X"), of_encounters);
+    assert_eq!(scope("rule r: X in past => Y"), of_encounters);
+    assert_eq!(scope(&format!("{sex} rule r: S => SEX//F")), of_static);
+    assert_eq!(scope(&format!("{sex} rule r: SEX//F or A")), both);
+    // Required of visits in which its antecedent never holds, it says nothing.
+    let says = |text: &str| with_absent(text).formula;
+    let never = || Formula::Constant(false);
+    assert_eq!(says(&format!("{sex} rule r: A => SEX//F")), never().implies(never()));
+    assert_eq!(says("rule r: S => X"), never().implies(never()));
+    assert_eq!(says("rule r: A => X").codes_now().len(), 1);
+    assert_eq!(with_absent("rule r: A => X").visits, None);
 }

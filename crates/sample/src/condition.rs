@@ -93,6 +93,7 @@ impl Condition {
             name: format!("given {text}").into(),
             formula: if self.present { now } else { now.not() },
             strength: Strength::Hard,
+            visits: None,
             origin: Origin { file: "the conditions given".into(), line: 1, text: text.into() },
         }
     }

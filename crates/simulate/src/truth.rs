@@ -243,6 +243,7 @@ impl List<'_> {
                 name: name.into(),
                 formula,
                 strength: Strength::Hard,
+                visits: None,
                 origin: Origin { file: Arc::clone(&file), line: number, text: line.into() },
             });
             planted.push(what);

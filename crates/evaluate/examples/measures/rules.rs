@@ -29,6 +29,7 @@ pub fn with_soft(rules: &RuleSet, cohort: &Cohort) -> RuleSet {
         name: name.into(),
         formula,
         strength: Strength::Soft(probability),
+        visits: None,
         origin: Origin::default(),
     });
     let rules_of = rules.rules.iter().cloned().chain(soft);

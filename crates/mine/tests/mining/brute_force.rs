@@ -84,6 +84,7 @@ fn rule_set(vocabulary: &Arc<Vocabulary>, formula: &Formula) -> RuleSet {
         name: "r".into(),
         formula: formula.clone(),
         strength: Strength::Hard,
+        visits: None,
         origin: Origin::default(),
     };
     RuleSet { vocabulary: Arc::clone(vocabulary), rules: vec![rule] }

@@ -237,7 +237,7 @@ mod tests {
     use crate::{Origin, Strength};
 
     fn rule(formula: Formula, strength: Strength) -> Rule {
-        Rule { name: "r".into(), formula, strength, origin: Origin::default() }
+        Rule { name: "r".into(), formula, strength, visits: None, origin: Origin::default() }
     }
 
     fn now(code: u32) -> Formula {

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use consequence_record::{Code, END_NAME, Vocabulary};
 
+use super::absent::Absent;
 use super::compose::{Misplaced, all, any, depth, place};
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::glob::Names;
@@ -18,7 +19,7 @@ use super::source::{Source, Span};
 use super::suggest::closest;
 use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
 use super::window::weight;
-use crate::formula::{Formula, Window};
+use crate::formula::{Formula, Scope, Window};
 
 /// What a `let` stands for: its items, and how many parts they have.
 struct Definition {
@@ -43,6 +44,7 @@ pub(super) struct Expander<'a> {
     /// The file at hand.
     pub(super) source: &'a Source,
     lets: FxHashMap<&'a str, Let<'a>>,
+    absent: Absent<'a>,
     pub(super) errors: Diagnostics,
     pub(super) warnings: Warnings,
     reported: FxHashSet<String>,
@@ -53,12 +55,14 @@ pub(super) struct Expander<'a> {
 impl<'a> Expander<'a> {
     pub(super) fn new(
         vocabulary: &'a Vocabulary,
+        absent: Absent<'a>,
         unknown_codes: UnknownCodes,
         limits: &'a Limits,
         source: &'a Source,
     ) -> Self {
         Self {
             vocabulary,
+            absent,
             names: Names::new(vocabulary, limits.glob_comparisons),
             unknown_codes,
             limits,
@@ -143,14 +147,17 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The formula of a rule.
-    pub(super) fn rule(&mut self, expression: &'a Expression) -> Result<Formula, Failed> {
+    /// The formula of a rule, and the visits it is required of where that no longer tells.
+    pub(super) fn rule(
+        &mut self,
+        expression: &'a Expression,
+    ) -> Result<(Formula, Option<Scope>), Failed> {
         self.nodes = 0;
         let formula = self.formula(expression)?;
         if self.is_too_deep(&formula) {
             return Err(self.too_deep(expression.span));
         }
-        Ok(formula)
+        Ok(self.absent.settle(formula))
     }
 
     fn is_too_deep(&self, formula: &Formula) -> bool {
@@ -269,9 +276,9 @@ impl<'a> Expander<'a> {
     }
 
     fn warn_repeats(&mut self, item: &Formula, repeats: usize, first: Span, span: Span) {
-        let (source, vocabulary) = (self.source, self.vocabulary);
+        let (source, vocabulary, absent) = (self.source, self.vocabulary, &self.absent);
         self.warnings.push(Topic::RepeatedItem, || {
-            let item = show(&item.text(vocabulary));
+            let item = show(&absent.without(item.clone()).text(vocabulary));
             let message = match repeats - 1 {
                 0 => format!("{item} is in the list twice and counts once"),
                 more => format!("{item} and {more} more are in the list twice and count once"),
@@ -334,7 +341,10 @@ impl<'a> Expander<'a> {
         if self.reported.insert(name.to_owned()) {
             self.unknown_code(name, span);
         }
-        Formula::Constant(false)
+        match self.unknown_codes {
+            UnknownCodes::Refuse => Formula::Constant(false),
+            UnknownCodes::Absent => Formula::Now(self.absent.number(name)),
+        }
     }
 
     fn unknown_code(&mut self, name: &str, span: Span) {
@@ -390,7 +400,7 @@ impl<'a> Expander<'a> {
             _ => self.items(code)?,
         };
         let codes = found.into_iter().filter_map(|formula| match formula {
-            Formula::Now(code) => Some(code),
+            Formula::Now(code) if !self.absent.is_absent(code) => Some(code),
             _ => None,
         });
         Ok(codes.collect())

@@ -4,6 +4,7 @@
 //! [`RuleSet`](crate::RuleSet) of many files. Everything that can go wrong is a [`Diagnostic`] that
 //! points at the text. `docs/rules.md` explains the language to those who write rules.
 
+mod absent;
 mod compose;
 mod diagnostic;
 mod excerpt;

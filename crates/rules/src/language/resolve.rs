@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use consequence_record::{Code, Kind, Vocabulary};
 
+use super::absent::Absent;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic};
 use super::expand::Expander;
 use super::gather::gather;
@@ -74,10 +75,15 @@ pub fn resolve(
     };
     let empty = Source::new("", "", Form::Rules);
     let unknown_codes = options.unknown_codes;
+    let named = match unknown_codes {
+        UnknownCodes::Refuse => None,
+        UnknownCodes::Absent => gathered(files, &options.limits).ok(),
+    };
+    let absent = Absent::new(&vocabulary, named);
     let mut resolver = Resolver {
         vocabulary: &vocabulary,
         unknown_codes,
-        expander: Expander::new(&vocabulary, unknown_codes, &options.limits, &empty),
+        expander: Expander::new(&vocabulary, absent, unknown_codes, &options.limits, &empty),
         first_uses: FxHashMap::default(),
         rules: Vec::new(),
     };
@@ -169,7 +175,7 @@ impl<'a> Resolver<'a> {
         }
         self.first_uses.insert(name, (source, item));
         let errors = self.expander.errors.len();
-        let Ok(formula) = self.expander.rule(&item.formula) else { return };
+        let Ok((formula, visits)) = self.expander.rule(&item.formula) else { return };
         if self.expander.errors.len() > errors {
             return;
         }
@@ -186,7 +192,7 @@ impl<'a> Resolver<'a> {
             line: source.line(item.span.start),
             text: own_text(source, item).into(),
         };
-        let rule = Rule { name: name.into(), formula, strength, origin };
+        let rule = Rule { name: name.into(), formula, strength, visits, origin };
         lint(&rule, item, self.vocabulary, source, &mut self.expander.warnings);
         self.rules.push(rule);
     }

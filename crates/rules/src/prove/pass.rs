@@ -270,6 +270,7 @@ mod tests {
             name: format!("r{index}").into(),
             formula: formula.clone(),
             strength: Strength::Hard,
+            visits: None,
             origin: Origin::default(),
         });
         RuleSet { vocabulary: Arc::new(Vocabulary::new(names).unwrap()), rules: rules.collect() }
