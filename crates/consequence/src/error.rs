@@ -280,6 +280,9 @@ impl Error {
             CompileError::Unproved { rule, .. } => {
                 (named(rule.as_slice()), "this is a defect of the program, not of the rules")
             }
+            CompileError::BadRule { rule, .. } => {
+                (named(std::slice::from_ref(rule)), "correct the rule where it is made")
+            }
             CompileError::SoftTooEarly { rule } => (
                 named(std::slice::from_ref(rule)),
                 "leave the rule out, or train a model with these rules",

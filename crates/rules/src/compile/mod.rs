@@ -6,6 +6,7 @@ mod closure;
 mod components;
 mod diagram;
 mod groups;
+mod input;
 mod normal;
 mod order;
 mod regress;
@@ -140,6 +141,14 @@ pub enum CompileError {
         /// The rule concerned, if one.
         rule: Option<String>,
     },
+    /// A rule that the language would not have let pass: its fields were filled in by hand.
+    #[error("rule `{rule}` cannot be compiled: {reason}")]
+    BadRule {
+        /// The rule's name.
+        rule: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// `max_visits` of zero leaves no room for an encounter.
     #[error("a record needs room for at least one encounter")]
     NoRoom,
@@ -159,6 +168,7 @@ pub(crate) fn close(
     if options.max_visits == 0 {
         return Err(CompileError::NoRoom);
     }
+    input::check(&rules)?;
     let vocabulary = Arc::clone(&rules.vocabulary);
     let ordered = order::order(&vocabulary, &rules.rules, options.end_first);
     if !ordered.cyclic_soft.is_empty() {

@@ -3,6 +3,7 @@
 use consequence_record::Kind;
 
 use super::clause::{Encoded, Encoder, Span};
+use super::input::soft_parts;
 use super::normal::{TooLarge, clausal_form};
 use crate::{Formula, Rule, Strength};
 
@@ -37,24 +38,17 @@ pub(crate) fn soft_implications(
     max_literals: usize,
 ) -> Result<Vec<SoftImplication>, TooLarge> {
     let Strength::Soft(probability) = rule.strength else { return Ok(Vec::new()) };
-    let always = Formula::And(Vec::new());
-    let (antecedent, consequent) = match &rule.formula {
-        Formula::Implies(antecedent, consequent) => (&**antecedent, &**consequent),
-        literal => (&always, literal),
+    // Compiling begins by refusing soft rules of any other form.
+    let Some((antecedent, code, present)) = soft_parts(&rule.formula) else {
+        return Ok(Vec::new());
     };
-    let (code, probability) = match consequent {
-        Formula::Now(code) => (*code, probability),
-        Formula::Not(inner) => match &**inner {
-            Formula::Now(code) => (*code, 1.0 - probability),
-            _ => unreachable!("a soft rule's consequent is a literal about now"),
-        },
-        _ => unreachable!("a soft rule's consequent is a literal about now"),
-    };
+    let antecedent = antecedent.cloned().unwrap_or(Formula::Constant(true));
+    let probability = if present { probability } else { 1.0 - probability };
     let kind = encoder.vocabulary.kind(code);
     let span = whole_span(kind, encoder.max_visits);
     let output = encoder.order.position(code);
     // The alternatives of the antecedent are the negated clauses of its negation.
-    let clauses = clausal_form(&antecedent.clone().not(), max_literals)?;
+    let clauses = clausal_form(&antecedent.not(), max_literals)?;
     Ok(clauses
         .iter()
         .filter_map(|clause| encoder.clause(clause, kind))

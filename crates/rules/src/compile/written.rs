@@ -6,6 +6,7 @@ use consequence_record::Kind;
 
 use super::clause::{Atoms, Encoded, Encoder, Span};
 use super::closed::decode;
+use super::input;
 use super::normal::{Literal, TooLarge, each_clause};
 use super::order::{Order, order};
 use super::soft::whole_span;
@@ -82,6 +83,7 @@ pub struct WrittenRules {
 impl WrittenRules {
     /// Normalises the hard rules, for records of any length.
     pub fn new(rules: Arc<RuleSet>, limits: &CompileLimits) -> Result<Self, CompileError> {
+        input::check(&rules)?;
         let max_visits = Span::OPEN;
         let vocabulary = Arc::clone(&rules.vocabulary);
         let order = order(&vocabulary, &rules.rules, false).order;
