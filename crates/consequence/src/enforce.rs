@@ -16,7 +16,6 @@ use serde::Serialize;
 
 use crate::load::LoadedCohort;
 use crate::place::Out;
-use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::words::{count, number};
 use crate::{Error, Inputs};
@@ -94,8 +93,7 @@ pub fn enforce(
     watch: &dyn Watch,
 ) -> Result<EnforceReport, Error> {
     let _out = Out::cohort(&options.out, options.force)?;
-    let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-    let Some(known) = cohort else { return Err(Error::NothingLeft { records: 0 }) };
+    let (loaded, known) = inputs.open_records("enforce the rules on", watch)?;
     let cohort = &known.cohort;
     let set = chosen(&loaded.rules, options.soft);
     let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;

@@ -100,6 +100,14 @@ pub enum Error {
         .0.display()
     )]
     Exists(PathBuf),
+    /// Records are needed, and no cohort was given.
+    #[error(
+        "no cohort was given, so there are no records to {work}\n  = help: name a cohort: JSON lines, or a MEDS dataset"
+    )]
+    NoCohort {
+        /// What the records are needed for: `audit`, `enforce the rules on` or `train on`.
+        work: &'static str,
+    },
     /// Nothing is left to write.
     #[error(
         "no record can be kept: of the lengths that the {records} records have, no record obeys the rules\n  \

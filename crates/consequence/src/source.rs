@@ -22,7 +22,8 @@ use crate::{Error, Watch};
 pub struct Inputs {
     /// The rule files.
     pub rules: Vec<PathBuf>,
-    /// A cohort: JSON lines, or a MEDS dataset.
+    /// A cohort: JSON lines, or a MEDS dataset. Rules can be checked without one; all work on records
+    /// is refused.
     pub cohort: Option<PathBuf>,
     /// A vocabulary file.
     pub vocabulary: Option<PathBuf>,
@@ -44,6 +45,21 @@ impl Inputs {
         let rules = load::rules_over(&self.rules, &options, &source)?;
         let codes = CodeSummary::new(&rules.rules.vocabulary, source);
         Ok(Opened { rules, cohort, codes })
+    }
+
+    /// Opens inputs of work on records: without a cohort there is none to do.
+    pub(crate) fn open_records(
+        &self,
+        work: &'static str,
+        watch: &dyn Watch,
+    ) -> Result<(LoadedRules, LoadedCohort), Error> {
+        if self.cohort.is_none() {
+            return Err(Error::NoCohort { work });
+        }
+        match self.open(watch)? {
+            Opened { rules, cohort: Some(cohort), .. } => Ok((rules, cohort)),
+            Opened { cohort: None, .. } => Err(Error::NoCohort { work }),
+        }
     }
 
     /// Finds out which codes there are, before any rule is read.

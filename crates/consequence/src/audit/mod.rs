@@ -12,7 +12,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::load::LoadedCohort;
-use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::{Error, Inputs, RuleReference};
 
@@ -121,19 +120,14 @@ impl AuditReport {
 /// assert_eq!((report.violations(), report.broken[0].examples[0].visit), (1, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// Without a cohort there is nothing to audit, and the report is empty.
 pub fn audit(
     inputs: &Inputs,
     options: &AuditOptions,
     watch: &dyn Watch,
 ) -> Result<AuditReport, Error> {
-    let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-    let records_are_lines = cohort.as_ref().is_some_and(|loaded| loaded.records_are_lines);
-    let (cohort, places) = match cohort {
-        Some(loaded) => chosen(inputs, loaded, options.split)?,
-        None => (Cohort::default(), None),
-    };
+    let (loaded, known) = inputs.open_records("audit", watch)?;
+    let records_are_lines = known.records_are_lines;
+    let (cohort, places) = chosen(inputs, known, options.split)?;
     let place = |index: usize| places.as_ref().map_or(index, |places| places[index]);
     let set = &loaded.rules;
     let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())

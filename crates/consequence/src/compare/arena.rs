@@ -7,11 +7,10 @@ use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, CompileOptions, Pass, RuleSet, WrittenRules, compile};
-use consequence_train::{Examples, TrainError};
+use consequence_train::Examples;
 
 use super::MethodsTask;
 use crate::load::LoadedCohort;
-use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::{Error, Inputs, digest, model_rules};
 
@@ -53,8 +52,7 @@ impl Arena {
             unknown_codes: task.unknown_codes,
             ..Inputs::default()
         };
-        let Opened { rules: loaded, cohort, .. } = inputs.open(watch)?;
-        let Some(known) = cohort else { return Err(TrainError::NoRecords("train").into()) };
+        let (loaded, known) = inputs.open_records("compare methods on", watch)?;
         let LoadedCohort { cohort, splits, .. } = known;
         let of = |split: Split| -> Vec<usize> {
             (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()

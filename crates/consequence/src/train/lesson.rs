@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::{BrokenRecords, Learner, TrainTask};
 use crate::load::LoadedCohort;
-use crate::source::Opened;
 use crate::watch::{Watch, watched};
 use crate::{Error, digest, model_rules};
 
@@ -39,8 +38,7 @@ pub(super) struct Lesson {
 
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
-        let Opened { rules: loaded, cohort, .. } = task.inputs.open(watch)?;
-        let Some(known) = cohort else { return Err(TrainError::NoRecords("train").into()) };
+        let (loaded, known) = task.inputs.open_records("train on", watch)?;
         let LoadedCohort { cohort, splits, titles, .. } = known;
         let rules = loaded.rules;
         let of = |split: Split| -> Vec<usize> {
