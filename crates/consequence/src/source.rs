@@ -13,10 +13,24 @@ use crate::{Error, Watch};
 /// Rule files, and where their codes come from.
 ///
 /// ```
-/// use consequence::Inputs;
+/// use consequence::check::{CheckOptions, check};
+/// use consequence::{Inputs, UnknownCodes, Unwatched};
 ///
-/// let inputs = Inputs { rules: vec!["clinic.rules".into()], ..Inputs::default() };
-/// assert!(inputs.cohort.is_none());
+/// let folder = tempfile::tempdir()?;
+/// let [rules, vocabulary] = ["a.rules", "codes.json"].map(|name| folder.path().join(name));
+/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
+/// std::fs::write(&vocabulary, r#"{"static": [], "encounter": ["ASTHMA"]}"#)?;
+/// let options = CheckOptions::default();
+///
+/// // The codes are those that the rules name, or those of a file, which may lack some of them.
+/// let alone = Inputs { rules: vec![rules], ..Inputs::default() };
+/// assert_eq!(check(&alone, &options, &Unwatched)?.codes.encounters, 1);
+/// let known = Inputs { vocabulary: Some(vocabulary), ..alone };
+/// let refused = check(&known, &options, &Unwatched).unwrap_err();
+/// assert!(refused.to_string().contains("unknown code `DIABETES`"));
+/// let lenient = Inputs { unknown_codes: UnknownCodes::Absent, ..known };
+/// assert!(check(&lenient, &options, &Unwatched)?.is_proved());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {

@@ -6,6 +6,8 @@ use crate::Error;
 ///
 /// ```standalone_crate
 /// consequence::use_threads(2)?;
+/// let again = consequence::use_threads(3).unwrap_err();
+/// assert!(again.to_string().starts_with("cannot work with 3 threads"));
 /// # Ok::<(), consequence::Error>(())
 /// ```
 pub fn use_threads(threads: usize) -> Result<(), Error> {

@@ -4,8 +4,10 @@
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
-/// use consequence::Watch;
+/// use consequence::audit::{AuditOptions, audit};
+/// use consequence::{Inputs, Watch};
 ///
+/// /// Counts steps; an audit takes one for each record.
 /// #[derive(Default)]
 /// struct Counter(AtomicU64);
 ///
@@ -16,6 +18,17 @@
 ///     }
 ///     fn finish(&self) {}
 /// }
+///
+/// let folder = tempfile::tempdir()?;
+/// let (rules, cohort) = (folder.path().join("a.rules"), folder.path().join("a.jsonl"));
+/// std::fs::write(&rules, "rule a: A => A")?;
+/// let line = |id| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"A\"]]}}\n");
+/// std::fs::write(&cohort, (0..30).map(line).collect::<String>())?;
+/// let inputs = Inputs { rules: vec![rules], cohort: Some(cohort), ..Inputs::default() };
+/// let counter = Counter::default();
+/// audit(&inputs, &AuditOptions::default(), &counter)?;
+/// assert_eq!(counter.0.load(Ordering::Relaxed), 30);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Watch: Sync {
     /// A task begins, of so many steps where they can be counted.

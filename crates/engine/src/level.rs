@@ -15,12 +15,6 @@ pub enum Level {
 
 impl Level {
     /// The best that this machine has.
-    ///
-    /// ```
-    /// use consequence_engine::Level;
-    ///
-    /// assert!(Level::here() >= Level::Plain);
-    /// ```
     pub fn here() -> Self {
         static HERE: OnceLock<Level> = OnceLock::new();
         *HERE.get_or_init(detect)

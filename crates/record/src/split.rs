@@ -24,7 +24,7 @@ impl Split {
     /// ```
     /// use consequence_record::Split;
     ///
-    /// assert_eq!(Split::of("patient-1"), Split::of("patient-1"));
+    /// assert_eq!(Split::of("patient-1"), Split::Train);
     /// let train = (0..1000).filter(|id| Split::of(&id.to_string()) == Split::Train).count();
     /// assert!((750..850).contains(&train));
     /// ```

@@ -4,9 +4,13 @@
 ///
 /// ```
 /// use consequence_tables::Limits;
+/// use consequence_tables::jsonl::{ReadOptions, read_from};
 ///
-/// let limits = Limits { visits: 500, ..Limits::default() };
-/// assert_eq!(limits.code_bytes, 1024);
+/// let line = r#"{"id": 1, "static": [], "visits": [["A"], ["B"]]}"#;
+/// let limits = Limits { visits: 1, ..Limits::default() };
+/// let options = ReadOptions { limits, ..ReadOptions::default() };
+/// let refused = read_from(line.as_bytes(), "cohort.jsonl", &options).unwrap_err();
+/// assert!(refused.to_string().starts_with("the record has more than 1 encounters"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

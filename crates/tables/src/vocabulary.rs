@@ -95,7 +95,7 @@ pub fn read_from(reader: impl Read, name: &str, limits: &Limits) -> Result<Vocab
 /// vocabulary::write_to(&mut text, &codes)?;
 /// assert_eq!(text, b"{\"static\": [\"SEX//F\"],\n\"encounter\": [\"A \\\"b\\\"\"]}\n");
 /// let read = vocabulary::read_from(&text[..], "codes.json", &Limits::default())?;
-/// assert_eq!(read.name(read.code("SEX//F").unwrap()), "SEX//F");
+/// assert_eq!(read.code("SEX//F").map(|code| read.kind(code)), Some(Kind::Static));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_to(out: &mut dyn Write, vocabulary: &Vocabulary) -> io::Result<()> {

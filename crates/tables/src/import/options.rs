@@ -7,10 +7,17 @@ use super::CodeMap;
 /// How to import: what becomes of codes, visits and subjects.
 ///
 /// ```
-/// use consequence_tables::import::ImportOptions;
+/// use consequence_tables::import::{CsvColumns, ImportOptions, Source, open};
 ///
-/// let options = ImportOptions { truncate: Some(3), min_patients: 5, ..ImportOptions::default() };
-/// assert!(options.sex && !options.gaps);
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("events.csv");
+/// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,ICD9CM//25001\n1,2024-02-01,A\n")?;
+/// let options =
+///     ImportOptions { truncate: Some(3), max_visits: Some(1), ..ImportOptions::default() };
+/// let (dataset, _) = open(&Source::Csv(CsvColumns::default()), &table, &options)?.collect()?;
+/// assert!(dataset.vocabulary.code("ICD9CM//250").is_some());
+/// assert!(!dataset.cohort.record(0).ended(), "it was cut");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
@@ -65,10 +72,16 @@ impl Default for ImportOptions {
 /// How much an import takes in before it refuses, and how much of it is in memory at a time.
 ///
 /// ```
-/// use consequence_tables::import::ImportLimits;
+/// use consequence_tables::import::{CsvColumns, ImportLimits, ImportOptions, Source, open};
 ///
-/// let limits = ImportLimits { batch_events: 1 << 16, ..ImportLimits::default() };
-/// assert_eq!(limits.code_bytes, 1024);
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("events.csv");
+/// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,INSULIN\n")?;
+/// let limits = ImportLimits { code_bytes: 4, ..ImportLimits::default() };
+/// let options = ImportOptions { limits, ..ImportOptions::default() };
+/// let refused = open(&Source::Csv(CsvColumns::default()), &table, &options).unwrap_err();
+/// assert!(refused.to_string().starts_with("code `INSULIN...` has a name longer than 4 bytes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportLimits {

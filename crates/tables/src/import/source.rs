@@ -81,10 +81,15 @@ impl FromStr for Source {
 /// the file otherwise.
 ///
 /// ```
-/// use consequence_tables::import::CsvColumns;
+/// use consequence_tables::import::{CsvColumns, ImportOptions, Source, open};
 ///
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("events.csv");
+/// std::fs::write(&table, "subject_id,time,code,sex\n1,2024-01-31,INSULIN,F\n")?;
 /// let columns = CsvColumns { statics: vec!["sex".into()], ..CsvColumns::default() };
-/// assert_eq!(columns.subject, "subject_id");
+/// let (dataset, _) = open(&Source::Csv(columns), &table, &ImportOptions::default())?.collect()?;
+/// assert_eq!(dataset.cohort.record(0).visit(0), [dataset.vocabulary.code("SEX//F").unwrap()]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvColumns {
