@@ -9,7 +9,7 @@
 //! order, at least one; a visit may be empty. `ended` is true unless it says otherwise: false marks
 //! a record that was cut before its real end. Blank lines are skipped.
 //!
-//! Beside `x.jsonl`, [`write`] leaves a vocabulary file `x.codes.json`, which lists the codes that no
+//! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes that no
 //! record happens to have too; [`read`] takes it into account if it is there.
 //!
 //! ```
