@@ -122,9 +122,11 @@ pub fn write_dataset<G: Generator>(
             let file = (number / shard_records) as usize;
             cohort.push(&(number + 1).to_string(), &record);
             if number + 1 == range(file).end {
-                shards.write(file, &std::mem::take(&mut cohort))?;
-                manifest.note(&folder, &Shards::name(file))?;
+                let mut shard = shards.fill(file, &std::mem::take(&mut cohort))?;
+                // The digest is noted first, so that a file that is in place has one.
+                manifest.files.insert(Shards::name(file), shard.digest()?);
                 manifest.write(&folder)?;
+                shard.commit()?;
             }
             progress(1);
             Ok(())

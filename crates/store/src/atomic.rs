@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::StoreError;
+use crate::digest::digest_file;
 use crate::error::directory_of;
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -146,6 +147,27 @@ impl AtomicFile {
             fs::set_permissions(&file.temporary, metadata.permissions()).map_err(fail)?;
         }
         Ok(file)
+    }
+
+    /// The SHA-256 digest of what was written so far, for one that notes it before the file is in place.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use consequence_store::{AtomicFile, digest, digest_file};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("shard.bin");
+    /// let mut file = AtomicFile::create(&path)?;
+    /// file.write_all(b"abc")?;
+    /// assert_eq!(file.digest()?, digest(b"abc"));
+    /// file.commit()?;
+    /// assert_eq!(digest_file(&path)?, digest(b"abc"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn digest(&mut self) -> Result<String, StoreError> {
+        self.flush()
+            .and_then(|()| digest_file(&self.temporary))
+            .map_err(|error| writing(&self.path, error))
     }
 
     /// Puts the file in place: flushes, syncs, renames, and syncs the directory. One begun by

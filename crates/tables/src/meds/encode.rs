@@ -58,7 +58,12 @@ impl Shard {
     }
 
     /// Writes the events to a file; `names` are the codes by number.
-    pub fn write(mut self, path: &Path, names: &Arc<StringArray>) -> Result<(), StoreError> {
+    pub fn write(self, path: &Path, names: &Arc<StringArray>) -> Result<(), StoreError> {
+        self.fill(path, names)?.commit()
+    }
+
+    /// Writes the events to a file that is not in place yet.
+    pub fn fill(mut self, path: &Path, names: &Arc<StringArray>) -> Result<AtomicFile, StoreError> {
         let rows = self.rows();
         let timed = Some(NullBuffer::new(self.timed.finish()));
         let keys = Int32Array::new(self.codes.into(), None);
@@ -80,7 +85,7 @@ impl Shard {
             Field::new(NUMBER, DataType::Float32, true),
             Field::new(VISIT, DataType::Int64, true),
         ];
-        write_table(path, fields, columns)
+        fill_tables(path, fields, std::iter::once(columns))
     }
 }
 
@@ -111,6 +116,15 @@ pub(super) fn write_tables(
     fields: Vec<Field>,
     tables: impl Iterator<Item = Result<Vec<ArrayRef>, ArrowError>>,
 ) -> Result<(), StoreError> {
+    fill_tables(path, fields, tables)?.commit()
+}
+
+/// The same, to a file that is not in place yet.
+fn fill_tables(
+    path: &Path,
+    fields: Vec<Field>,
+    tables: impl Iterator<Item = Result<Vec<ArrayRef>, ArrowError>>,
+) -> Result<AtomicFile, StoreError> {
     let schema = Arc::new(Schema::new(fields));
     let mut batches = tables.map(|columns| {
         columns
@@ -129,7 +143,7 @@ pub(super) fn write_tables(
             writer.close()
         })
         .map_err(|error| failure(path, error))?;
-    file.commit()
+    Ok(file)
 }
 
 fn properties() -> Result<WriterProperties, ParquetError> {

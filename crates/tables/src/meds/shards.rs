@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::StringArray;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
-use consequence_store::{StoreError, WorkingFolder, create_directory};
+use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
 use super::describe;
 use super::encode::Shard;
@@ -99,6 +99,11 @@ impl Shards {
     /// Writes a data file. The ids of the records are numbers, and the subjects of one data file are
     /// those of no other.
     pub fn write(&self, file: usize, cohort: &Cohort) -> Result<(), WriteError> {
+        Ok(self.fill(file, cohort)?.commit()?)
+    }
+
+    /// Writes a data file that is not in place yet, for one that notes its digest first.
+    pub fn fill(&self, file: usize, cohort: &Cohort) -> Result<AtomicFile, WriteError> {
         let mut shard = Shard::with_capacity(cohort.visit_count());
         for (index, record) in cohort.records().enumerate() {
             let fail = |reason| WriteError::Record { number: index + 1, reason };
@@ -107,7 +112,7 @@ impl Shards {
             let events = Events { number, ended: record.ended(), times: None };
             events.push(&mut shard, &self.vocabulary, record.visits()).map_err(fail)?;
         }
-        Ok(shard.write(&self.folder.path().join(data_file(file)), &self.names)?)
+        Ok(shard.fill(&self.folder.path().join(data_file(file)), &self.names)?)
     }
 
     /// Writes all but the events: the [files](Self::DESCRIBING) that tell of codes and subjects. The
