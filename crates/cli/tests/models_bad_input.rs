@@ -255,7 +255,7 @@ fn a_model_stays_until_the_next_is_complete() {
     std::fs::remove_file(folder.path("model/model.json")).expect("it goes");
     folder.write("model/checkpoint.safetensors", "");
     for old in [train("model"), resume] {
-        folder.run(&old).refuses(&["another version of this program", "--> model/checkpoint."]);
+        folder.run(&old).refuses(&["an older version of this program", "--> model/checkpoint."]);
     }
     folder.run(&format!("{} --force", train("model"))).exits(0);
     folder.same("model", "whole");
