@@ -110,7 +110,7 @@ fn only_cut_records_obey_not_end() {
 
     let cut = "{\"id\": 1, \"static\": [], \"visits\": [[\"A\"], [\"A\"]], \"ended\": false}\n";
     let ended = "{\"id\": 2, \"static\": [], \"visits\": [[\"A\"]]}\n";
-    folder.write("cohort.jsonl", &format!("{cut}{ended}"));
+    folder.write("cohort.jsonl", format!("{cut}{ended}"));
     folder.run("audit cohort.jsonl --rules a.rules").exits(1).prints("50.00% valid");
     let ran = folder.run("enforce cohort.jsonl --rules a.rules --out fixed.jsonl").exits(0);
     ran.prints("1 record written").prints("1 record left out: no record of that length");
@@ -130,7 +130,7 @@ fn enforce_keeps_visits_where_no_rule_concludes_the_end() {
     let visits = "[[\"A\", \"B\"], [\"A\"], []]";
     let line = |rest: &str| format!("{{\"id\": 1, \"static\": [], \"visits\": {visits}{rest}}}\n");
     for (rest, written) in [("", "]]}\n"), (", \"ended\": false", "]],\"ended\":false}\n")] {
-        folder.write("cohort.jsonl", &line(rest));
+        folder.write("cohort.jsonl", line(rest));
         folder.run("enforce cohort.jsonl --rules a.rules --out fixed.jsonl --force").exits(0);
         let fixed = folder.read("fixed.jsonl");
         assert!(fixed.contains("[[\"A\"],[\"A\"],[\"A\"]]") && fixed.ends_with(written), "{fixed}");
