@@ -371,6 +371,14 @@ fn unknown_static_codes_are_counted_once() {
     let unknown = folder.run(&format!("{audit} --allow-unknown")).exits(1).json();
     assert_eq!(unknown["broken"], known["broken"]);
     assert_eq!(unknown["static_violations"], 1 + 3 + 2);
+    // One that a record has tells what the other is.
+    folder.write(
+        "women.jsonl",
+        "{\"id\": 1, \"static\": [\"SEX//F\"], \"visits\": [[\"A\"], [\"A\"]]}\n",
+    );
+    folder.write("b.rules", "rule sex: exactly one of SEX//F, SEX//M\n");
+    folder.run("audit women.jsonl --rules b.rules --allow-unknown").exits(0);
+    folder.run("enforce women.jsonl --rules b.rules --allow-unknown --out same.jsonl").exits(0);
     folder.write("a.rules", sex);
     folder
         .run("audit cohort.jsonl --rules a.rules --allow-unknown")

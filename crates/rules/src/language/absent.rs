@@ -1,8 +1,8 @@
 //! Codes that the vocabulary lacks, where that means that no record has them.
 //!
 //! While a rule is put together such a code keeps a number, past those of the vocabulary, so that what
-//! it says of the rule is not lost: `exactly one of SEX//F, SEX//M` is about the static visit, also
-//! where neither is known. Then it becomes what it is, false.
+//! it says of the rule is not lost: `exactly one of SEX//F, SEX//M` is about the static visit if one of
+//! them is known to be static, or if the rules say so. Then it becomes what it is, false.
 
 use rustc_hash::FxHashMap;
 
@@ -16,12 +16,13 @@ pub(super) struct Absent<'a> {
     /// The codes that the rules name, each of the kind that they say.
     named: Option<Vocabulary>,
     numbers: FxHashMap<String, Code>,
-    kinds: Vec<Kind>,
+    /// Whether each is static; one that is not may be of either kind, as far as the rules tell.
+    statics: Vec<bool>,
 }
 
 impl<'a> Absent<'a> {
     pub(super) fn new(vocabulary: &'a Vocabulary, named: Option<Vocabulary>) -> Self {
-        Self { vocabulary, named, numbers: FxHashMap::default(), kinds: Vec::new() }
+        Self { vocabulary, named, numbers: FxHashMap::default(), statics: Vec::new() }
     }
 
     /// The number of a code that the vocabulary lacks.
@@ -30,9 +31,9 @@ impl<'a> Absent<'a> {
             return code;
         }
         let kind = self.named.as_ref().and_then(|named| Some(named.kind(named.code(name)?)));
-        let code = Code((self.vocabulary.len() + self.kinds.len()) as u32);
+        let code = Code((self.vocabulary.len() + self.statics.len()) as u32);
         self.numbers.insert(name.to_owned(), code);
-        self.kinds.push(kind.unwrap_or(Kind::Encounter));
+        self.statics.push(kind == Some(Kind::Static));
         code
     }
 
@@ -40,11 +41,23 @@ impl<'a> Absent<'a> {
         code.index() >= self.vocabulary.len()
     }
 
-    fn kind(&self, code: Code) -> Kind {
+    /// The kind of a code, where it is known; that of any other is `otherwise`.
+    fn kind(&self, code: Code, otherwise: Kind) -> Kind {
         match code.index().checked_sub(self.vocabulary.len()) {
-            Some(absent) => self.kinds[absent],
+            Some(absent) if self.statics[absent] => Kind::Static,
+            Some(_) => otherwise,
             None => self.vocabulary.kind(code),
         }
+    }
+
+    /// The visits that a formula speaks of. A code of which nothing is known goes with the others; if
+    /// nothing is known of any, they are codes of encounters.
+    fn scope(&self, formula: &Formula) -> Scope {
+        let [as_static, as_encounter] = [Kind::Static, Kind::Encounter]
+            .map(|otherwise| formula.scope_by(&|code| self.kind(code, otherwise)));
+        let known =
+            Scope { static_visit: as_encounter.static_visit, encounters: as_static.encounters };
+        if known.static_visit || known.encounters { known } else { as_encounter }
     }
 
     /// The formula with every absent code false.
@@ -60,8 +73,8 @@ impl<'a> Absent<'a> {
         if !met {
             return (formula, None);
         }
-        let written = formula.scope_by(&|code| self.kind(code));
-        let tells = |formula: &Formula| formula.scope_by(&|code| self.kind(code)) == written;
+        let written = self.scope(&formula);
+        let tells = |formula: &Formula| self.scope(formula) == written;
         let formula = self.without(formula);
         if tells(&formula) {
             return (formula, None);
@@ -70,10 +83,10 @@ impl<'a> Absent<'a> {
         // kind are not there, and before the static visit nothing is.
         let formula = match written {
             Scope { static_visit: true, encounters: false } => replace(formula, &|code, window| {
-                window.is_some() || self.kind(code) == Kind::Encounter
+                window.is_some() || self.vocabulary.kind(code) == Kind::Encounter
             }),
             Scope { static_visit: false, .. } => replace(formula, &|code, window| {
-                window.is_none() && self.kind(code) == Kind::Static
+                window.is_none() && self.vocabulary.kind(code) == Kind::Static
             }),
             _ => formula,
         };
