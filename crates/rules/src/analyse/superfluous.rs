@@ -57,39 +57,57 @@ pub fn superfluous(written: &WrittenRules, limits: &AnalysisLimits) -> (Vec<Supe
     if rules.len() > limits.compared_rules {
         return (repeated(written), false);
     }
-    let mut found: FxHashMap<usize, Option<Why>> = FxHashMap::default();
+    let mut found: FxHashMap<usize, Option<Reason>> = FxHashMap::default();
     for kind in [Kind::Static, Kind::Encounter] {
-        for (rule, why) in at_visits(written, kind) {
-            let merged = match (found.remove(&rule), why) {
-                (None, why) => why,
-                // A rule of both kinds of visits must be superfluous in both, for what reason ever.
-                (Some(Some(one)), Some(other)) => Some(merge(one, other)),
-                (Some(_), _) => None,
+        for (rule, reason) in at_visits(written, kind) {
+            // A rule of both kinds of visits must be superfluous in both, for what reason ever.
+            let merged = match found.remove(&rule) {
+                None => reason,
+                Some(other) => other.zip(reason).map(|(one, other)| one.and(other)),
             };
             found.insert(rule, merged);
         }
     }
-    let mut list: Vec<Superfluous> =
-        found.into_iter().filter_map(|(rule, why)| Some(Superfluous { rule, why: why? })).collect();
+    let mut list: Vec<Superfluous> = found
+        .into_iter()
+        .filter_map(|(rule, reason)| Some(Superfluous { rule, why: reason?.why() }))
+        .collect();
     list.sort_by_key(|superfluous| superfluous.rule);
     (list, true)
 }
 
-fn merge(one: Why, other: Why) -> Why {
-    match (one, other) {
-        (Why::Implied(mut by), Why::Implied(more)) => {
-            by.extend(more);
-            by.sort_unstable();
-            by.dedup();
-            Why::Implied(by)
+/// Why a rule could be left out at visits of a kind.
+#[derive(Clone, Debug)]
+struct Reason {
+    always_true: bool,
+    never_fires: bool,
+    /// The rules that say as much.
+    by: Vec<usize>,
+}
+
+impl Reason {
+    fn and(mut self, other: Self) -> Self {
+        self.by.extend(other.by);
+        self.by.sort_unstable();
+        self.by.dedup();
+        Self {
+            always_true: self.always_true && other.always_true,
+            never_fires: self.never_fires && other.never_fires,
+            by: self.by,
         }
-        (Why::AlwaysTrue, other) | (other, Why::AlwaysTrue) => other,
-        (one, _) => one,
+    }
+
+    fn why(self) -> Why {
+        match self {
+            Self { always_true: true, .. } => Why::AlwaysTrue,
+            Self { never_fires: true, .. } => Why::NeverFires,
+            Self { by, .. } => Why::Implied(by),
+        }
     }
 }
 
 /// For every hard rule required of visits of a kind, why it could be left out there, or `None`.
-fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Why>)> {
+fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Reason>)> {
     let set = written.rules();
     let required = |rule: &Rule| {
         let scope = rule.scope(&set.vocabulary);
@@ -111,24 +129,25 @@ fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Why>)> {
             .map(|other| switches[other])
             .collect();
         if always[place] {
-            outcome[place] = Some(Why::AlwaysTrue);
+            outcome[place] = Some(Reason { always_true: true, never_fires: false, by: Vec::new() });
             kept[place] = false;
             continue;
         }
         assumed.push(!holds[place]);
-        if !visit.possible(&assumed) {
-            let by = (0..indices.len()).filter(|&other| visit.in_core(switches[other]));
-            outcome[place] = Some(Why::Implied(by.map(|other| indices[other]).collect()));
-            kept[place] = false;
+        if visit.possible(&assumed) {
+            continue;
         }
+        let by = (0..indices.len()).filter(|&other| visit.in_core(switches[other]));
+        let by = by.map(|other| indices[other]).collect();
+        kept[place] = false;
+        // A rule whose antecedent is impossible follows from whatever makes it so.
+        let mut never_fires = false;
         if let Formula::Implies(antecedent, _) = &set.rules[indices[place]].formula {
             assumed.pop();
-            let antecedent = visit.formula(antecedent);
-            assumed.push(antecedent);
-            if !visit.possible(&assumed) {
-                outcome[place] = Some(Why::NeverFires);
-            }
+            assumed.push(visit.formula(antecedent));
+            never_fires = !visit.possible(&assumed);
         }
+        outcome[place] = Some(Reason { always_true: false, never_fires, by });
     }
     indices.into_iter().zip(outcome).collect()
 }
