@@ -131,3 +131,20 @@ fn rules_in_a_decision_diagram_do_not_count_visits() {
     record.visits[1] = vec![code("A"), code("B")];
     assert!(clinic.repaired(&record).is_some());
 }
+
+/// A diagram asked for `END` where a rule forbids it, and both were taken as obeyed.
+#[test]
+fn a_diagram_and_a_clause_never_decide_one_code() {
+    let text = "static S, T  rule on: not A and not T in last 5 visits and not S in static => A  \
+                rule off: not A  rule cut: not END  rule one: S => T  rule other: not S => T";
+    let rules = Arc::new(RuleSet::parse(text, None).expect(text));
+    let limits = CompileLimits { derived: 0, growth: 0, ..CompileLimits::default() };
+    let options =
+        CompileOptions { max_visits: 6, end_first: true, limits, ..CompileOptions::default() };
+    let Ok(plan) = compile(Arc::clone(&rules), &options) else { return };
+    let clinic = Clinic { rules, enforcer: Enforcer::new(&plan) };
+    for encounters in 1..=5 {
+        let record = clinic.record(vec![false; encounters]);
+        assert_eq!(clinic.repaired(&record), None, "{encounters} encounters");
+    }
+}

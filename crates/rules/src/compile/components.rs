@@ -30,9 +30,13 @@ impl Components {
             for &position in &positions {
                 components.join(positions[0], position);
             }
-            // A clause that looks back at encounters may come to ask for the end.
+            // A clause that says another thing one visit later may come to ask for the end: all that
+            // look back do, but for those that look at the static visit by its number.
             let looks_back = |literal: &Encoded| {
-                literal.atom().is_some() && components.position(encoder, *literal).is_some()
+                literal.atom().is_some_and(|atom| {
+                    components.position(encoder, *literal).is_some()
+                        || !encoder.atoms.window(atom).distances().is_empty()
+                })
             };
             if let Some(&first) = positions.first()
                 && clause.literals.iter().any(looks_back)

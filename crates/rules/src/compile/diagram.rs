@@ -78,6 +78,15 @@ impl Diagram {
         Some((question, [Branch(node.low), Branch(node.high)]))
     }
 
+    /// The positions of the codes that some branch asks for.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = u32> {
+        let position = |node: &Node| {
+            let index = (node.variable as usize).checked_sub(self.atoms.len())?;
+            self.positions.get(index).copied()
+        };
+        self.nodes.iter().filter_map(position)
+    }
+
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -102,14 +111,15 @@ pub(crate) struct Built {
     pub static_clauses: Vec<Vec<Encoded>>,
 }
 
-/// Builds the diagram of clauses about encounters.
+/// Builds the diagram of clauses about encounters. With `forces_end` it ends the record at the last
+/// position; else that is for others, and it says nothing of `END` unless the clauses do.
 pub(crate) fn build(
     encoder: &mut Encoder<'_>,
     clauses: &[WrittenClause<'_>],
-    end_given: bool,
+    forces_end: bool,
     max_nodes: usize,
 ) -> Result<Built, TooManyNodes> {
-    Builder::new(encoder, clauses, max_nodes)?.build(clauses, end_given)
+    Builder::new(encoder, clauses, max_nodes)?.build(clauses, forces_end)
 }
 
 struct Builder<'e, 'a> {
@@ -165,7 +175,7 @@ impl<'e, 'a> Builder<'e, 'a> {
     fn build(
         mut self,
         clauses: &[WrittenClause<'_>],
-        end_given: bool,
+        forces_end: bool,
     ) -> Result<Built, TooManyNodes> {
         let mut all = TRUE;
         for clause in clauses {
@@ -180,7 +190,7 @@ impl<'e, 'a> Builder<'e, 'a> {
         let end = self.literal(Encoded::now(end, true))?;
         let codes = self.atoms.len() as u32;
         let last = usize::from(self.encoder.max_visits);
-        let last_root = if end_given { all } else { self.functions.and(all, end)? };
+        let last_root = if forces_end { self.functions.and(all, end)? } else { all };
         let mut roots = vec![last_root; last];
         for visit in (1..last).rev() {
             let after = self.functions.possible(roots[visit], codes)?;

@@ -268,14 +268,17 @@ fn saturate(
                 closure.add(&literals, clause.span, stages, Source::Rule(clause.rule));
             }
         }
-        if !options.end_first && !dense.contains(&components.root(end)) {
+        // Whoever decides `END` has it end the record at the last position.
+        let diagram_ends = dense.contains(&components.root(end));
+        if !options.end_first && !diagram_ends {
             let last = Span { first: encoder.max_visits, last: encoder.max_visits };
             closure.add(&[Encoded::now(end, true)], last, Stages::OPEN, Source::LastVisit);
         }
         let mut outcome = closure.run(encoder);
         let mut diagram = None;
         if outcome == Closed::Complete && !by_diagram.is_empty() {
-            let built = diagram::build(encoder, &by_diagram, options.end_first, limits.nodes)
+            let forces_end = !options.end_first && diagram_ends;
+            let built = diagram::build(encoder, &by_diagram, forces_end, limits.nodes)
                 .map_err(|TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
                 if let Some(clause) = sort_clause(clause) {

@@ -50,6 +50,7 @@ pub(crate) struct Unproved {
 /// Proves that no input can end in a violation.
 pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
     let mut proof = Proof::default();
+    apart_from_the_diagram(plan)?;
     let end = plan.order().position(plan.rules().vocabulary.end());
     let end = [false, true].map(|ends| [Encoded::now(end, ends)]);
     for span in spans(plan) {
@@ -60,6 +61,23 @@ pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
         }
     }
     Ok(proof)
+}
+
+/// Shows that no code of an encounter is decided by clauses and by the decision diagram: each is
+/// modelled as obeyed, and where both spoke of one code only one of them could be.
+fn apart_from_the_diagram(plan: &ClosedRules) -> Result<(), Unproved> {
+    let Some(diagram) = plan.diagram() else { return Ok(()) };
+    let asked: FxHashSet<u32> = diagram.asked().collect();
+    let shared = |clause: &ClauseView<'_>| {
+        clause.span.last > 0 && clause.position().is_some_and(|position| asked.contains(&position))
+    };
+    match plan.clauses().find(shared) {
+        None => Ok(()),
+        Some(clause) => Err(Unproved {
+            visit: clause.span.first.into(),
+            rule: clause.rules.first().map(|&rule| rule as usize),
+        }),
+    }
 }
 
 /// Of the stages that visits may be at, one of each kind: those at which the same clauses hold, now
