@@ -90,7 +90,7 @@ bench:
 	done
 
 study:
-	@set -e; for name in small_worlds superfluous_claims repairs published_orders soft_frequency mining real_rules learning; do \
+	@set -e; for name in small_worlds superfluous_claims repairs published_orders soft_frequency mining real_rules training; do \
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done

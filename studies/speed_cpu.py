@@ -14,7 +14,7 @@ as the reference trains: records padded to 45 slots, batches of 32, Adam.
 `--check` compares probabilities on a tiny network and times nothing.
 
 Where the stand-in could be made slower or faster, it is faster. Codes that a visit cannot hold get
-no chance, as a network that has learnt would give them none. Generation is timed twice: with the
+no probability, as a network that has trained would give them none. Generation is timed twice: with the
 masks of the triangular layers multiplied in at every pass, as the published layer does, and with
 masks that were multiplied in beforehand, which the published code could do and does not.
 """
@@ -140,8 +140,8 @@ def generate(network, fold, encounters):
         visit, allowed = torch.zeros(BATCH, sizes["codes"]), network.allowed(slot)
         code = 0
         while code < sizes["codes"]:
-            chances = torch.sigmoid(network.head(history, visit, weights)) * allowed
-            drawn = torch.bernoulli(chances)
+            probabilities = torch.sigmoid(network.head(history, visit, weights)) * allowed
+            drawn = torch.bernoulli(probabilities)
             on = torch.nonzero(drawn[:, code:].sum(dim=0))
             if len(on) > 0:
                 code += int(on[0])
@@ -202,13 +202,13 @@ class Ours:
         self.process.wait()
 
 
-def same_network(ours, chances):
+def same_network(ours, probabilities):
     """The network with our weights, and by how much its probabilities differ from ours at most."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "weights.safetensors"
-        sizes = ours.ask("weights", chances, path)
+        sizes = ours.ask("weights", probabilities, path)
         network = Network(sizes, read_tensors(path))
-    answer = ours.ask("logits", chances)
+    answer = ours.ask("logits", probabilities)
     rows = iter(answer["logits"])
     difference = 0.0
     with torch.inference_mode():
@@ -238,10 +238,10 @@ def rest():
     time.sleep(0.5)
 
 
-def time_generation(ours, chances, repeats, encounters):
-    network, difference = same_network(ours, chances)
-    print(f"\ngeneration, {chances}: probabilities differ by {difference:.1e} at most")
-    ask = lambda seed: ours.ask("generate", chances, seed, OUR_BATCH, 4 * OUR_BATCH)
+def time_generation(ours, probabilities, repeats, encounters):
+    network, difference = same_network(ours, probabilities)
+    print(f"\ngeneration, {probabilities}: probabilities differ by {difference:.1e} at most")
+    ask = lambda seed: ours.ask("generate", probabilities, seed, OUR_BATCH, 4 * OUR_BATCH)
     ask(0)
     mine, theirs = [], {False: [], True: []}
     for repeat in range(repeats):
@@ -275,8 +275,8 @@ def time_generation(ours, chances, repeats, encounters):
             verdict("ratio of the fastest", ratios[1], 300)
 
 
-def time_rules(ours, chances, rounds, records, aim):
-    answer = ours.ask("rules", chances, rounds, OUR_BATCH, records)
+def time_rules(ours, probabilities, rounds, records, aim):
+    answer = ours.ask("rules", probabilities, rounds, OUR_BATCH, records)
     if answer["rules"] == 0:
         print("\nSKIPPED: the published rules are not there, so their cost is not measured")
         return
@@ -340,7 +340,7 @@ def main():
 
     if options.check:
         ours = Ours(options.program, "--tiny")
-        differences = {chances: same_network(ours, chances)[1] for chances in ("uniform", "skewed")}
+        differences = {probabilities: same_network(ours, probabilities)[1] for probabilities in ("uniform", "skewed")}
         ours.close()
         print(json.dumps(differences))
         return 0 if max(differences.values()) < 1e-5 else 1
@@ -349,8 +349,8 @@ def main():
     print(f"PyTorch {torch.__version__}, {THREADS} threads on both sides")
     ours = Ours(options.program)
     if "generation" in wanted:
-        for chances in ("uniform", "skewed"):
-            time_generation(ours, chances, *((1, 1) if options.short else (3, 1)))
+        for probabilities in ("uniform", "skewed"):
+            time_generation(ours, probabilities, *((1, 1) if options.short else (3, 1)))
     if "rules" in wanted:
         time_rules(ours, "uniform", 8 if options.short else 40, 256, 1)
         time_rules(ours, "many_rules", 8 if options.short else 40, 256, 5)

@@ -37,7 +37,7 @@ def write_measures(folder):
 
 
 def independent(vocabulary, train, held_out):
-    """Nats of records where codes are independent; records with something of chance 0 left out."""
+    """Nats of records where codes are independent; records with something of probability 0 left out."""
     size = len(vocabulary.codes)
     static = np.array([np.isin(np.arange(size), record.static) for record in train])
     encounters = [visit for record in train for visit in record.visits]
@@ -48,7 +48,7 @@ def independent(vocabulary, train, held_out):
     static, present = static.mean(axis=0), present.mean(axis=0)
     nats, positives, measured = np.zeros(3), np.zeros(3, dtype=int), 0
     with np.errstate(divide="ignore"):
-        tables = [(-np.log(chance), -np.log1p(-chance)) for chance in (static, present)]
+        tables = [(-np.log(probability), -np.log1p(-probability)) for probability in (static, present)]
 
     def cost(table, held):
         there = np.zeros(len(table[0]), dtype=bool)
@@ -167,7 +167,7 @@ class Measures(unittest.TestCase):
         for name, ours, records in self.each():
             ours = ours["violations"]
             found = rules.violations(self.rules, records, self.vocabulary)
-            for which in ("all", "static_rules", "temporal_rules"):
+            for which in ("all", "within_visit_rules", "temporal_rules"):
                 for key in ("rules", "violations", "valid_records", "valid_percent"):
                     self.agree(f"{name}: {key}, {which}", ours[which][key], found[which][key])
             self.assertEqual(ours["visits"], found["visits"])
@@ -178,7 +178,7 @@ class Measures(unittest.TestCase):
                     self.assertEqual(given[key], expected[key])
                 for key in ("visits", "held", "share"):
                     self.agree(f"{name}: {key}, {given['rule']}", given[key], expected[key])
-        self.assertGreater(self.measures["cohorts"]["bad"]["violations"]["static_rules"]["violations"], 0)
+        self.assertGreater(self.measures["cohorts"]["bad"]["violations"]["within_visit_rules"]["violations"], 0)
         self.assertGreater(self.measures["cohorts"]["bad"]["violations"]["temporal_rules"]["violations"], 0)
 
     def test_interval(self):
@@ -204,7 +204,7 @@ class Measures(unittest.TestCase):
             found = utility.utility(
                 self.train, records, self.held_out, self.vocabulary, ours["codes"], ours["examples"]
             )
-            self.agree(f"{name}: transitions learnt from", given["learnt_from"], found["learnt_from"])
+            self.agree(f"{name}: transitions trained on", given["learnt_from"], found["learnt_from"])
             self.agree(f"{name}: transitions tried on", given["tried_on"], found["tried_on"])
             codes = [entry["code"] for entry in given["codes"]]
             self.assertEqual(codes, self.vocabulary.names(found["codes"]))

@@ -44,7 +44,7 @@ def closest(sets):
 
 
 def membership(sets):
-    """Who was learnt from, guessed by the distance to the nearest synthetic record."""
+    """Who was trained on, guessed by the distance to the nearest synthetic record."""
     members, others = (-to_nearest(real, sets.synthetic) for real in (sets.train, sets.held_out))
     truth = np.r_[np.ones(len(members)), np.zeros(len(others))]
     scores = np.r_[members, others]

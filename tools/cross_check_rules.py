@@ -87,7 +87,7 @@ def violations(rules, records, vocabulary):
     return {
         "visits": sum(map(len, cohort)),
         "all": summary([False, True]),
-        "static_rules": summary([False]),
+        "within_visit_rules": summary([False]),
         "temporal_rules": summary([True]),
         "hard": hard,
         "soft": soft,

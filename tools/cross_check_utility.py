@@ -1,4 +1,4 @@
-"""The next encounter foretold by scikit-learn."""
+"""The next encounter predicted by scikit-learn."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -26,7 +26,7 @@ def labels(following, code):
     return np.array([code in visit for visit in following])
 
 
-def learnt(features, target, tried, truth):
+def trained(features, target, tried, truth):
     # A feature that never occurs keeps the weight 0: it is left out to keep the matrix small.
     seen = features.any(axis=0)
     model = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-12, max_iter=1000)
@@ -65,8 +65,8 @@ def utility(train, synthetic, held_out, vocabulary, codes, limit):
         for name, (features, _, _) in sides.items():
             target = targets[name]
             if target.all() or not target.any():
-                chance = {"positives": 0, "intercept": 0.0, "norm": 0.0, "auroc": 0.5}
-                found[name].append({**chance, "average_precision": truth.mean()})
+                probability = {"positives": 0, "intercept": 0.0, "norm": 0.0, "auroc": 0.5}
+                found[name].append({**probability, "average_precision": truth.mean()})
             else:
-                found[name].append(learnt(features, target, tried, truth))
+                found[name].append(trained(features, target, tried, truth))
     return found

@@ -1,4 +1,4 @@
-//! Rules without circles or conflicts, in which it is known how many look at a code.
+//! Rules without cycles or conflicts, in which it is known how many look at a code.
 //!
 //! The codes are of four classes: static, free, demanded, barred. No rule writes a free code, a
 //! rule that writes a demanded code puts it on, one that writes a barred code keeps it off, and a

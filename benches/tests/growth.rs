@@ -66,7 +66,7 @@ fn an_unknown_argument_is_refused() {
 }
 
 #[test]
-fn a_family_has_no_circles_and_nothing_is_derived_from_it() {
+fn a_family_has_no_cycles_and_nothing_is_derived_from_it() {
     let family = Family { core_codes: 200, rest_codes: 300, core_rules: 400, rest_rules: 600 };
     let rules = family.workload(3).rules;
     let plan = compile(Arc::clone(&rules), &CompileOptions::default()).expect("rules have a plan");

@@ -21,7 +21,7 @@ pub enum Support {
     Enough,
 }
 
-/// Occasions of a rule, and the least evidence against chance that its kind needs.
+/// Occasions of a rule, and the least evidence against probability that its kind needs.
 struct Occasions {
     reached: bool,
     nats: f64,
@@ -33,8 +33,8 @@ pub struct Sample<'a> {
     train: Vec<RecordView<'a>>,
     vocabulary: &'a Vocabulary,
     cutoffs: Cutoffs,
-    /// The most that the probability of a chance find may be, over all candidates.
-    chance: f64,
+    /// The most that the probability of a probability find may be, over all candidates.
+    probability: f64,
     encounters: f64,
     codes: f64,
     visits: Vec<u64>,
@@ -73,7 +73,7 @@ impl<'a> Sample<'a> {
             train: train.map(|(record, _)| record).collect(),
             vocabulary,
             cutoffs: options.cutoffs.unwrap_or_else(|| Cutoffs::for_cohort(cohort)),
-            chance: options.evidence.unwrap_or_default().chance,
+            probability: options.evidence.unwrap_or_default().probability,
             encounters: 0.0,
             codes: 0.0,
             visits: zeros.clone(),
@@ -134,7 +134,7 @@ impl<'a> Sample<'a> {
             _ => return Support::OtherKind,
         };
         let by_chance =
-            |seen: &Occasions| seen.nats < (seen.candidates.max(1.0) / self.chance).ln();
+            |seen: &Occasions| seen.nats < (seen.candidates.max(1.0) / self.probability).ln();
         match (all.iter().all(|seen| seen.reached), all.iter().any(by_chance)) {
             (false, _) => Support::Few,
             (true, true) => Support::ByChance,

@@ -186,7 +186,7 @@ impl<'a> Maker<'a> {
                 Formula::Now(one).implies(Formula::Now(other).not())
             }
             // The hierarchy told from above: without the chapter, none of its codes. Chapters of
-            // their own, since telling one hierarchy both ways would make a circle of it.
+            // their own, since telling one hierarchy both ways would make a cycle of it.
             Flips::Both => {
                 let child = self.rare_leaf();
                 let above = self.chapters_above.pick(&mut self.choices);
@@ -216,7 +216,7 @@ impl<'a> Maker<'a> {
 
     /// `A in past and B => C`.
     fn combination(&mut self) -> Formula {
-        let unseen = self.choices.chance(FLIPPED);
+        let unseen = self.choices.probability(FLIPPED);
         let (flips, earlier, now) = (self.flips(), self.leaf(), self.rare_leaf());
         let output = match flips {
             Flips::None => self.chapter(),
@@ -238,7 +238,7 @@ impl<'a> Maker<'a> {
         self.leaves.pick(&mut self.choices)
     }
 
-    /// A leaf that comes after another, so that leaves that bar leaves make no circles.
+    /// A leaf that comes after another, so that leaves that bar leaves make no cycles.
     fn later_leaf(&mut self, than: Code) -> Code {
         let last = self.classes.leaves[self.classes.leaves.len() - 1];
         match (last.0 - than.0) as usize {

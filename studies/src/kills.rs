@@ -40,7 +40,7 @@ pub fn generating(program: &Path, folder: &Path, kills: u32) -> Killed {
     study(program, folder, generate, kills)
 }
 
-/// Rules, codes and records to learn from.
+/// Rules, codes and records to train on.
 fn clinic(program: &Path, folder: &Path) {
     let demo = "demo --clinic --records 2000 --force --out clinic";
     assert!(run(program, folder, demo).wait().is_ok_and(|status| status.success()), "a clinic");
@@ -64,7 +64,7 @@ fn study(program: &Path, folder: &Path, command: &str, kills: u32) -> Killed {
         for _ in 0..way {
             let mut child = run(program, folder, &format!("{command} stopped {resume}"));
             // Any moment of what is left, the last ones of all among them.
-            thread::sleep(length.mul_f64(chance()));
+            thread::sleep(length.mul_f64(probability()));
             match child.try_wait() {
                 Ok(Some(_)) => killed.too_late += 1,
                 _ => {
@@ -90,7 +90,7 @@ fn run(program: &Path, folder: &Path, command: &str) -> Child {
 }
 
 /// A number from 0 to 1 that is another one every time.
-fn chance() -> f64 {
+fn probability() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
     f64::from(now.wrapping_mul(2_654_435_761)) / f64::from(u32::MAX)
 }

@@ -17,7 +17,7 @@ pub struct Outcome {
     pub planted: usize,
     /// Of these, those with fewer occasions than the cut-offs ask for.
     pub few: usize,
-    /// Those that chance might show too.
+    /// Those that probability might show too.
     pub by_chance: usize,
     /// Those that the miner lists as doubted, for others of their kind are only nearly rules.
     pub doubted: usize,

@@ -22,7 +22,7 @@ pub struct Compared {
     pub groups: u64,
 }
 
-/// Compares the two on one random rule set without circles or conflicts, the paper's rules sorted
+/// Compares the two on one random rule set without cycles or conflicts, the paper's rules sorted
 /// by the plan's order of their outputs. Panics at the first difference.
 pub fn compare(seed: u64, case: u64, records: u64) -> Compared {
     let choices = &mut Choices::new(seed, case);
@@ -37,7 +37,7 @@ pub fn compare(seed: u64, case: u64, records: u64) -> Compared {
         rules.map(|(index, neuron)| neuron.rule(&format!("r{index}"), "random", 1)).collect();
     let set = Arc::new(RuleSet { vocabulary: Arc::clone(&vocabulary), rules });
     let plan = compile(set, &CompileOptions { max_visits: 8, ..CompileOptions::default() })
-        .expect("no circles, no conflicts");
+        .expect("no cycles, no conflicts");
     neurons.sort_by_key(|neuron| plan.order().position(neuron.output));
     let groups = groups(&neurons, vocabulary.len());
     let mut compared = Compared { groups: groups.len() as u64, ..Compared::default() };
@@ -48,7 +48,7 @@ pub fn compare(seed: u64, case: u64, records: u64) -> Compared {
             .map(|visit| {
                 let alive = (0..codes).filter(|&code| kind(code) == Kind::of_visit(visit));
                 let density = choices.below(100) as f64 / 100.0;
-                let chosen: Vec<usize> = alive.filter(|_| choices.chance(density)).collect();
+                let chosen: Vec<usize> = alive.filter(|_| choices.probability(density)).collect();
                 chosen.into_iter().map(|code| Code(code as u32)).collect()
             })
             .collect();
@@ -71,7 +71,7 @@ fn acyclic(choices: &mut Choices, vocabulary: &Vocabulary, codes: usize) -> Vec<
     for place in (1..codes).rev() {
         rank.swap(place, choices.below(place + 1));
     }
-    let polarity: Vec<bool> = (0..codes).map(|_| choices.chance(0.6)).collect();
+    let polarity: Vec<bool> = (0..codes).map(|_| choices.probability(0.6)).collect();
     let count = choices.between(1, 2 * codes);
     let mut neurons = Vec::new();
     for _ in 0..count {
@@ -79,15 +79,15 @@ fn acyclic(choices: &mut Choices, vocabulary: &Vocabulary, codes: usize) -> Vec<
         let lives = |code: usize| vocabulary.kind(Code(code as u32));
         let before = |&code: &usize| rank[code] < rank[output] && lives(code) == lives(output);
         let readable: Vec<usize> = (0..codes).filter(before).collect();
-        let window = choices.chance(0.6).then(|| window(choices));
+        let window = choices.probability(0.6).then(|| window(choices));
         let mut parts: [Vec<Code>; 4] = Default::default();
         for code in readable {
-            if choices.chance(0.3) {
+            if choices.probability(0.3) {
                 parts[2 + choices.below(2)].push(Code(code as u32));
             }
         }
         for code in (0..codes).filter(|_| window.is_some()) {
-            if choices.chance(0.15) {
+            if choices.probability(0.15) {
                 parts[choices.below(2)].push(Code(code as u32));
             }
         }

@@ -12,8 +12,8 @@ use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Request};
 use consequence_train::{Examples, Preset, TrainOptions};
 
-use crate::learning::{enforcer, fit, r2, write};
 use crate::real_rules::sex_rules;
+use crate::training::{enforcer, fit, r2, write};
 use crate::uci_reference::UciReference;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -21,13 +21,13 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 /// How much of the task to run.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    /// Patients to learn from.
+    /// Patients to train on.
     pub patients: usize,
     /// Records to write.
     pub written: u64,
     /// The sizes of the network.
     pub sizes: Sizes,
-    /// How it learns.
+    /// How it trains.
     pub options: TrainOptions,
 }
 
@@ -41,11 +41,11 @@ impl Default for Extent {
 /// Our row of the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Seconds to learn.
+    /// Seconds to train.
     pub fit: f64,
     /// Records written in a second, measured over many more than the task asks for.
     pub records_a_second: f64,
-    /// The three R2 against the patients learnt from.
+    /// The three R2 against the patients trained on.
     pub r2: [f64; 3],
     /// The same for a random part of those patients, as large.
     pub real: [f64; 3],

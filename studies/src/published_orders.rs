@@ -98,7 +98,7 @@ fn guided(
     draws: &Draws,
     record: u64,
 ) {
-    let background = if choices.chance(0.5) { 0.0 } else { 0.01 };
+    let background = if choices.probability(0.5) { 0.0 } else { 0.01 };
     let likely = [0.3, 0.9, 1.0][choices.below(3)];
     let end = writer.end();
     let probability = |code: Code, _: &[Code]| match proposed.binary_search(&code) {
@@ -125,14 +125,14 @@ fn named_codes(published: &Published) -> Vec<Code> {
 /// A record of one to four encounters. Half of them are dense in codes that rules name.
 fn proposals(published: &Published, named: &[Code], choices: &mut Choices) -> Record {
     let vocabulary = &published.vocabulary;
-    let dense = choices.chance(0.5);
+    let dense = choices.probability(0.5);
     let density = if dense { 0.1 + choices.below(80) as f64 / 100.0 } else { 0.02 };
     let encounters = choices.between(1, 4);
     let visits = (0..=encounters).map(|visit| {
         let kind = Kind::of_visit(visit);
-        let chance = if visit == 0 { 0.4 } else { density };
+        let probability = if visit == 0 { 0.4 } else { density };
         let of_kind = named.iter().copied().filter(|&code| vocabulary.kind(code) == kind);
-        let of_kind: Vec<Code> = of_kind.filter(|_| choices.chance(chance)).collect();
+        let of_kind: Vec<Code> = of_kind.filter(|_| choices.probability(probability)).collect();
         let others = if visit == 0 { 0 } else { 12 };
         let others = (0..others).map(|_| Code(choices.below(published.encounter_codes) as u32));
         of_kind.into_iter().chain(others).collect()

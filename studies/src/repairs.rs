@@ -59,7 +59,7 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
     let mut seen = Seen { sets: 1, ..Seen::default() };
     let possible = lengths(&world);
     // Without room for derived clauses, whatever needs them gets a decision diagram.
-    let by_diagram = choices.chance(0.1);
+    let by_diagram = choices.probability(0.1);
     let limits = match by_diagram {
         true => CompileLimits { derived: 0, growth: 0, ..CompileLimits::default() },
         false => CompileLimits::default(),

@@ -41,7 +41,7 @@ pub fn sample(size: Size, seed: u64, case: u64, records: u64) -> Seen {
     let mut seen = Seen { sets: 1, ..Seen::default() };
     let options = CompileOptions {
         max_visits: world.max_visits,
-        end_first: choices.chance(0.5),
+        end_first: choices.probability(0.5),
         ..CompileOptions::default()
     };
     let plan = match compile(world.rules.clone(), &options) {
@@ -69,17 +69,19 @@ pub fn sample(size: Size, seed: u64, case: u64, records: u64) -> Seen {
                 "case {case}: no end to {:?}",
                 writer.record()
             );
-            if choices.chance(0.5) {
+            if choices.probability(0.5) {
                 let given = proposal(&world, visit, choices);
                 writer.overridden(&given, &draws, record);
             } else {
                 refuse(&mut writer, choices, &draws, record, case);
-                let certain = choices.chance(0.3);
-                let mut chance = || {
+                let certain = choices.probability(0.3);
+                let mut probability = || {
                     let value = choices.below(101) as f64 / 100.0;
                     if certain { value.round() } else { value }
                 };
-                writer.guided(&draws, record, |_, _| chance()).expect("these are probabilities");
+                writer
+                    .guided(&draws, record, |_, _| probability())
+                    .expect("these are probabilities");
             }
             seen.visits += 1;
             for rule in 0..world.rules.rules.len() {
@@ -103,7 +105,7 @@ pub fn sample(size: Size, seed: u64, case: u64, records: u64) -> Seen {
 
 /// Gives what is no probability now and then: it is refused and leaves the record as it was.
 fn refuse(writer: &mut Writer<'_>, choices: &mut Choices, draws: &Draws, record: u64, case: u64) {
-    if !choices.chance(0.1) {
+    if !choices.probability(0.1) {
         return;
     }
     let bad = [f64::NAN, -0.1, 1.1, f64::INFINITY][choices.below(4)];
@@ -130,6 +132,6 @@ fn proposal(world: &World, visit: usize, choices: &mut Choices) -> Vec<Code> {
     vocabulary
         .codes()
         .filter(|&code| vocabulary.kind(code) == kind)
-        .filter(|_| choices.chance(density))
+        .filter(|_| choices.probability(density))
         .collect()
 }

@@ -18,10 +18,10 @@ pub struct Seen {
     pub sets: u64,
     /// Rule sets that were refused, each confirmed to admit no record.
     pub unsatisfiable: u64,
-    /// Rule sets with circles among codes.
+    /// Rule sets with cycles among codes.
     pub cyclic: u64,
     /// Rule sets with clauses that look ahead to later visits.
-    pub foreseeing: u64,
+    pub looking_ahead: u64,
     /// Rule sets enforced by a decision diagram.
     pub diagrams: u64,
     /// Plans with soft rules.
@@ -37,7 +37,7 @@ impl std::ops::AddAssign for Seen {
         self.sets += other.sets;
         self.unsatisfiable += other.unsatisfiable;
         self.cyclic += other.cyclic;
-        self.foreseeing += other.foreseeing;
+        self.looking_ahead += other.looking_ahead;
         self.diagrams += other.diagrams;
         self.soft += other.soft;
         self.visits += other.visits;
@@ -63,7 +63,7 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
                 seen.unsatisfiable = 1;
                 continue;
             }
-            // A circle through a soft rule, or an end decided before what it depends on.
+            // A cycle through a soft rule, or an end decided before what it depends on.
             Err(CompileError::SoftCycle(_) | CompileError::SoftTooEarly { .. }) => continue,
             // Diagrams are for encounters; static codes too dense for clauses are refused.
             Err(CompileError::TooDense { .. }) if limits.derived == 0 => continue,
@@ -71,9 +71,9 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
         };
         seen.diagrams += u64::from(plan.diagram().is_some());
         seen.cyclic = seen.cyclic.max(u64::from(!plan.cycles().is_empty()));
-        let foresees = |derivation| derivation == consequence_rules::Derivation::Foreseen;
-        let foreseen = plan.clauses().filter(|clause| foresees(clause.derivation)).count();
-        seen.foreseeing = seen.foreseeing.max(u64::from(foreseen > 1));
+        let looks_ahead = |derivation| derivation == consequence_rules::Derivation::LookAhead;
+        let ahead = plan.clauses().filter(|clause| looks_ahead(clause.derivation)).count();
+        seen.looking_ahead = seen.looking_ahead.max(u64::from(ahead > 1));
         let enforcer = Enforcer::new(&plan);
         let referee = Referee::new(&world.rules);
         if plan.end_given() && !enforcer.writer().goes_on(Stage::OPEN) {

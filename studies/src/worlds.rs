@@ -21,7 +21,7 @@ impl Choices {
     }
 
     /// True with the given probability.
-    pub fn chance(&mut self, probability: f64) -> bool {
+    pub fn probability(&mut self, probability: f64) -> bool {
         self.next += 1;
         self.draws.below(self.next, probability)
     }
@@ -74,7 +74,7 @@ impl World {
         });
         let vocabulary = Arc::new(Vocabulary::new(names).expect("the names differ"));
         let max_visits = choices.between(1, size.visits) as u16;
-        let soft = if choices.chance(0.15) { 0.3 } else { 0.0 };
+        let soft = if choices.probability(0.15) { 0.3 } else { 0.0 };
         let mut maker =
             Maker { choices, vocabulary: &vocabulary, statics, codes, max_visits, soft };
         let count = maker.choices.between(1, size.rules);
@@ -139,10 +139,10 @@ impl World {
                 let codes = vocabulary.codes().filter(|&code| {
                     code != vocabulary.end() && vocabulary.kind(code) == Kind::of_visit(visit)
                 });
-                codes.filter(|_| choices.chance(density)).collect()
+                codes.filter(|_| choices.probability(density)).collect()
             });
             let record = Record::new(visits.collect());
-            records.push(if choices.chance(0.8) { record } else { record.cut() });
+            records.push(if choices.probability(0.8) { record } else { record.cut() });
         }
         records
     }
@@ -173,7 +173,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn rule(&mut self, index: usize) -> Rule {
-        if self.choices.chance(self.soft) {
+        if self.choices.probability(self.soft) {
             let count = self.choices.below(3);
             let antecedent = (0..count).map(|_| self.literal(0.4)).collect();
             return Rule {
@@ -193,7 +193,7 @@ impl Maker<'_> {
             2 => {
                 let count = self.choices.between(2, 4);
                 let parts = (0..count).map(|_| self.literal(0.1)).collect();
-                if self.choices.chance(0.5) {
+                if self.choices.probability(0.5) {
                     Formula::AtMostOne(parts)
                 } else {
                     Formula::ExactlyOne(parts)
@@ -216,7 +216,7 @@ impl Maker<'_> {
     }
 
     fn formula(&mut self, depth: usize) -> Formula {
-        if depth == 0 || self.choices.chance(0.3) {
+        if depth == 0 || self.choices.probability(0.3) {
             return self.literal(0.4);
         }
         let parts = |maker: &mut Self| -> Vec<Formula> {
@@ -234,14 +234,14 @@ impl Maker<'_> {
     }
 
     fn literal(&mut self, past: f64) -> Formula {
-        let code = if self.choices.chance(0.12) {
+        let code = if self.choices.probability(0.12) {
             self.vocabulary.end()
         } else {
             Code(self.choices.below(self.codes) as u32)
         };
-        let atom = if self.choices.chance(past) {
+        let atom = if self.choices.probability(past) {
             // A static code is mostly asked for where it can be.
-            if code.index() < self.statics && self.choices.chance(0.6) {
+            if code.index() < self.statics && self.choices.probability(0.6) {
                 Formula::In(code, Window::static_visit())
             } else {
                 Formula::In(code, self.window())
@@ -249,7 +249,7 @@ impl Maker<'_> {
         } else {
             Formula::Now(code)
         };
-        if self.choices.chance(0.4) { atom.not() } else { atom }
+        if self.choices.probability(0.4) { atom.not() } else { atom }
     }
 
     fn window(&mut self) -> Window {

@@ -21,7 +21,7 @@ fn every_input_of_tiny_worlds() {
     assert!(
         seen.unsatisfiable > 50
             && seen.cyclic > 20
-            && seen.foreseeing > 50
+            && seen.looking_ahead > 50
             && seen.soft > 500
             && seen.diagrams > 500,
         "{seen:?}"

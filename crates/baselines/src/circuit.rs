@@ -1,7 +1,7 @@
 //! The semantic probabilistic layer (SPL): codes drawn independently, given that the rules hold.
 //!
 //! A visit `y` has the probability `q(y) c(y) / Z`: `q` draws each code by itself from the logits of
-//! a network, `c` is 1 for visits that obey the rules and 0 for others, and `Z` is the chance that
+//! a network, `c` is 1 for visits that obey the rules and 0 for others, and `Z` is the probability that
 //! `q` obeys them. Rules that share no code are separate factors, each summed exactly on its
 //! decision diagram.
 //!
@@ -65,7 +65,7 @@ impl Circuit {
             let coin = row.coin(code);
             cost.nats += coin.nats(truth[code as usize]);
             if let Some(gradient) = &mut gradient {
-                gradient.add(code, coin.chance() - value(code));
+                gradient.add(code, coin.probability() - value(code));
             }
         }
         for diagram in &self.diagrams {
@@ -84,7 +84,7 @@ impl Circuit {
             if let Some(gradient) = &mut gradient {
                 let tilts = evaluation.gradient();
                 for ((&code, coin), tilt) in codes.iter().zip(&coins).zip(tilts) {
-                    gradient.add(code, coin.chance() + tilt - value(code));
+                    gradient.add(code, coin.probability() + tilt - value(code));
                 }
             }
         }
@@ -120,11 +120,11 @@ pub struct CircuitWalk<'a> {
 }
 
 impl CircuitWalk<'_> {
-    /// The chance of a code, given those decided and that the rules will hold.
-    pub fn chance(&self, code: u32) -> f64 {
+    /// The probability of a code, given those decided and that the rules will hold.
+    pub fn probability(&self, code: u32) -> f64 {
         match self.owners[code as usize] {
-            Some(owner) => self.walks[owner as usize].chance(),
-            None => self.coins[code as usize].chance(),
+            Some(owner) => self.walks[owner as usize].probability(),
+            None => self.coins[code as usize].probability(),
         }
     }
 

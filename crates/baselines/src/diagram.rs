@@ -24,14 +24,14 @@ use consequence_rules::decisions::{FALSE, Function, Functions, Node, TRUE, TooMa
 /// let world = constraint.world(Kind::Encounter);
 /// let diagram = Diagram::new(world, &world.components()[0], &Limits::default())?;
 ///
-/// // A has chance 0.5, B has 0.25: exactly one of them is there with chance 0.5.
-/// let coins = [0.5, 0.25].map(Coin::from_chance);
+/// // A has probability 0.5, B has 0.25: exactly one of them is there with probability 0.5.
+/// let coins = [0.5, 0.25].map(Coin::from_probability);
 /// let evaluation = diagram.evaluate(&[], &coins);
 /// assert!((evaluation.log_weight() - 0.5f64.ln()).abs() < 1e-12);
 /// let mut walk = evaluation.walk();
-/// assert!((walk.chance() - 0.75).abs() < 1e-12);
+/// assert!((walk.probability() - 0.75).abs() < 1e-12);
 /// walk.decide(false);
-/// assert_eq!(walk.chance(), 1.0);
+/// assert_eq!(walk.probability(), 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl Diagram {
         at == TRUE
     }
 
-    /// Weighs it by the chances of its codes, one for each of [`Diagram::codes`].
+    /// Weighs it by the probabilities of its codes, one for each of [`Diagram::codes`].
     ///
     /// # Panics
     /// If there are not as many coins as codes, or what is known does not fit the world.

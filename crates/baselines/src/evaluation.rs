@@ -1,6 +1,6 @@
-//! A diagram weighed by chances: how likely it holds, and what that says about each code.
+//! A diagram weighed by probabilities: how likely it holds, and what that says about each code.
 
-use crate::chance::log_add;
+use crate::probability::log_add;
 use crate::{Coin, Diagram, Variable};
 use consequence_rules::decisions::{FALSE, Function, TRUE};
 
@@ -11,10 +11,10 @@ enum Decided {
     Drawn(Coin),
 }
 
-/// A [`Diagram`] weighed by independent chances of its codes.
+/// A [`Diagram`] weighed by independent probabilities of its codes.
 ///
 /// Weights are kept as logarithms. A diagram that some visit satisfies has a weight above zero for
-/// all chances strictly between 0 and 1, however small the weight is.
+/// all probabilities strictly between 0 and 1, however small the weight is.
 #[derive(Clone, Debug)]
 pub struct Evaluation<'a> {
     diagram: &'a Diagram,
@@ -62,26 +62,26 @@ impl<'a> Evaluation<'a> {
         Self { diagram, by_level, reached, weights }
     }
 
-    /// The logarithm of the chance that codes drawn one by one satisfy the diagram: minus infinity
+    /// The logarithm of the probability that codes drawn one by one satisfy the diagram: minus infinity
     /// if what is known rules that out.
     pub fn log_weight(&self) -> f64 {
         self.weights[self.diagram.root as usize]
     }
 
-    /// The chance of the code that a node decides, given that the diagram will hold.
-    fn chance_at(&self, index: Function, coin: Coin) -> f64 {
+    /// The probability of the code that a node decides, given that the diagram will hold.
+    fn probability_at(&self, index: Function, coin: Coin) -> f64 {
         let high = self.diagram.nodes[index as usize].high;
         let log = coin.present + self.weights[high as usize] - self.weights[index as usize];
         log.exp().min(1.0)
     }
 
-    /// For each code, its chance given that the diagram holds less its chance alone: the gradient of
+    /// For each code, its probability given that the diagram holds less its probability alone: the gradient of
     /// the logarithm of the weight by the code's logit. All zero if nothing satisfies the diagram.
     pub fn gradient(&self) -> Vec<f64> {
         let mut by_level = vec![0.0; self.by_level.len()];
         let root = self.diagram.root as usize;
         if self.log_weight() > f64::NEG_INFINITY {
-            // The chance of coming through each node. Ways around a level leave its code as it is.
+            // The probability of coming through each node. Ways around a level leave its code as it is.
             let mut flow = vec![0.0; self.diagram.nodes.len()];
             flow[root] = 1.0;
             for index in (2..=root).rev().filter(|&index| self.reached[index]) {
@@ -92,10 +92,11 @@ impl<'a> Evaluation<'a> {
                 match self.by_level[node.variable as usize] {
                     Decided::Known(value) => flow[node.child(value) as usize] += through,
                     Decided::Drawn(coin) => {
-                        let chance = self.chance_at(index as Function, coin);
-                        flow[node.high as usize] += through * chance;
-                        flow[node.low as usize] += through * (1.0 - chance);
-                        by_level[node.variable as usize] += through * (chance - coin.chance());
+                        let probability = self.probability_at(index as Function, coin);
+                        flow[node.high as usize] += through * probability;
+                        flow[node.low as usize] += through * (1.0 - probability);
+                        by_level[node.variable as usize] +=
+                            through * (probability - coin.probability());
                     }
                 }
             }
@@ -114,7 +115,7 @@ impl<'a> Evaluation<'a> {
 
 /// Decides the codes of a diagram in ascending order.
 ///
-/// Codes drawn with these chances are distributed as independent codes are, given that the diagram
+/// Codes drawn with these probabilities are distributed as independent codes are, given that the diagram
 /// holds.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
@@ -129,17 +130,17 @@ impl Walk<'_> {
         self.evaluation.diagram.codes().get(self.next).copied()
     }
 
-    /// The chance of the next code, given the codes decided so far and that the diagram will hold.
-    /// Where it cannot hold any more, the code keeps its own chance. Zero when all are decided.
-    pub fn chance(&self) -> f64 {
+    /// The probability of the next code, given the codes decided so far and that the diagram will hold.
+    /// Where it cannot hold any more, the code keeps its own probability. Zero when all are decided.
+    pub fn probability(&self) -> f64 {
         let diagram = self.evaluation.diagram;
         let Some(&level) = diagram.code_levels.get(self.next) else { return 0.0 };
         let Decided::Drawn(coin) = self.evaluation.by_level[level as usize] else { return 0.0 };
         let decides = diagram.nodes[self.at as usize].variable == level;
         if decides && self.evaluation.weights[self.at as usize] > f64::NEG_INFINITY {
-            self.evaluation.chance_at(self.at, coin)
+            self.evaluation.probability_at(self.at, coin)
         } else {
-            coin.chance()
+            coin.probability()
         }
     }
 

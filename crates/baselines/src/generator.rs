@@ -1,4 +1,4 @@
-//! Rivals as generators: the chances that a network gives, as the method changes them.
+//! Rivals as generators: the probabilities that a network gives, as the method changes them.
 
 use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Turn};
 use consequence_record::Kind;
@@ -17,7 +17,7 @@ impl Rival {
     }
 }
 
-/// A network whose chances a method changes. They are normalised: over all visits that the method can
+/// A network whose probabilities a method changes. They are normalised: over all visits that the method can
 /// write, they add up to one.
 pub struct RivalGenerator<'a> {
     rival: &'a Rival,
@@ -64,7 +64,7 @@ impl<'a> Generator for RivalGenerator<'a> {
     }
 }
 
-/// How the chances of a visit are changed.
+/// How the probabilities of a visit are changed.
 enum Way<'a> {
     AsIs,
     /// With what is decided: the codes before the one at hand.
@@ -73,7 +73,7 @@ enum Way<'a> {
     Circuit(CircuitWalk<'a>),
 }
 
-/// Passes chances on to who decides, as the method changes them.
+/// Passes probabilities on to who decides, as the method changes them.
 struct Changed<'a> {
     rival: &'a Rival,
     kind: Kind,
@@ -94,22 +94,22 @@ impl Decide for Changed<'_> {
         }
     }
 
-    fn decide(&mut self, position: u32, chance: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64) -> bool {
         let code = position - self.first;
         let changed = match &self.walk {
-            Way::AsIs => chance,
+            Way::AsIs => probability,
             Way::Layer(layer, visit) => {
                 let decided = |other: u32| (other < code).then(|| visit[other as usize]);
-                if layer.forced(code, decided) { 1.0 } else { chance }
+                if layer.forced(code, decided) { 1.0 } else { probability }
             }
-            Way::Mixture(walk) => walk.chance(code, chance),
-            Way::Circuit(walk) => walk.chance(code),
+            Way::Mixture(walk) => walk.probability(code, probability),
+            Way::Circuit(walk) => walk.probability(code),
         };
         let present = self.decider.decide(position, changed);
         match &mut self.walk {
             Way::AsIs => {}
             Way::Layer(_, visit) => visit[code as usize] = present,
-            Way::Mixture(walk) => walk.decide(code, chance, present),
+            Way::Mixture(walk) => walk.decide(code, probability, present),
             Way::Circuit(walk) => walk.decide(code, present),
         }
         present

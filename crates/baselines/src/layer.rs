@@ -1,13 +1,13 @@
 //! The coherent-by-construction network (CCN): a last layer of maxima and minima.
 //!
-//! A rule `a and not c => b` lifts the chance of its output to what its antecedents say:
+//! A rule `a and not c => b` lifts the probability of its output to what its antecedents say:
 //! `b' = max(b, min(a', 1 - c'))`, antecedents first. So a visit that the layer decides obeys every
 //! rule of this form (Giunchiglia and Lukasiewicz, Multi-Label Classification Neural Networks with
 //! Hard Logical Constraints, 2021).
 //!
 //! It can express static rules that demand one code, present, of antecedents that do not depend on
 //! that code. It cannot express temporal rules, rules that demand an absence, rules that leave a
-//! choice between outputs, or rules in a circle.
+//! choice between outputs, or rules in a cycle.
 //!
 //! A clause with a single present code is taken to conclude that code, even where its rule was
 //! written the other way around (`not B => not A` is `A => B`). Where it has several, the output of
@@ -89,17 +89,17 @@ impl Layer {
                 implications.push((index, output - range.start, body));
             }
         }
-        let (order, circles) = strata(
+        let (order, cycles) = strata(
             range.len(),
             implications
                 .iter()
                 .map(|(_, head, body)| (*head, body.literals.iter().map(|&(code, _)| code))),
         );
-        let circles: FxHashSet<usize> = circles.into_iter().collect();
+        let cycles: FxHashSet<usize> = cycles.into_iter().collect();
         let mut bodies: BTreeMap<u32, Vec<Body>> = BTreeMap::new();
         let (mut expressed, mut late) = (Vec::new(), Vec::new());
         for (number, (index, head, body)) in implications.into_iter().enumerate() {
-            if circles.contains(&number) {
+            if cycles.contains(&number) {
                 reasons[index] = Some(Reason::Cyclic);
                 continue;
             }

@@ -7,14 +7,14 @@
 //! |---|---|---|---|---|
 //! | SPL | [`Circuit`] | all | none | what it expresses |
 //! | MultiPlexNet | [`Mixture`] | all, if the terms are not too many | none | what it expresses |
-//! | CCN | [`Layer`] | those that demand a code, not in a circle | none | what it expresses |
+//! | CCN | [`Layer`] | those that demand a code, not in a cycle | none | what it expresses |
 //! | semantic loss | [`SemanticLoss`] | all | all | nothing |
 //!
 //! All of them list the rules they cannot express.
 //!
 //! [`Constraint`] holds the hard rules as clauses, apart for the static visit and for encounters
 //! ([`World`]). Clauses that share codes form a [`Component`], which becomes a [`Diagram`]: its
-//! [`Evaluation`] gives the chance that independent codes obey it, the gradient of that, and a
+//! [`Evaluation`] gives the probability that independent codes obey it, the gradient of that, and a
 //! [`Walk`] that decides codes one by one so that they do.
 //!
 //! ```
@@ -60,7 +60,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod chance;
 mod circuit;
 mod component;
 mod constraint;
@@ -72,6 +71,7 @@ mod layer;
 mod lifted;
 mod method;
 mod mixture;
+mod probability;
 mod rival;
 mod row;
 mod semantic;
@@ -79,7 +79,6 @@ mod strata;
 mod terms;
 mod unexpressed;
 
-pub use chance::Coin;
 pub use circuit::{Circuit, CircuitWalk};
 pub use component::Component;
 pub use constraint::{Clause, Constraint, Known, NamedRule, SpannedClause, Variable, World};
@@ -90,6 +89,7 @@ pub use generator::RivalGenerator;
 pub use layer::Layer;
 pub use method::{Method, UnknownMethod};
 pub use mixture::{Mixture, MixtureWalk};
+pub use probability::Coin;
 pub use rival::Rival;
 pub use row::{Cost, Row};
 pub use semantic::{Approximated, SemanticLoss};

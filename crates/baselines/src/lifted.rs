@@ -1,11 +1,11 @@
 //! What the constraint layer makes of logits, and the loss that teaches through it.
 
-use crate::chance::{sigmoid, softplus};
+use crate::probability::{sigmoid, softplus};
 use crate::row::Gradient;
 use crate::{Cost, Layer, Row};
 
-/// A chance as the layer carries it: maxima and minima choose, so it is that of one code, or one
-/// less it. Logits stand for chances, since both choose the same way and logits lose nothing.
+/// A probability as the layer carries it: maxima and minima choose, so it is that of one code, or one
+/// less it. Logits stand for probabilities, since both choose the same way and logits lose nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Carried {
     logit: f64,
@@ -47,11 +47,11 @@ impl Layer {
         self.lifted(Row { logits, present: &[] }).into_iter().map(|carried| carried.logit).collect()
     }
 
-    /// The chances of codes that the layer makes of logits.
+    /// The probabilities of codes that the layer makes of logits.
     ///
     /// # Panics
     /// If there are not as many logits as the visit may hold codes.
-    pub fn chances(&self, logits: &[f32]) -> Vec<f64> {
+    pub fn probabilities(&self, logits: &[f32]) -> Vec<f64> {
         self.logits(logits).into_iter().map(sigmoid).collect()
     }
 
@@ -69,7 +69,7 @@ impl Layer {
         values
     }
 
-    /// What a visit costs if each code is drawn with the chance that the layer gives it. A code that
+    /// What a visit costs if each code is drawn with the probability that the layer gives it. A code that
     /// is always demanded and absent counts as broken.
     ///
     /// # Panics
@@ -138,8 +138,11 @@ fn total(values: &[Carried], truth: &[bool], mut gradient: Option<Gradient<'_>>)
         }
         cost.nats += softplus(against);
         if let (Some(gradient), Some(code)) = (&mut gradient, carried.code) {
-            let slope = sigmoid(against);
-            gradient.add(code, if present == carried.opposite { slope } else { -slope });
+            let carried_gradient = sigmoid(against);
+            gradient.add(
+                code,
+                if present == carried.opposite { carried_gradient } else { -carried_gradient },
+            );
         }
     }
     cost

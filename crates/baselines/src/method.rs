@@ -13,7 +13,7 @@ pub enum Method {
     /// HALO by itself, and records that break a rule are thrown away. It can express every hard rule, at
     /// the cost of everything that is thrown away.
     PostProcessing,
-    /// A penalty for the chance of breaking rules: [`SemanticLoss`](crate::SemanticLoss).
+    /// A penalty for the probability of breaking rules: [`SemanticLoss`](crate::SemanticLoss).
     SemanticLoss,
     /// A layer of maxima and minima: [`Layer`](crate::Layer).
     Ccn,
@@ -22,7 +22,7 @@ pub enum Method {
     /// A circuit in the place of the head: [`Circuit`](crate::Circuit).
     Spl,
     /// The paper's own method as published: one pass of the rules, in the order they are listed, over
-    /// each visit once it is drawn; while learning, rules see the whole true visit. It can express every
+    /// each visit once it is drawn; while training, rules see the whole true visit. It can express every
     /// rule whose consequent is one code, but keeps them all only if the order of the list happens to
     /// be right. Soft rules are left out.
     Published,
@@ -85,7 +85,7 @@ impl Method {
                 "Every hard rule: records that break one are thrown away and drawn again."
             }
             Self::SemanticLoss => {
-                "Every hard rule, temporal ones too, but only as a penalty while learning: nothing \
+                "Every hard rule, temporal ones too, but only as a penalty while training: nothing \
                  is kept for certain."
             }
             Self::Ccn => {
@@ -113,7 +113,7 @@ impl Method {
     }
 
     /// The method that learns the same network.
-    pub fn learns_as(self) -> Self {
+    pub fn trains_as(self) -> Self {
         if self == Self::PostProcessing { Self::Vanilla } else { self }
     }
 }

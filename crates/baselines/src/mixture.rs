@@ -1,7 +1,7 @@
 //! MultiPlexNet: a hidden choice between terms, each of which makes the rules hold.
 //!
 //! The static rules are brought into disjunctive normal form. For each component of the rules a
-//! network gives one more output per term, the chance that this term is the one in force; the codes
+//! network gives one more output per term, the probability that this term is the one in force; the codes
 //! that the term fixes have its values, the others are drawn. A visit's probability sums over all
 //! terms that it satisfies.
 //!
@@ -10,15 +10,15 @@
 
 use std::ops::Range;
 
-use crate::chance::log_sum;
 use crate::circuit::owners;
+use crate::probability::log_sum;
 use crate::row::Gradient;
 use crate::{BaselineError, Coin, Cost, Limits, Row, Terms, Unexpressed, World};
 
 /// Visits of one kind as mixtures over the terms of each component.
 ///
 /// The logits of all terms are one list: those of the first component, then those of the next. The
-/// chance of a code may depend on the codes before it in the visit: a mixture needs nothing but the
+/// probability of a code may depend on the codes before it in the visit: a mixture needs nothing but the
 /// logit that each code has in its turn.
 #[derive(Clone, Debug)]
 pub struct Mixture {
@@ -121,23 +121,23 @@ impl Mixture {
         row.check(&self.range);
         assert_eq!(term_logits.len(), self.term_count(), "one logit for every term");
         let truth = row.truth();
-        let slope =
-            |code: u32, coin: Coin| coin.chance() - f64::from(u8::from(truth[code as usize]));
+        let code_gradient =
+            |code: u32, coin: Coin| coin.probability() - f64::from(u8::from(truth[code as usize]));
         let mut cost = Cost::default();
         for (code, _) in (0..).zip(&self.owners).filter(|(_, owner)| owner.is_none()) {
             let coin = row.coin(code);
             cost.nats += coin.nats(truth[code as usize]);
             if let Some((codes, _)) = &mut gradients {
-                codes.add(code, slope(code, coin));
+                codes.add(code, code_gradient(code, coin));
             }
         }
         for part in &self.parts {
             let own = part.terms.codes().iter().map(|&position| position - self.range.start);
             let own: Vec<u32> = own.collect();
             let coins: Vec<Coin> = own.iter().map(|&code| row.coin(code)).collect();
-            let chances: Vec<f64> = part.logs(term_logits).collect();
+            let probabilities: Vec<f64> = part.logs(term_logits).collect();
             // All codes are drawn; but the terms that fix a code give back what it cost.
-            let mut logs = chances.clone();
+            let mut logs = probabilities.clone();
             for ((&code, coin), fixing) in own.iter().zip(&coins).zip(&part.fixing) {
                 let present = truth[code as usize];
                 for &(term, value) in fixing {
@@ -157,9 +157,11 @@ impl Mixture {
                 let shares: Vec<f64> = logs.iter().map(|log| (log - total).exp()).collect();
                 for ((&code, &coin), fixing) in own.iter().zip(&coins).zip(&part.fixing) {
                     let fixed: f64 = fixing.iter().map(|&(term, _)| shares[term as usize]).sum();
-                    codes.add(code, slope(code, coin) * (1.0 - fixed));
+                    codes.add(code, code_gradient(code, coin) * (1.0 - fixed));
                 }
-                for (term, (log, share)) in (part.first as u32..).zip(chances.iter().zip(shares)) {
+                for (term, (log, share)) in
+                    (part.first as u32..).zip(probabilities.iter().zip(shares))
+                {
                     terms.add(term, log.exp() - share);
                 }
             }
@@ -188,14 +190,14 @@ pub struct MixtureWalk<'a> {
 }
 
 impl<'a> MixtureWalk<'a> {
-    /// The chance of a code given those decided, where a network gives it this chance. Exactly 0 or
+    /// The probability of a code given those decided, where a network gives it this probability. Exactly 0 or
     /// 1 where every term left fixes the code.
-    pub fn chance(&self, code: u32, chance: f64) -> f64 {
-        let Some((owner, fixing)) = self.fixing(code) else { return chance };
+    pub fn probability(&self, code: u32, probability: f64) -> f64 {
+        let Some((owner, fixing)) = self.fixing(code) else { return probability };
         let logs = &self.logs[owner];
         let total = log_sum(logs.iter().copied());
         if total == f64::NEG_INFINITY {
-            return chance;
+            return probability;
         }
         let share = |wanted: bool| {
             let terms = fixing.iter().filter(|(_, value)| *value == wanted);
@@ -206,14 +208,14 @@ impl<'a> MixtureWalk<'a> {
         match drawn == f64::NEG_INFINITY {
             true if off == 0.0 => 1.0,
             true => on,
-            false => (on + (drawn - total).exp() * chance).min(1.0),
+            false => (on + (drawn - total).exp() * probability).min(1.0),
         }
     }
 
-    /// Decides the code, which a network gave this chance.
-    pub fn decide(&mut self, code: u32, chance: f64, present: bool) {
+    /// Decides the code, which a network gave this probability.
+    pub fn decide(&mut self, code: u32, probability: f64, present: bool) {
         let Some((owner, fixing)) = self.fixing(code) else { return };
-        let cost = Coin::from_chance(chance).log(present);
+        let cost = Coin::from_probability(probability).log(present);
         // Terms that draw the code pay for it; the others hold or fall.
         let logs = &mut self.logs[owner];
         let mut fixing = fixing.iter().peekable();

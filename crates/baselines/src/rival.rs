@@ -16,7 +16,7 @@ use crate::{
 /// How much the semantic loss counts beside the likelihood.
 const PENALTY: f64 = 1.0;
 
-/// One of the methods that constrain a network while it learns, for a set of rules.
+/// One of the methods that constrain a network while it trains, for a set of rules.
 ///
 /// It is the [`Aim`] of the network, and wraps the trained network for generation
 /// ([`Rival::generator`]).
@@ -76,7 +76,7 @@ impl Part {
 
 impl Rival {
     /// A method for these rules, over the codes in the order that the network decides them; none if the
-    /// method needs nothing but what learning and sampling already do.
+    /// method needs nothing but what training and sampling already do.
     pub fn new(
         method: Method,
         rules: &WrittenRules,
@@ -170,7 +170,7 @@ impl Rival {
         }
     }
 
-    /// The loss of one row; outputs become slopes.
+    /// The loss of one row; outputs become gradients.
     fn row(&self, asked: &Asked<'_>, factor: f32, logits: &mut [f32], side: &mut [f32]) -> f64 {
         let kind = if asked.first < self.first_encounter { Kind::Static } else { Kind::Encounter };
         let world = self.constraint.world(kind);

@@ -1,14 +1,14 @@
 //! Semantic loss: a network is told how unlikely its codes are to obey the rules.
 //!
-//! The loss of a visit is `-ln P(rules)`, the chance that codes drawn independently from the logits
+//! The loss of a visit is `-ln P(rules)`, the probability that codes drawn independently from the logits
 //! obey every rule, given the visits before. It can express every hard rule, temporal ones too,
-//! since the past is known while a network learns. It is a penalty and no more: what the network
+//! since the past is known while a network trains. It is a penalty and no more: what the network
 //! writes afterwards may break any rule.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chance::log_complement;
+use crate::probability::log_complement;
 use crate::row::Gradient;
 use crate::{Clause, Coin, Component, Cost, Diagram, Limits, Row, Unexpressed, World};
 
@@ -128,7 +128,7 @@ fn exact(
             gradient.add(position - start, -tilt);
         }
     }
-    // Rounding may carry a sum of chances a little past one.
+    // Rounding may carry a sum of probabilities a little past one.
     Some((-log).max(0.0))
 }
 
@@ -154,9 +154,9 @@ fn one_by_one(
         if let Some(gradient) = &mut gradient {
             let odds = 1.0 / (-failure).exp_m1();
             for (position, value) in clause.now() {
-                let chance = row.coin(position - start).chance();
-                let slope = if value { -chance } else { 1.0 - chance };
-                gradient.add(position - start, odds * slope);
+                let probability = row.coin(position - start).probability();
+                let log_gradient = if value { -probability } else { 1.0 - probability };
+                gradient.add(position - start, odds * log_gradient);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The order in which conclusions can be drawn: what a rule reads comes before what it concludes.
 
 /// Codes so that antecedents come before what hangs on them, and the implications that are part of a
-/// circle, by number. Without those the order is right.
+/// cycle, by number. Without those the order is right.
 ///
 /// Implications are a conclusion and its antecedents.
 pub(crate) fn strata<I>(
@@ -17,16 +17,16 @@ where
     }
     edges.sort_unstable();
     let group = groups(codes, &edges);
-    let mut circles: Vec<usize> = edges
+    let mut cycles: Vec<usize> = edges
         .iter()
         .filter(|(head, code, _)| group[*head as usize] == group[*code as usize])
         .map(|&(_, _, number)| number)
         .collect();
-    circles.sort_unstable();
-    circles.dedup();
+    cycles.sort_unstable();
+    cycles.dedup();
     let mut order: Vec<u32> = (0..codes as u32).collect();
     order.sort_by_key(|&code| group[code as usize]);
-    (order, circles)
+    (order, cycles)
 }
 
 /// A number for each code: the same for codes that hang on each other, and smaller for those that

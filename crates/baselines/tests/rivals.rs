@@ -69,7 +69,7 @@ impl World {
         cohort
     }
 
-    /// The loss of the cohort while learning, and the batch it is of.
+    /// The loss of the cohort while training, and the batch it is of.
     fn nats(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> Vec<f64> {
         Pass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
     }
@@ -87,24 +87,24 @@ impl World {
     }
 }
 
-/// Decides a visit as told, and multiplies the chances of it.
+/// Decides a visit as told, and multiplies the probabilities of it.
 struct Told {
     present: u32,
     first: u32,
-    chance: f64,
+    probability: f64,
 }
 
 impl Decide for Told {
-    fn decide(&mut self, position: u32, chance: f64) -> bool {
-        assert!((0.0..=1.0).contains(&chance), "{chance}");
+    fn decide(&mut self, position: u32, probability: f64) -> bool {
+        assert!((0.0..=1.0).contains(&probability), "{probability}");
         let present = self.present >> (position - self.first) & 1 == 1;
-        self.chance *= if present { chance } else { 1.0 - chance };
+        self.probability *= if present { probability } else { 1.0 - probability };
         present
     }
 }
 
-/// The chance of every visit that may come after some visits, by its set of codes.
-fn chances(generator: &RivalGenerator<'_>, before: &[Vec<u32>]) -> Vec<f64> {
+/// The probability of every visit that may come after some visits, by its set of codes.
+fn probabilities(generator: &RivalGenerator<'_>, before: &[Vec<u32>]) -> Vec<f64> {
     let range = generator.codes().range(before.len());
     (0..1_u32 << range.len())
         .map(|present| {
@@ -112,21 +112,21 @@ fn chances(generator: &RivalGenerator<'_>, before: &[Vec<u32>]) -> Vec<f64> {
             for visit in before {
                 let first = generator.codes().range(usize::from(last.is_some())).start;
                 let bits = visit.iter().map(|&position| 1 << (position - first)).sum();
-                let mut told = Told { present: bits, first, chance: 1.0 };
+                let mut told = Told { present: bits, first, probability: 1.0 };
                 let turn = Turn { past: &mut past, last: last.as_deref(), decider: &mut told };
                 generator.next(&mut [turn], &mut Default::default());
                 last = Some(visit.clone());
             }
-            let mut told = Told { present, first: range.start, chance: 1.0 };
+            let mut told = Told { present, first: range.start, probability: 1.0 };
             let turn = Turn { past: &mut past, last: last.as_deref(), decider: &mut told };
             generator.next(&mut [turn], &mut Default::default());
-            told.chance
+            told.probability
         })
         .collect()
 }
 
 #[test]
-fn chances_add_up_to_one_over_exactly_the_visits_that_a_method_allows() {
+fn probabilities_add_up_to_one_over_exactly_the_visits_that_a_method_allows() {
     let world = World::new();
     // Bits of an encounter: A0, A1, A2, A3, END.
     let lift = |visit: u32| visit & 0b011 != 0b011 || visit & 0b100 != 0;
@@ -145,11 +145,15 @@ fn chances_add_up_to_one_over_exactly_the_visits_that_a_method_allows() {
             };
             for before in [vec![], vec![vec![0]], vec![vec![1], vec![2, 4], vec![]]] {
                 let kind = Kind::of_visit(before.len());
-                let found = chances(&generator, &before);
+                let found = probabilities(&generator, &before);
                 let sum: f64 = found.iter().sum();
                 assert!((sum - 1.0).abs() < 1e-9, "{method}: {sum}");
-                for (visit, &chance) in (0..).zip(&found) {
-                    assert_eq!(chance > 0.0, allowed(visit, kind), "{method} {visit:b} {chance}");
+                for (visit, &probability) in (0..).zip(&found) {
+                    assert_eq!(
+                        probability > 0.0,
+                        allowed(visit, kind),
+                        "{method} {visit:b} {probability}"
+                    );
                 }
             }
         }
@@ -164,14 +168,14 @@ fn mixtures_and_circuits_learn_the_likelihood_of_what_they_write() {
         let rival = world.rival(method);
         for seed in 0..5 {
             let network = world.network(&rival, seed);
-            let learnt: f64 = world.nats(&rival, &network, &cohort).iter().sum();
+            let trained: f64 = world.nats(&rival, &network, &cohort).iter().sum();
             let places: Vec<usize> = (0..cohort.len()).collect();
             let generator = rival.generator(&network);
             let found =
                 likelihood(&generator, &cohort, &places, &ReplayOptions::default()).unwrap();
             let written = found.nats.total();
             assert_eq!(found.infinite, 0);
-            assert!((learnt - written).abs() < 1e-4 * written, "{method}: {learnt} {written}");
+            assert!((trained - written).abs() < 1e-4 * written, "{method}: {trained} {written}");
         }
     }
 }
@@ -203,7 +207,7 @@ fn semantic_loss_adds_what_breaking_rules_would_cost() {
 }
 
 #[test]
-fn slopes_are_those_of_finite_differences() {
+fn gradients_are_those_of_finite_differences() {
     let world = World::new();
     let cohort = world.cohort();
     for method in METHODS {
@@ -212,11 +216,11 @@ fn slopes_are_those_of_finite_differences() {
         let batch = world.batch(&rival, &network, &cohort);
         let mut gradient = vec![0.0; network.weights().values().len()];
         let (weights, dropout) = (network.weights(), Dropout::default());
-        Pass::default().learn(weights, &batch, &rival, 1.0, dropout, &mut gradient);
+        Pass::default().train(weights, &batch, &rival, 1.0, dropout, &mut gradient);
         let mut compared = 0;
         for place in (0..gradient.len()).step_by(5) {
-            let slope = f64::from(gradient[place]);
-            if slope.abs() < 0.05 {
+            let computed = f64::from(gradient[place]);
+            if computed.abs() < 0.05 {
                 continue;
             }
             let before = network.weights().values()[place];
@@ -227,10 +231,10 @@ fn slopes_are_those_of_finite_differences() {
             let step = 4e-4f32;
             let found = (at(before + step) - at(before - step)) / f64::from(2.0 * step);
             at(before);
-            assert!((slope - found).abs() < 0.03 * (1.0 + slope.abs()), "{method} {place}");
+            assert!((computed - found).abs() < 0.03 * (1.0 + computed.abs()), "{method} {place}");
             compared += 1;
         }
-        assert!(compared > 30, "{method}: {compared} slopes agree");
+        assert!(compared > 30, "{method}: {compared} gradients agree");
     }
 }
 

@@ -80,10 +80,10 @@ pub enum Command {
                             Rules are mined in the train split of the cohort and held against its \
                             tuning split.")]
     Mine(MineArguments),
-    /// Have a model learn from a cohort, with the rules that it is to obey
+    /// Train a model on a cohort, with the rules that it is to obey
     #[command(
         after_help = "Example:\n  consequence train cohort --rules mined.rules --out model\n\n\
-                            It learns from the train split; the tuning split tells it when to stop. \
+                            It trains on the train split; the tuning split tells it when to stop. \
                             Ctrl-C stops it so that --resume goes on, bit for bit."
     )]
     Train(TrainArguments),

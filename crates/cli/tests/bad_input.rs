@@ -92,13 +92,13 @@ fn rules_that_contradict_each_other_cannot_be_enforced() {
 }
 
 #[test]
-fn soft_rules_in_a_circle() {
+fn soft_rules_in_a_cycle() {
     let folder = Folder::new();
     folder.write(
         "a.rules",
         "rule a: A => B with probability 0.5\nrule b: B => A with probability 0.5\n",
     );
-    folder.run("check a.rules").refuses(&["circle", "--> a.rules:1", "--> a.rules:2", "help"]);
+    folder.run("check a.rules").refuses(&["cycle", "--> a.rules:1", "--> a.rules:2", "help"]);
 }
 
 #[test]

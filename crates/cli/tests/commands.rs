@@ -157,7 +157,7 @@ fn audit_counts_without_naming_patients() {
     ran.prints("and 2 more rules");
     let report = folder.run("audit cohort.jsonl --rules a.rules --json").exits(1).json();
     assert_eq!(report["temporal_violations"], 2);
-    assert_eq!(report["static_violations"], 1);
+    assert_eq!(report["within_visit_violations"], 1);
     assert_eq!((&report["records"], &report["encounters"]), (&3.into(), &6.into()));
     assert_eq!(report["split"], serde_json::Value::Null);
     assert_eq!(report["broken"].as_array().map(Vec::len), Some(3));
@@ -370,7 +370,7 @@ fn unknown_static_codes_are_counted_once() {
     let known = folder.run(&format!("{audit} --vocabulary codes.json")).exits(1).json();
     let unknown = folder.run(&format!("{audit} --allow-unknown")).exits(1).json();
     assert_eq!(unknown["broken"], known["broken"]);
-    assert_eq!(unknown["static_violations"], 1 + 3 + 2);
+    assert_eq!(unknown["within_visit_violations"], 1 + 3 + 2);
     // One that a record has tells what the other is.
     folder.write(
         "women.jsonl",
@@ -405,7 +405,7 @@ fn thousands_of_codes_are_counted() {
     };
     folder.write("cohort.jsonl", (0..60).map(record).collect::<String>());
     let audit = folder.run("audit cohort.jsonl --rules a.rules --referee --json").exits(1).json();
-    assert_eq!(audit["static_violations"], 60);
+    assert_eq!(audit["within_visit_violations"], 60);
     let enforce = "enforce cohort.jsonl --rules a.rules --out obeying.jsonl --json";
     assert_eq!(folder.run(enforce).exits(0).json()["removed_codes"], 120);
     folder.run("audit obeying.jsonl --rules a.rules --referee").exits(0);

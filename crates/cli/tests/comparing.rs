@@ -18,7 +18,7 @@ fn with_cohort() -> Folder {
 fn lasting(folder: &Folder, name: &str) -> Value {
     let mut metrics: Value = serde_json::from_str(&folder.read(name)).expect("JSON");
     for method in metrics["methods"].as_array_mut().expect("methods") {
-        method["learning"]["seconds"] = Value::Null;
+        method["training"]["seconds"] = Value::Null;
         for timed in ["milliseconds", "times_vanilla", "median_times_vanilla"] {
             method["generation"][timed] = Value::Null;
         }
@@ -42,14 +42,14 @@ fn all_methods_in_one_command_and_again_where_it_was_stopped() {
     for method in methods {
         let name = method["method"].as_str().expect("a name");
         let broken = |kind: &str| method["generation"][kind]["mean"].as_f64().expect("a mean");
-        let (within, back) = (broken("static_violations"), broken("temporal_violations"));
+        let (within, back) = (broken("within_visit_violations"), broken("temporal_violations"));
         match name {
             "post-processing" | "consequence" => assert_eq!((within, back), (0.0, 0.0), "{name}"),
             "multiplexnet" | "spl" => assert_eq!(within, 0.0, "{name}"),
-            "vanilla" => assert!(within > 0.0, "a network that learnt little breaks rules"),
+            "vanilla" => assert!(within > 0.0, "a network that trained little breaks rules"),
             _ => {}
         }
-        assert_eq!(method["foresight"].is_null(), name == "post-processing");
+        assert_eq!(method["prediction"].is_null(), name == "post-processing");
     }
     let page = folder.read("done/report.html");
     for part in ["<!DOCTYPE html>", "Who keeps the rules", "findings, one by one", "Every rule"] {
@@ -61,7 +61,7 @@ fn all_methods_in_one_command_and_again_where_it_was_stopped() {
     folder.run(&compare).refuses(&["--force"]);
     folder.run(&format!("{compare} --resume --seed 7")).refuses(&["another source", "--force"]);
     // What is missing is made again, and comes out the same.
-    for lost in ["consequence-run-001.json", "spl-learning.json", "spl-run-000.json"] {
+    for lost in ["consequence-run-001.json", "spl-training.json", "spl-run-000.json"] {
         std::fs::remove_file(folder.path("done/work").join(lost)).expect("it was there");
     }
     let damaged = folder.path("done/work").join("ccn-run-000.json");

@@ -6,7 +6,7 @@ use common::Folder;
 use common::clinic::TRAIN;
 
 #[test]
-fn how_well_a_model_foresees() {
+fn how_well_a_model_predicts() {
     let folder = Folder::with_model();
     let evaluate = "evaluate --perplexity model --real clinic/repaired.jsonl";
     let ran = folder.run(evaluate).exits(0);
@@ -22,13 +22,13 @@ fn how_well_a_model_foresees() {
     assert!(report["paper"].is_null());
     assert_ne!(own, figure("--split train").0);
     let (alone, report) = figure("--no-rules");
-    assert!(alone > own, "the model learnt nothing where rules decide");
+    assert!(alone > own, "the model trained nothing where rules decide");
     assert_eq!(report["hard_rules"], 0);
     let same = figure("--rules clinic/clinic.rules").0;
     assert!((own - same).abs() < 1e-9);
 
     let train = format!("{TRAIN} paper --epochs 1 --train-mode paper");
-    // A soft rule that could not be used later is refused before learning.
+    // A soft rule that could not be used later is refused before training.
     folder.write("early.rules", "rule early: SMOKER => ICD9CM//250 with probability 0.4");
     let early = train.replace("clinic/clinic.rules", "early.rules");
     folder.run(&early).refuses(&["--> early.rules", "--train-mode causal"]);

@@ -161,8 +161,8 @@ fn training_that_cannot_begin() {
     folder.run(train).refuses(&["no record can obey", "rule a: SMOKER", "help"]);
 }
 
-/// The program, learning for a while; ready once it has a checkpoint.
-fn learning(folder: &Folder, options: &str) -> std::process::Child {
+/// The program, training for a while; ready once it has a checkpoint.
+fn training(folder: &Folder, options: &str) -> std::process::Child {
     let words = format!("{TRAIN} model --epochs 60 --patience 60 --checkpoint-every 0 {options}");
     let child = program(&folder.path(""))
         .args(words.split_whitespace())
@@ -183,7 +183,7 @@ fn learning(folder: &Folder, options: &str) -> std::process::Child {
 fn an_interrupt_loses_nothing() {
     let folder = Folder::with_records(300);
     for signal in ["-INT", "-TERM"] {
-        let child = learning(&folder, "");
+        let child = training(&folder, "");
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
         let output = child.wait_with_output().expect("it ends");
@@ -199,7 +199,7 @@ fn an_interrupt_loses_nothing() {
         }
         std::fs::remove_dir_all(folder.path("model.unfinished")).expect("it goes");
     }
-    let mut child = learning(&folder, "");
+    let mut child = training(&folder, "");
     child.kill().expect("a kill");
     child.wait().expect("it ends");
     folder.run("generate model --records 5 --out new").refuses(&["not finished", "--resume"]);
@@ -233,7 +233,7 @@ fn a_model_stays_until_the_next_is_complete() {
     let train = |out: &str| format!("{TRAIN} {out} --epochs 60 --patience 60");
     folder.run(&format!("{TRAIN} before --epochs 1")).exits(0);
     folder.run(&format!("{TRAIN} model --epochs 1")).exits(0);
-    let mut child = learning(&folder, "--force");
+    let mut child = training(&folder, "--force");
     child.kill().expect("a kill");
     child.wait().expect("it ends");
     folder.same("before", "model");

@@ -1,5 +1,5 @@
 //! The tour of the README, typed word for word: what is pasted there is what the program prints, but
-//! for figures of what was learnt, which differ a little from one processor to another.
+//! for figures of what was trained, which differ a little from one processor to another.
 
 mod common;
 

@@ -50,7 +50,7 @@ fn a_report_is_put_in_place_whole() {
     folder.run(&format!("{evaluate} --force")).exits(0);
     assert_eq!(folder.read("report/metrics.json"), metrics);
     assert_eq!(folder.read("report/report.html"), page);
-    assert!(metrics.starts_with("{\n  \"format\": 1,\n"), "{}", &metrics[..40]);
+    assert!(metrics.starts_with("{\n  \"format\": 2,\n"), "{}", &metrics[..40]);
     assert!(folder.names().iter().all(|name| !name.starts_with('.')), "{:?}", folder.names());
 }
 

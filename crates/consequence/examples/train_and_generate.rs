@@ -4,7 +4,7 @@
 
 use consequence::generate::{GenerateTask, generate};
 use consequence::simulate::{Preset, SimulateOptions, simulate};
-use consequence::train::{Learner, TrainTask, train};
+use consequence::train::{ModelChoice, TrainTask, train};
 use consequence::{Dataset, Unwatched};
 
 /// Prints what each step reports.
@@ -22,7 +22,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     print!("{}", simulate(&options, &Unwatched)?);
 
     // The Markov model trains in a moment; leave the line out for a network.
-    let mut task = TrainTask { learner: Learner::Markov, ..TrainTask::new(&cohort, &model) };
+    let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) };
     task.inputs.rules = vec![cohort.join("truth.rules")];
     print!("{}", train(&task, &Unwatched)?);
 

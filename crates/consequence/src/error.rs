@@ -142,7 +142,7 @@ pub enum Error {
     /// A model cannot be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A model could not learn.
+    /// A model could not be trained.
     #[error(transparent)]
     Train(#[from] TrainError),
     /// A network cannot have these sizes.
@@ -281,7 +281,7 @@ impl Error {
             CompileError::RuleTooLarge { rule, .. } => {
                 (named(std::slice::from_ref(rule)), "split the rule into smaller ones")
             }
-            CompileError::SoftCycle(names) => (named(names), "take one of them out of the circle"),
+            CompileError::SoftCycle(names) => (named(names), "take one of them out of the cycle"),
             CompileError::TooDense { .. } => {
                 (Vec::new(), "check the rules file by file to find the part that grows")
             }

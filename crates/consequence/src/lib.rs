@@ -141,7 +141,7 @@
 //! ```
 //!
 //! # Learn and generate
-//! [`train::train`] has a model learn from a cohort, with rules; [`generate::generate`] writes new records
+//! [`train::train`] trains a model on a cohort, with rules; [`generate::generate`] writes new records
 //! with it, each obeying every hard rule; [`evaluate::perplexity`] and [`evaluate::compare`] measure the
 //! model and what it wrote. [`synthesize::synthesize`] does all of it.
 //!

@@ -59,7 +59,7 @@ pub(crate) fn over_model(
     files: &[PathBuf],
     unknown_codes: UnknownCodes,
 ) -> Result<LoadedRules, Error> {
-    let vocabulary = Arc::clone(model.learnt.codes().vocabulary());
+    let vocabulary = Arc::clone(model.trained.codes().vocabulary());
     if files.is_empty() {
         return own(model, folder, vocabulary);
     }

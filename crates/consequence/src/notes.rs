@@ -15,7 +15,7 @@ use crate::place::refuse_folder;
 
 /// The number of the format of reports. It counts up when a field of a report goes or comes to mean
 /// something else; a new field changes nothing for who reads the others.
-pub const REPORT_FORMAT: u32 = 1;
+pub const REPORT_FORMAT: u32 = 2;
 
 /// The number of the format of the folders in which runs keep what they have done.
 const RUN_FORMAT: u32 = 1;

@@ -2,7 +2,7 @@
 
 use consequence::audit::{AuditOptions, audit};
 use consequence::enforce::{EnforceOptions, enforce};
-use consequence::train::{Learner, TrainTask, train};
+use consequence::train::{ModelChoice, TrainTask, train};
 use consequence::{Error, Inputs, Unwatched};
 
 #[test]
@@ -25,7 +25,7 @@ fn work_on_records_needs_some() {
         said(enforced),
         "no cohort was given, so there are no records to enforce the rules on"
     );
-    let task = TrainTask { inputs, learner: Learner::Markov, ..TrainTask::new("", &model) };
+    let task = TrainTask { inputs, model_kind: ModelChoice::Markov, ..TrainTask::new("", &model) };
     let trained = train(&task, &Unwatched).expect_err("no records");
     assert_eq!(said(trained), "no cohort was given, so there are no records to train on");
     assert!(!out.exists() && !model.exists());

@@ -78,7 +78,7 @@ pub struct Audit {
     /// Records that break no hard rule.
     pub valid_records: u64,
     /// Violations of rules that look at the current visit only.
-    pub static_violations: u64,
+    pub within_visit_violations: u64,
     /// Violations of rules that look back.
     pub temporal_violations: u64,
     /// One finding for each rule, in the order of the rules; soft rules have none to report.
@@ -88,7 +88,7 @@ pub struct Audit {
 impl Audit {
     /// All violations.
     pub fn violations(&self) -> u64 {
-        self.static_violations + self.temporal_violations
+        self.within_visit_violations + self.temporal_violations
     }
 
     /// The share of records that break no hard rule; 1 for an empty cohort.
@@ -100,7 +100,7 @@ impl Audit {
         self.records += part.records;
         self.visits += part.visits;
         self.valid_records += part.valid_records;
-        self.static_violations += part.static_violations;
+        self.within_visit_violations += part.within_visit_violations;
         self.temporal_violations += part.temporal_violations;
         for (rule, more) in part.rules {
             let finding = &mut self.rules[rule];
@@ -118,7 +118,7 @@ struct Part {
     records: u64,
     visits: u64,
     valid_records: u64,
-    static_violations: u64,
+    within_visit_violations: u64,
     temporal_violations: u64,
     rules: FxHashMap<usize, RuleFinding>,
 }
@@ -247,7 +247,7 @@ impl Reader<'_> {
                 if self.auditor.temporal[rule] {
                     part.temporal_violations += 1;
                 } else {
-                    part.static_violations += 1;
+                    part.within_visit_violations += 1;
                 }
                 broken.push((rule, visit));
             }

@@ -53,13 +53,13 @@ fn one_row(logits: &mut [f32], row: &BinaryRow<'_>, scale: f32) -> f64 {
         nats += f64::from(settled.nats);
     }
     let is_settled = |output: u32| logits[output as usize] == f32::NEG_INFINITY;
-    let learnt: Vec<u32> =
+    let trained: Vec<u32> =
         row.present.iter().copied().filter(|&output| !is_settled(output)).collect();
-    for &output in &learnt {
+    for &output in &trained {
         nats -= f64::from(logits[output as usize]);
     }
     nats += absent(logits, scale);
-    for &output in &learnt {
+    for &output in &trained {
         logits[output as usize] -= scale;
     }
     for settled in row.settled {

@@ -1,4 +1,4 @@
-//! Units left out at random while learning.
+//! Units left out at random while training.
 
 use rayon::prelude::*;
 

@@ -46,8 +46,8 @@ vectorised! {
     fn gelu_backward_of(gradient: &mut [f32], from: &[f32]) {
         for (gradient, &x) in gradient.iter_mut().zip(from) {
             let s = sigmoid(SCALE * (x + CUBIC * x * x * x));
-            let slope = SCALE * (1.0 + 3.0 * CUBIC * x * x);
-            *gradient *= s + x * s * (1.0 - s) * slope;
+            let inner_gradient = SCALE * (1.0 + 3.0 * CUBIC * x * x);
+            *gradient *= s + x * s * (1.0 - s) * inner_gradient;
         }
     }
 }

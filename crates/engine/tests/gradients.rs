@@ -1,7 +1,7 @@
 //! Every gradient against finite differences.
 //!
 //! A kernel is run on slightly different arguments, its results are weighed with fixed numbers and
-//! added up in double precision, and the slope is compared with the gradient that the kernel gives.
+//! added up in double precision, and the difference quotient is compared with the gradient that the kernel gives.
 
 use consequence_engine::{
     BinaryRow, Lists, Normal, Sequences, Settled, Steps, View, ViewMut, add_gathered, attend,
@@ -25,12 +25,12 @@ fn weighed(results: &[f32], weights: &[f32]) -> f64 {
     results.iter().zip(weights).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-/// Compares a gradient with the slopes of a function at a point.
+/// Compares a gradient with the difference quotients of a function at a point.
 fn compare(what: &str, point: &[f32], gradient: &[f32], value: impl Fn(&[f32]) -> f64) {
     assert_eq!(point.len(), gradient.len(), "{what}");
     let step = 1e-2f32;
     for at in 0..point.len() {
-        let slope = |step: f32| {
+        let measured = |step: f32| {
             let mut moved = point.to_vec();
             moved[at] = point[at] + step;
             let after = value(&moved);
@@ -38,11 +38,11 @@ fn compare(what: &str, point: &[f32], gradient: &[f32], value: impl Fn(&[f32]) -
             (after - value(&moved)) / (2.0 * f64::from(step))
         };
         // Two steps together cancel the error of third order.
-        let slope = (4.0 * slope(step / 2.0) - slope(step)) / 3.0;
+        let measured = (4.0 * measured(step / 2.0) - measured(step)) / 3.0;
         let got = f64::from(gradient[at]);
         assert!(
-            (slope - got).abs() < 2e-3 * (1.0 + slope.abs()),
-            "{what} [{at}]: {got}, not {slope}"
+            (measured - got).abs() < 2e-3 * (1.0 + measured.abs()),
+            "{what} [{at}]: {got}, not {measured}"
         );
     }
 }

@@ -5,18 +5,18 @@ use consequence_record::Cohort;
 
 use crate::check::{BadRecord, check};
 
-/// Independent codes, each as frequent as it was in the records learnt from: the least a model should
-/// beat. Not smoothed, so a code that was never seen has no chance.
+/// Independent codes, each as frequent as it was in the records trained on: the least a model should
+/// beat. Not smoothed, so a code that was never seen has no probability.
 #[derive(Clone, Debug)]
 pub struct Independent {
     codes: CodeOrder,
     max_visits: usize,
-    chances: Vec<f64>,
+    probabilities: Vec<f64>,
 }
 
 impl Independent {
     /// Counts the codes of some records of a cohort, by their places.
-    pub fn learn(
+    pub fn fit(
         codes: CodeOrder,
         cohort: &Cohort,
         records: &[usize],
@@ -34,12 +34,12 @@ impl Independent {
                 }
             }
         }
-        let chance = |(position, count): (usize, u64)| {
+        let probability = |(position, count): (usize, u64)| {
             let visits = if position < codes.statics() { records.len() } else { encounters };
             count as f64 / visits.max(1) as f64
         };
-        let chances = counts.into_iter().enumerate().map(chance).collect();
-        Ok(Self { codes, max_visits, chances })
+        let probabilities = counts.into_iter().enumerate().map(probability).collect();
+        Ok(Self { codes, max_visits, probabilities })
     }
 }
 
@@ -63,7 +63,7 @@ impl Generator for Independent {
     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
         for turn in turns {
             for position in self.codes.range(*turn.past) {
-                turn.decider.decide(position, self.chances[position as usize]);
+                turn.decider.decide(position, self.probabilities[position as usize]);
             }
             *turn.past += 1;
         }

@@ -1,11 +1,11 @@
 //! Measures of models and of cohorts.
 //!
-//! - [`likelihood`]: how well a model, with rules or without, foresees records that exist.
+//! - [`likelihood`]: how well a model, with rules or without, predicts records that exist.
 //! - [`compare`]: how far the frequencies of codes and of pairs of codes agree in two cohorts.
 //! - [`shares`]: those frequencies one by one, for scatter plots.
 //! - [`violations`]: how records obey rules.
-//! - [`utility`]: whether models learnt from synthetic records are as good as those from real ones.
-//! - [`privacy`]: what synthetic records give away of those learnt from.
+//! - [`utility`]: whether models trained on synthetic records are as good as those from real ones.
+//! - [`privacy`]: what synthetic records give away of those trained on.
 //! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`] and [`static_table`]: what a model that knows little reaches.
 //!
@@ -53,5 +53,5 @@ pub use repeated::Interval;
 pub use shape::{CohortShape, StaticCode};
 pub use shares::{Points, Shares, shares};
 pub use static_table::{StaticTable, static_table};
-pub use utility::{Foretold, LearntModel, LeftOut, Scores, Utility, UtilityOptions, utility};
+pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
 pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

@@ -1,4 +1,4 @@
-//! How well a model foresees records that exist.
+//! How well a model predicts records that exist.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -28,13 +28,15 @@ pub enum LikelihoodError {
         "the rules were compiled for another order of codes than the model's; compile them in the model's order"
     )]
     OtherOrder,
-    /// The model gave something that is not a chance.
-    #[error("the model gives code `{code}` the chance {chance}, not a number from 0 to 1")]
-    BadChance {
+    /// The model gave something that is not a probability.
+    #[error(
+        "the model gives code `{code}` the probability {probability}, not a number from 0 to 1"
+    )]
+    BadProbability {
         /// The code.
         code: String,
         /// What was given.
-        chance: f64,
+        probability: f64,
     },
     /// The model did not ask for every code once.
     #[error("the model asked for {asked} codes of visit {visit}, not for each code once")]
@@ -76,7 +78,7 @@ pub struct BrokenRule {
     pub records: u64,
 }
 
-/// How well a model, with rules or without, foresees records that exist. Chances are normalised: over
+/// How well a model, with rules or without, predicts records that exist. Probabilities are normalised: over
 /// all records that can be, they add up to 1.
 ///
 /// All sums are over the records that have a finite likelihood; the others are counted by reason.
@@ -105,7 +107,7 @@ pub struct Likelihood {
     /// Those of them that break no rule, but that no record which obeys the rules begins with: they
     /// were cut.
     pub dead_ends: u64,
-    /// Records with something in them that had a chance of exactly 0.
+    /// Records with something in them that had a probability of exactly 0.
     pub infinite: u64,
     /// Records with more encounters than the model or the plan can write.
     pub too_long: u64,
@@ -121,7 +123,7 @@ pub struct Likelihood {
 /// let simulation = Simulation::new(Preset::Inpatient, 500, 7);
 /// let (codes, cohort) = (CodeOrder::natural(simulation.vocabulary().clone()), simulation.cohort());
 /// let (train, test): (Vec<usize>, Vec<usize>) = (0..500).partition(|record| record % 5 != 0);
-/// let markov = Markov::learn(codes, &cohort, &train, 100);
+/// let markov = Markov::fit(codes, &cohort, &train, 100);
 /// let likelihood = likelihood(&markov, &cohort, &test, &ReplayOptions::default())?;
 /// assert_eq!((likelihood.measured, likelihood.infinite), (100, 0));
 /// assert!(likelihood.perplexity.unwrap() < 100.0);
@@ -155,7 +157,7 @@ pub fn likelihood_with_rules<G: Generator>(
     Ok(likelihood)
 }
 
-/// A figure that looks like a likelihood and is none: chances do not add up to 1, since some were
+/// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some were
 /// settled from codes that are decided later. Not to be held against a [`Likelihood`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnnormalisedLikelihood {
@@ -277,7 +279,7 @@ impl Display for Likelihood {
         }
         if self.infinite > 0 {
             let many = count(self.infinite, "record");
-            writeln!(out, "  {many} left out with an infinite cost: something had chance 0")?;
+            writeln!(out, "  {many} left out with an infinite cost: something had probability 0")?;
         }
         if self.too_long > 0 {
             let many = count(self.too_long, "record");

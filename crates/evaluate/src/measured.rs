@@ -12,7 +12,7 @@ use crate::check::{BadRecord, check};
 /// What records are there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Real records that the generator learnt from.
+    /// Real records that the generator trained on.
     Train,
     /// Records that it wrote.
     Synthetic,
@@ -38,7 +38,7 @@ impl Display for Role {
 /// The records that utility and privacy are measured on, over one vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
-    /// Real records that the generator learnt from.
+    /// Real records that the generator trained on.
     pub train: Sample<'a>,
     /// Records that it wrote.
     pub synthetic: Sample<'a>,
@@ -90,7 +90,7 @@ pub enum Unmeasured {
     /// There is nobody to measure.
     #[error("there are no {0} records")]
     NoRecords(Role),
-    /// Nothing can be foretold.
+    /// Nothing can be predicted.
     #[error("no {0} record has two encounters")]
     NoTransitions(Role),
     /// A code is never in a next encounter, so there is nothing to learn or to rank.
@@ -103,7 +103,7 @@ pub enum Unmeasured {
     #[error("the regression on the {0} records did not converge")]
     NotConverged(Role),
     /// All codes were left out.
-    #[error("no code could be foretold: each was left out for a reason of its own")]
+    #[error("no code could be predicted: each was left out for a reason of its own")]
     NoCode,
     /// No encounter code is in at most half of the train records.
     #[error("no encounter code is in at most half of the train records")]

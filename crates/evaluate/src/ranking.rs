@@ -30,7 +30,7 @@ impl Ranking {
         Self { positives, negatives: scored.len() as u64 - positives, groups }
     }
 
-    /// The chance that a positive scores above a negative; none if there are none of either.
+    /// The probability that a positive scores above a negative; none if there are none of either.
     pub fn auroc(&self) -> Option<f64> {
         // Twice the pairs in the right order, so that ties are whole numbers.
         let mut twice = 0u128;

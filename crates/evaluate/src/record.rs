@@ -40,13 +40,13 @@ pub enum RecordNats {
     Finite(Parts),
     /// A hard rule says otherwise of at least one code: with these rules the record cannot be.
     Forbidden,
-    /// Something in it had a chance of exactly 0.
+    /// Something in it had a probability of exactly 0.
     Infinite,
     /// It has more encounters than the model or the plan can write.
     TooLong,
 }
 
-/// A position whose nats are given, instead of following from the model's chance.
+/// A position whose nats are given, instead of following from the model's probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettledPosition {
     /// The place of the code in the model's order.
@@ -72,7 +72,7 @@ impl Default for ReplayOptions<'_> {
 
 /// What each of some records costs under a model, in the order given.
 ///
-/// It is the chance that the model gives to whoever decides that counts. That of a network is in double
+/// It is the probability that the model gives to whoever decides that counts. That of a network is in double
 /// precision: only what it holds for certain to within 1e-16 (a logit over 37) costs infinitely much if
 /// it is not so. `END` is certain at the last encounter that the model has room for.
 ///
@@ -86,7 +86,7 @@ impl Default for ReplayOptions<'_> {
 /// let a = codes.vocabulary().code("A").unwrap();
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![]]));
-/// let model = Independent::learn(codes, &cohort, &[0], 9)?;
+/// let model = Independent::fit(codes, &cohort, &[0], 9)?;
 /// let nats = record_nats(&model, &cohort, &[0], &ReplayOptions::default())?;
 /// let RecordNats::Finite(parts) = nats[0] else { panic!("all of it was seen before") };
 /// assert!((parts.encounter_codes - 2.0 * 2f64.ln()).abs() < 1e-12);
@@ -205,8 +205,11 @@ fn step<G: Generator, J: Judge>(
     generator.next(&mut turns, scratch);
     for Walk { last, replay, .. } in walks {
         replay.judge.close();
-        if let Some((position, chance)) = replay.bad {
-            return Err(LikelihoodError::BadChance { code: name(codes, position), chance });
+        if let Some((position, probability)) = replay.bad {
+            return Err(LikelihoodError::BadProbability {
+                code: name(codes, position),
+                probability,
+            });
         }
         if replay.asked != codes.range(visit).len() {
             return Err(LikelihoodError::NotAsked { visit, asked: replay.asked });

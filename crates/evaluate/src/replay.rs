@@ -7,7 +7,7 @@ use crate::record::{Parts, RecordNats, SettledPosition};
 
 /// What something other than the model says of a code, given the truth about it.
 pub(crate) enum Verdict {
-    /// Nothing: the model's chance counts.
+    /// Nothing: the model's probability counts.
     Free,
     /// It costs this much, whatever the model says.
     Nats(f64),
@@ -107,7 +107,7 @@ pub(crate) struct Replay<J> {
     pub asked: usize,
     parts: Parts,
     forbidden: bool,
-    /// A chance that is none: the position, and what was given.
+    /// A probability that is none: the position, and what was given.
     pub bad: Option<(u32, f64)>,
 }
 
@@ -154,12 +154,12 @@ impl<J: Judge> Replay<J> {
 }
 
 impl<J: Judge> Decide for Replay<J> {
-    fn decide(&mut self, position: u32, chance: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64) -> bool {
         self.asked += 1;
         let present = self.truth.get(self.passed) == Some(&position);
         self.passed += usize::from(present);
-        if !(0.0..=1.0).contains(&chance) {
-            self.bad = self.bad.or(Some((position, chance)));
+        if !(0.0..=1.0).contains(&probability) {
+            self.bad = self.bad.or(Some((position, probability)));
             return present;
         }
         let verdict = self.judge.judge(position, present);
@@ -167,7 +167,7 @@ impl<J: Judge> Decide for Replay<J> {
             // No record goes on from here, so that one ends tells nothing; one that was cut may have
             // been cut for that very reason.
             _ if position == self.end && self.visit == self.last => 0.0,
-            Verdict::Free => cost(present, chance),
+            Verdict::Free => cost(present, probability),
             Verdict::Nats(nats) => nats,
             Verdict::Forbidden => {
                 self.forbidden = true;
@@ -183,7 +183,7 @@ impl<J: Judge> Decide for Replay<J> {
     }
 }
 
-/// What the truth costs under a chance: `-ln` of it.
-fn cost(present: bool, chance: f64) -> f64 {
-    if present { -chance.ln() } else { -(-chance).ln_1p() }
+/// What the truth costs under a probability: `-ln` of it.
+fn cost(present: bool, probability: f64) -> f64 {
+    if present { -probability.ln() } else { -(-probability).ln_1p() }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::check::{BadRecord, check};
 
-/// What static visits cost when each whole visit has the share it had in the records learnt from.
+/// What static visits cost when each whole visit has the share it had in the records trained on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StaticTable {
     /// Nats of all static visits that were seen before.
@@ -19,18 +19,18 @@ pub struct StaticTable {
 pub fn static_table(
     cohort: &Cohort,
     vocabulary: &Vocabulary,
-    learnt: &[usize],
+    trained: &[usize],
     measured: &[usize],
 ) -> Result<StaticTable, BadRecord> {
-    check(cohort, learnt.iter().chain(measured).copied(), vocabulary)?;
+    check(cohort, trained.iter().chain(measured).copied(), vocabulary)?;
     let mut counts: FxHashMap<&[Code], u64> = FxHashMap::default();
-    for &place in learnt {
+    for &place in trained {
         *counts.entry(cohort.record(place).visit(0)).or_default() += 1;
     }
     let mut table = StaticTable::default();
     for &place in measured {
         match counts.get(cohort.record(place).visit(0)) {
-            Some(&count) => table.nats -= (count as f64 / learnt.len() as f64).ln(),
+            Some(&count) => table.nats -= (count as f64 / trained.len() as f64).ln(),
             None => table.unseen += 1,
         }
     }

@@ -83,7 +83,7 @@ pub struct Violations {
     /// All hard rules.
     pub all: Obeyed,
     /// The static hard rules.
-    pub static_rules: Obeyed,
+    pub within_visit_rules: Obeyed,
     /// The temporal hard rules.
     pub temporal_rules: Obeyed,
     /// The hard rules, in the order written.
@@ -107,7 +107,7 @@ pub struct Violations {
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![a, b], vec![]]));
 /// let sample = Sample { cohort: &cohort, records: &[0] };
 /// let found = violations(sample, &rules, &CompileLimits::default())?;
-/// assert_eq!((found.temporal_rules.violations, found.static_rules.violations), (1, 0));
+/// assert_eq!((found.temporal_rules.violations, found.within_visit_rules.violations), (1, 0));
 /// assert_eq!((found.soft[0].visits, found.soft[0].share), (2, Some(0.5)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -144,7 +144,7 @@ pub fn violations(
         records,
         visits: visits.sum(),
         all: obeyed(found.broken, &|_| true),
-        static_rules: obeyed(found.broken_static, &|rule| !rule.temporal),
+        within_visit_rules: obeyed(found.broken_within_visit, &|rule| !rule.temporal),
         temporal_rules: obeyed(found.broken_temporal, &|rule| rule.temporal),
         hard,
         soft,
@@ -155,7 +155,7 @@ pub fn violations(
 #[derive(Default)]
 struct Found {
     broken: u64,
-    broken_static: u64,
+    broken_within_visit: u64,
     broken_temporal: u64,
     rules: Vec<(u64, u64)>,
 }
@@ -175,13 +175,13 @@ impl Found {
             *if rules[rule].is_temporal() { &mut temporal } else { &mut fixed } = true;
         }
         self.broken += u64::from(fixed || temporal);
-        self.broken_static += u64::from(fixed);
+        self.broken_within_visit += u64::from(fixed);
         self.broken_temporal += u64::from(temporal);
     }
 
     fn joined(mut self, other: Self) -> Self {
         self.broken += other.broken;
-        self.broken_static += other.broken_static;
+        self.broken_within_visit += other.broken_within_visit;
         self.broken_temporal += other.broken_temporal;
         for (one, more) in self.rules.iter_mut().zip(other.rules) {
             *one = (one.0 + more.0, one.1 + more.1);
@@ -261,7 +261,7 @@ impl Display for Violations {
         let records = count(self.records, "record");
         writeln!(out, "violations in {records}, {}", count(self.visits, "visit"))?;
         writeln!(out, "  hard rules  {}", self.all)?;
-        writeln!(out, "  static      {}", self.static_rules)?;
+        writeln!(out, "  one visit   {}", self.within_visit_rules)?;
         writeln!(out, "  temporal    {}", self.temporal_rules)?;
         for soft in &self.soft {
             let share = soft.share.map_or("never".to_owned(), |share| format!("{share:.4}"));

@@ -13,7 +13,7 @@ pub struct Outputs {
     pub rows: Vec<u32>,
 }
 
-/// Records to learn from, packed end to end without padding.
+/// Records to train on, packed end to end without padding.
 ///
 /// Row `t` of a record is given visit `t - 1`, or the mark that begins a record, and is asked for
 /// visit `t`.

@@ -1,4 +1,4 @@
-//! The head while learning: two triangular layers over all codes at once.
+//! The head while training: two triangular layers over all codes at once.
 
 use consequence_engine::{
     Dropout, Lists, Steps, View, ViewMut, add_gathered, column_sums, drop_out, product, relu,

@@ -1,4 +1,4 @@
-//! What a network is to learn.
+//! What a network is trained for.
 
 use consequence_engine::{BinaryRow, Settled, binary_cross_entropy};
 
@@ -15,10 +15,10 @@ pub struct Asked<'a> {
     pub facts: &'a [u32],
 }
 
-/// Turns outputs into a loss and its slope.
+/// Turns outputs into a loss and its gradient.
 ///
 /// [`Codewise`], the likelihood of a visit code by code, is what HALO learns; methods that constrain a
-/// network while it learns put something of their own in its place.
+/// network while it trains put something of their own in its place.
 pub trait Objective: Sync {
     /// Whether the head is asked; if not there are no logits of codes, only the outputs beside it.
     fn asks_head(&self) -> bool {
@@ -26,7 +26,7 @@ pub trait Objective: Sync {
     }
 
     /// The loss of every row, in nats. `logits` has the codes that a visit may hold, row by row, and
-    /// `side` the outputs beside the head; both are replaced by `factor` times the slope of the loss.
+    /// `side` the outputs beside the head; both are replaced by `factor` times the gradient of the loss.
     fn score(
         &self,
         rows: &[Asked<'_>],

@@ -21,9 +21,9 @@ use crate::{Asked, Batch, Objective, Outputs, Weights};
 /// batch.push(0..5, [0, 3], []);
 /// let mut gradient = vec![0.0; weights.values().len()];
 /// let mut pass = Pass::default();
-/// let nats = pass.learn(&weights, &batch, &Codewise, 1.0, Default::default(), &mut gradient);
+/// let nats = pass.train(&weights, &batch, &Codewise, 1.0, Default::default(), &mut gradient);
 /// assert_eq!(nats, Pass::default().nats(&weights, &batch, &Codewise));
-/// assert!(nats[0] > 0.0 && gradient.iter().any(|slope| *slope != 0.0));
+/// assert!(nats[0] > 0.0 && gradient.iter().any(|value| *value != 0.0));
 /// # Ok::<(), consequence_halo::ShapeError>(())
 /// ```
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Pass {
 
     /// The loss of every row, in nats; adds `scale` times the gradient of their sum to `gradient`,
     /// which has the places of the weights. `dropout` leaves out some units of the head.
-    pub fn learn(
+    pub fn train(
         &mut self,
         weights: &Weights,
         batch: &Batch,
@@ -71,8 +71,8 @@ impl Pass {
             let dropout = Dropout { key: dropout.key.wrapping_add(group as u64), ..dropout };
             self.score(weights, batch, outputs, objective, (scale, dropout), &mut nats);
             if objective.asks_head() {
-                let slopes = &mut self.hidden_gradient;
-                self.head.backward(weights, outputs, dropout, slopes, gradient);
+                let gradients = &mut self.hidden_gradient;
+                self.head.backward(weights, outputs, dropout, gradients, gradient);
             }
         }
         self.side.backward(weights, &self.trunk.hidden, &mut self.hidden_gradient, gradient);
@@ -83,7 +83,7 @@ impl Pass {
         nats
     }
 
-    /// Computes the outputs of a group, scores them, and leaves their slopes in their places.
+    /// Computes the outputs of a group, scores them, and leaves their gradients in their places.
     fn score(
         &mut self,
         weights: &Weights,

@@ -64,10 +64,10 @@ impl Side {
         let rows = hidden.len() / width;
         let places = &weights.places.side;
         column_sums(&mut gradient[places[1].clone()], &self.all);
-        let slopes = View::new(&self.all, rows, count);
+        let gradients = View::new(&self.all, rows, count);
         let into = ViewMut::new(&mut gradient[places[0].clone()], width, count);
-        product(into, View::new(hidden, rows, width).transposed(), slopes, true);
+        product(into, View::new(hidden, rows, width).transposed(), gradients, true);
         let weight = View::new(weights.at(&places[0]), width, count).transposed();
-        product(ViewMut::new(hidden_gradient, rows, width), slopes, weight, true);
+        product(ViewMut::new(hidden_gradient, rows, width), gradients, weight, true);
     }
 }

@@ -95,7 +95,7 @@ impl Weights {
         Ok(Self { shape, values: vec![0.0; places.total], places })
     }
 
-    /// The first values of a network that is to learn: normal with a deviation of 0.02, smaller
+    /// The first values of a network before training: normal with a deviation of 0.02, smaller
     /// where a block adds to what passes through; the head's as large as its inputs allow.
     pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
         let mut weights = Self::zero(shape)?;

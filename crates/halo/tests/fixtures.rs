@@ -110,9 +110,9 @@ fn batch(fixture: &Fixture, rules: &[Value]) -> (Batch, Vec<Vec<Option<f32>>>) {
                 .filter_map(|(code, value)| {
                     let value = (*value)?;
                     let wanted = *counts && slots[at].contains(&(code as u32));
-                    let chance = if wanted { value } else { 1.0 - value };
+                    let probability = if wanted { value } else { 1.0 - value };
                     // The published loss bounds a logarithm by 100.
-                    let nats = (-chance.ln()).min(100.0);
+                    let nats = (-probability.ln()).min(100.0);
                     Some(Settled { output: code as u32, nats })
                 })
                 .collect();
@@ -148,7 +148,7 @@ fn run(name: &str, rules: &[Value]) -> (Fixture, Batch, Vec<f32>) {
     close("probabilities", &probabilities, &fixture.tensor("probs").1, 1e-5, 0.0);
     let count = (batch.rows() * shape().codes) as f64;
     let mut gradient = vec![0.0; weights.values().len()];
-    let nats = pass.learn(
+    let nats = pass.train(
         &weights,
         &batch,
         &Codewise,
@@ -204,7 +204,7 @@ fn three_steps_of_adam() {
     let (_, losses) = fixture.tensor("losses_3_adam_steps_lr_1e-3");
     for (number, expected) in (1..).zip(losses) {
         let mut gradient = vec![0.0; size];
-        let nats = pass.learn(
+        let nats = pass.train(
             &weights,
             &batch,
             &Codewise,

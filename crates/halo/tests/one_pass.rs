@@ -11,8 +11,8 @@ fn range(visit: usize, shape: &Shape) -> std::ops::Range<usize> {
 }
 
 fn decide(draws: &Draws, record: u64, visit: usize, code: u32, logit: f32) -> bool {
-    let chance = sigmoid(logit);
-    draws.visit(record, 0, visit as u16, Purpose::Code).below(code, f64::from(chance))
+    let probability = sigmoid(logit);
+    draws.visit(record, 0, visit as u16, Purpose::Code).below(code, f64::from(probability))
 }
 
 /// Runs the whole network over the whole record for every code.

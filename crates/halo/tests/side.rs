@@ -70,12 +70,12 @@ fn loss(weights: &Weights, objective: &Squares) -> f64 {
 }
 
 #[test]
-fn slopes_are_those_of_finite_differences() {
+fn gradients_are_those_of_finite_differences() {
     for asks_head in [true, false] {
         let (mut weights, objective) = (weights(), Squares { asks_head });
         let mut gradient = vec![0.0; weights.values().len()];
         let dropout = Dropout::default();
-        Pass::default().learn(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+        Pass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
         let live: Vec<usize> = match asks_head {
             true => weights.live(0).into_iter().flat_map(|(range, _)| range).collect(),
             false => weights.live_without_head().into_iter().flatten().collect(),
@@ -91,12 +91,15 @@ fn slopes_are_those_of_finite_differences() {
             let higher = at(&mut weights, before + step);
             let lower = at(&mut weights, before - step);
             weights.values_mut()[place] = before;
-            let slope = (higher - lower) / f64::from(2.0 * step);
+            let measured = (higher - lower) / f64::from(2.0 * step);
             let found = f64::from(gradient[place]);
-            assert!((slope - found).abs() < 2e-2 * (1.0 + slope.abs()), "{place}: {slope} {found}");
-            compared += usize::from(slope.abs() > 1e-3);
+            assert!(
+                (measured - found).abs() < 2e-2 * (1.0 + measured.abs()),
+                "{place}: {measured} {found}"
+            );
+            compared += usize::from(measured.abs() > 1e-3);
         }
-        assert!(compared > 100, "{compared} slopes were worth comparing");
+        assert!(compared > 100, "{compared} gradients were worth comparing");
     }
 }
 
@@ -105,14 +108,14 @@ fn a_head_that_is_not_asked_learns_nothing() {
     let (weights, objective) = (weights(), Squares { asks_head: false });
     let mut gradient = vec![0.0; weights.values().len()];
     let dropout = Dropout::default();
-    Pass::default().learn(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+    Pass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
     let mut outside: Vec<bool> = vec![true; gradient.len()];
     for range in weights.live_without_head() {
         outside[range].fill(false);
     }
     let untouched = gradient.iter().zip(outside).filter(|&(_, outside)| outside);
     assert!(untouched.clone().count() > 100);
-    assert!(untouched.into_iter().all(|(&slope, _)| slope == 0.0));
+    assert!(untouched.into_iter().all(|(&gradient, _)| gradient == 0.0));
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub enum Reason {
     Contradicted,
     /// Without exceptions, but too likely to have rare ones.
     Doubted,
-    /// A soft rule whose code another soft rule decides, or that would close a circle.
+    /// A soft rule whose code another soft rule decides, or that would close a cycle.
     Crowded,
 }
 

@@ -29,7 +29,7 @@ pub enum MineError {
         /// Splits that were given.
         splits: usize,
     },
-    /// There is nothing to learn from.
+    /// There is nothing to train on.
     #[error("no record is in the train split: rules are mined there only")]
     NoTrain,
     /// More visits than counts can hold.

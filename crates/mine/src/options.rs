@@ -9,7 +9,7 @@ pub struct Cutoffs {
     pub together: u64,
     /// Visits with a code, for a rule that a demographic group never has it. Default 500.
     pub never_for: u64,
-    /// Records of a demographic group, for the same. Default 0: the bound on chance decides.
+    /// Records of a demographic group, for the same. Default 0: the bound on probability decides.
     pub group_records: u64,
     /// Visits with a code, for a rule that it only comes after another.
     pub only_after: u64,
@@ -79,7 +79,7 @@ impl Cutoffs {
 pub struct Evidence {
     /// The probability that one rule or more of a template is found where codes are independent of
     /// each other, over all candidates of that template together (Bonferroni). Default 0.05.
-    pub chance: f64,
+    pub probability: f64,
     /// The most a rule may be doubted: the probability that its exceptions are rare rather than
     /// none, judging by how the other candidates of its template fare. Default 0.05, which also
     /// bounds the share of wrong rules to be expected among all that are found.
@@ -88,7 +88,7 @@ pub struct Evidence {
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self { chance: 0.05, doubt: 0.05 }
+        Self { probability: 0.05, doubt: 0.05 }
     }
 }
 

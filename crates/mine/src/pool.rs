@@ -25,14 +25,14 @@ pub(crate) struct Candidate {
 
 /// What would be seen if codes were independent of each other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chance {
+pub(crate) struct Probability {
     /// The share of occasions that would be exceptions.
     pub rate: f64,
     /// Minus the logarithm of the probability that there would be none.
     pub nats: f64,
 }
 
-impl Chance {
+impl Probability {
     /// For a number of records, each an exception with this probability.
     pub fn of(records: u64, rate: f64) -> Self {
         let rate = rate.clamp(0.0, 1.0 - 1e-12);
@@ -44,7 +44,7 @@ impl Chance {
 #[derive(Debug)]
 pub(crate) struct Pool {
     law: Law,
-    /// The evidence against chance that makes up for the number of candidates.
+    /// The evidence against probability that makes up for the number of candidates.
     least_nats: Option<f64>,
     /// The most that a claim may be doubted.
     doubt: Option<f64>,
@@ -74,10 +74,10 @@ impl Pool {
             Template::NeverFor => Law::Poisson,
             _ => Law::Binomial,
         };
-        let nats = |chance: f64| (candidates.max(1) as f64 / chance).ln();
+        let nats = |probability: f64| (candidates.max(1) as f64 / probability).ln();
         Self {
             law,
-            least_nats: options.evidence.map(|evidence| nats(evidence.chance)),
+            least_nats: options.evidence.map(|evidence| nats(evidence.probability)),
             // Categories are too few, and too different, to be judged by each other.
             doubt: match (template, options.evidence) {
                 (Template::OneOf, _) | (_, None) => None,
@@ -98,8 +98,8 @@ impl Pool {
         }
     }
 
-    /// Takes a candidate in. What chance would give is asked for only where it matters.
-    pub fn offer(&mut self, candidate: Candidate, chance: impl FnOnce() -> Chance) {
+    /// Takes a candidate in. What probability would give is asked for only where it matters.
+    pub fn offer(&mut self, candidate: Candidate, probability: impl FnOnce() -> Probability) {
         let exact = candidate.exceptions == 0;
         let allowed =
             |near: NearRules| near.exceptions * candidate.support as f64 * candidate.scale;
@@ -113,8 +113,8 @@ impl Pool {
         if !(exact || almost || sighted) {
             return;
         }
-        let chance = chance();
-        if self.least_nats.is_some_and(|least| chance.nats < least) {
+        let probability = probability();
+        if self.least_nats.is_some_and(|least| probability.nats < least) {
             self.tried.by_chance += u64::from(exact);
             return;
         }
@@ -123,15 +123,15 @@ impl Pool {
         }
         if exact {
             self.exact.push(candidate);
-        } else if almost && self.is_near(&candidate, misses, chance) {
+        } else if almost && self.is_near(&candidate, misses, probability) {
             self.almost.push(candidate);
         }
     }
 
-    fn is_near(&self, candidate: &Candidate, misses: u64, chance: Chance) -> bool {
+    fn is_near(&self, candidate: &Candidate, misses: u64, probability: Probability) -> bool {
         let bound = upper_bound(misses, candidate.records);
         self.near.is_some_and(|near| {
-            bound <= near.bound * candidate.scale && bound <= near.of_chance * chance.rate
+            bound <= near.bound * candidate.scale && bound <= near.of_chance * probability.rate
         })
     }
 

@@ -22,8 +22,8 @@ pub(crate) fn probability(claim: Claim, train: Tally, profile: &Profile) -> Opti
     (rounded > 0.0 && rounded < 1.0).then_some(rounded)
 }
 
-/// Soft rules chosen so far: one for each code they decide, and none in a circle, as the compiler
-/// asks. Only rules within a visit can close a circle.
+/// Soft rules chosen so far: one for each code they decide, and none in a cycle, as the compiler
+/// asks. Only rules within a visit can close a cycle.
 #[derive(Debug, Default)]
 pub(crate) struct SoftRules {
     outputs: FxHashSet<usize>,

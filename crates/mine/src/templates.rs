@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::found::Template;
 use crate::options::{Cutoffs, MineOptions};
 use crate::pairs::Pairs;
-use crate::pool::{Candidate, Chance, Pool};
+use crate::pool::{Candidate, Pool, Probability};
 use crate::profile::Profile;
 use crate::stage::STAGES;
 
@@ -34,7 +34,7 @@ pub(crate) fn one_of(profile: &Profile, columns: &Columns, options: &MineOptions
             let all = sizes().sum::<u64>() as f64;
             let pairs = (all * all - squares) / 2.0;
             let expected = pairs / profile.records.max(1) as f64;
-            Chance { rate: (expected / support.max(1) as f64).min(1.0), nats: expected }
+            Probability { rate: (expected / support.max(1) as f64).min(1.0), nats: expected }
         });
     }
     pool
@@ -72,7 +72,7 @@ pub(crate) fn never_for(
                     profile.group_records_with[cell],
                 )
             };
-            pool.offer(seen, || Chance::of(profile.records_with[code], scale));
+            pool.offer(seen, || Probability::of(profile.records_with[code], scale));
         }
     }
     pool
@@ -100,7 +100,7 @@ pub(crate) fn stays(
             first_moves - profile.first_stays[code],
         );
         pool.offer(seen, || {
-            Chance::of(first_moves, 1.0 - share(profile.visits_with[code], profile.visits))
+            Probability::of(first_moves, 1.0 - share(profile.visits_with[code], profile.visits))
         });
     }
     pool
@@ -180,7 +180,7 @@ impl<'a> PairTemplates<'a> {
                     // Visits with many codes are those that a code is likely found in.
                     let plain = share(profile.visits_with[with], profile.visits);
                     let crowded = share(profile.company[with], profile.codes);
-                    Chance::of(records, 1.0 - plain.max(crowded))
+                    Probability::of(records, 1.0 - plain.max(crowded))
                 });
             }
         }
@@ -193,7 +193,7 @@ impl<'a> PairTemplates<'a> {
                 let misses = records - u64::from(before[other]);
                 let claim = Claim::OnlyAfter { code, other };
                 let seen = candidate(claim, records, misses, records, misses);
-                self.only_after.offer(seen, || chance_before(profile, code, other));
+                self.only_after.offer(seen, || probability_before(profile, code, other));
             }
         }
     }
@@ -201,7 +201,7 @@ impl<'a> PairTemplates<'a> {
 
 /// How likely the other code is in the past of the visits that have the code first, judged by how
 /// far into their records these visits are.
-fn chance_before(profile: &Profile, code: usize, other: usize) -> Chance {
+fn probability_before(profile: &Profile, code: usize, other: usize) -> Probability {
     let (mut nats, mut misses, mut records) = (0.0, 0.0, 0.0);
     for stage in 0..STAGES {
         let first = profile.first_at[code * STAGES + stage] as f64;
@@ -212,5 +212,5 @@ fn chance_before(profile: &Profile, code: usize, other: usize) -> Chance {
             records += first;
         }
     }
-    Chance { rate: if records > 0.0 { misses / records } else { 0.0 }, nats }
+    Probability { rate: if records > 0.0 { misses / records } else { 0.0 }, nats }
 }

@@ -32,7 +32,7 @@ pub struct Card {
     pub rules: String,
     /// How rules took part in training.
     pub train_mode: String,
-    /// What it learnt from.
+    /// What it trained on.
     pub data: Data,
     /// The settings of training.
     pub training: Value,
@@ -125,7 +125,7 @@ pub struct CodeLists {
     pub encounters: Vec<String>,
 }
 
-/// What a model learnt from.
+/// What a model trained on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
@@ -143,7 +143,7 @@ pub struct Data {
 pub struct Epoch {
     /// The epoch, counted from 1.
     pub epoch: u32,
-    /// While learning.
+    /// While training.
     pub train_nats: f64,
     /// On the tuning split, afterwards.
     pub tuning_nats: f64,

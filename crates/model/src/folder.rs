@@ -26,16 +26,16 @@ pub const TABLES_FILE: &str = "markov.json";
 /// What a run that is not over can be taken up from.
 pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 
-/// A model that has learnt.
+/// A trained model.
 #[derive(Clone, Debug)]
-pub enum Learnt {
+pub enum Trained {
     /// A HALO network.
     Network(Box<Network>),
     /// A Markov model.
     Markov(Box<Markov>),
 }
 
-impl Learnt {
+impl Trained {
     /// The codes, in the order they are decided.
     pub fn codes(&self) -> &CodeOrder {
         match self {
@@ -58,8 +58,8 @@ impl Learnt {
 pub struct Model {
     /// What it is, and how it came to be.
     pub card: Card,
-    /// What it has learnt.
-    pub learnt: Learnt,
+    /// The trained model itself.
+    pub trained: Trained,
 }
 
 /// Why a folder holds no model.
@@ -139,8 +139,8 @@ impl Model {
     /// Writes the model into a folder, which is made if it is not there. What is there is replaced.
     pub fn write(&mut self, folder: &Path) -> Result<(), ModelError> {
         create_directory(folder)?;
-        let (name, bytes) = match &self.learnt {
-            Learnt::Network(network) => {
+        let (name, bytes) = match &self.trained {
+            Trained::Network(network) => {
                 let path = folder.join(WEIGHTS_FILE);
                 let bytes = network
                     .weights()
@@ -148,7 +148,7 @@ impl Model {
                     .map_err(|source| ModelError::Weights { path, source })?;
                 (WEIGHTS_FILE, bytes)
             }
-            Learnt::Markov(markov) => {
+            Trained::Markov(markov) => {
                 let path = folder.join(TABLES_FILE);
                 let bytes = serde_json::to_vec(markov.tables())
                     .map_err(|error| ModelError::Card { path, what: error.to_string() })?;
@@ -157,11 +157,11 @@ impl Model {
         };
         self.card.format = FORMAT;
         self.card.digest = digest(&bytes);
-        self.card.codes = CodeLists::new(self.learnt.codes());
-        self.card.max_visits = self.learnt.max_visits();
-        (self.card.kind, self.card.shape) = match &self.learnt {
-            Learnt::Network(network) => (ModelKind::Halo, Some(*network.weights().shape())),
-            Learnt::Markov(_) => (ModelKind::Markov, None),
+        self.card.codes = CodeLists::new(self.trained.codes());
+        self.card.max_visits = self.trained.max_visits();
+        (self.card.kind, self.card.shape) = match &self.trained {
+            Trained::Network(network) => (ModelKind::Halo, Some(*network.weights().shape())),
+            Trained::Markov(_) => (ModelKind::Markov, None),
         };
         write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
         let path = folder.join(CARD_FILE);
@@ -191,7 +191,7 @@ impl Model {
             Unread::Format(format) => ModelError::Format { path: path.clone(), format },
         })?;
         let codes = card.codes.order().map_err(refused)?;
-        let learnt = match (card.kind, card.shape) {
+        let trained = match (card.kind, card.shape) {
             (ModelKind::Halo, Some(shape)) => {
                 let path = folder.join(WEIGHTS_FILE);
                 let bytes = read(&path)?;
@@ -201,7 +201,7 @@ impl Model {
                 let network = Network::new(codes, weights)
                     .filter(|network| network.max_visits() == card.max_visits)
                     .ok_or_else(|| refused("the codes are not those of the network".into()))?;
-                Learnt::Network(Box::new(network))
+                Trained::Network(Box::new(network))
             }
             (ModelKind::Markov, None) => {
                 let path = folder.join(TABLES_FILE);
@@ -212,11 +212,11 @@ impl Model {
                     serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
                 let markov = Markov::new(codes, tables)
                     .ok_or_else(|| damaged("the tables are not those of these codes".into()))?;
-                Learnt::Markov(Box::new(markov))
+                Trained::Markov(Box::new(markov))
             }
             _ => return Err(refused("a network has a shape, and nothing else does".into())),
         };
-        Ok(Self { card, learnt })
+        Ok(Self { card, trained })
     }
 }
 
@@ -224,7 +224,7 @@ fn missing(folder: &Path) -> ModelError {
     let unfinished = WorkingFolder::place(folder).unwrap_or_else(|_| folder.to_path_buf());
     let begun = |folder: &Path| folder.join(CHECKPOINT_FILE).exists();
     let (what, help) = if begun(&unfinished) || begun(folder) {
-        ("the model has not finished learning", "go on with `consequence train ... --resume`")
+        ("the model has not finished training", "go on with `consequence train ... --resume`")
     } else if folder.is_dir() {
         ("this folder holds no model", "give the folder that `consequence train` wrote")
     } else {
@@ -274,7 +274,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use super::{CARD_FILE, Learnt, Model, ModelError, WEIGHTS_FILE};
+    use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
     use crate::{Card, CodeOrder, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
@@ -283,7 +283,7 @@ mod tests {
         let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let sizes = Sizes { max_visits: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
         let network = Network::drawn(codes, &sizes, 3).unwrap();
-        Model { card: Card::default(), learnt: Learnt::Network(Box::new(network)) }
+        Model { card: Card::default(), trained: Trained::Network(Box::new(network)) }
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         model.write(folder.path()).unwrap();
         let again = Model::open(folder.path()).unwrap();
         assert_eq!(again.card, model.card);
-        let (Learnt::Network(before), Learnt::Network(after)) = (&model.learnt, &again.learnt)
+        let (Trained::Network(before), Trained::Network(after)) = (&model.trained, &again.trained)
         else {
             panic!("a network")
         };

@@ -4,11 +4,11 @@ use crate::CodeOrder;
 
 /// Who decides the codes of one visit: sampling, rules, or a record that exists.
 pub trait Decide: Send {
-    /// Whether the code at a position of the order is in the visit, given the chance that the model
+    /// Whether the code at a position of the order is in the visit, given the probability that the model
     /// gives it.
-    fn decide(&mut self, position: u32, chance: f64) -> bool;
+    fn decide(&mut self, position: u32, probability: f64) -> bool;
 
-    /// Told what a network says beside the chances of codes, before those of a visit are decided.
+    /// Told what a network says beside the probabilities of codes, before those of a visit are decided.
     fn open(&mut self, side: &[f32]) {
         let _ = side;
     }
@@ -24,9 +24,9 @@ pub struct Turn<'a, P> {
     pub decider: &'a mut dyn Decide,
 }
 
-/// A model that gives the chance of each code of the next visit.
+/// A model that gives the probability of each code of the next visit.
 ///
-/// The chance of a code may depend on the visits before and on the codes of the same visit that come
+/// The probability of a code may depend on the visits before and on the codes of the same visit that come
 /// before it in the order. It must not depend on which other records are in the batch.
 ///
 /// A model that knows nothing, as an example:
@@ -55,7 +55,7 @@ pub struct Turn<'a, P> {
 ///
 /// struct All(Vec<u32>);
 /// impl Decide for All {
-///     fn decide(&mut self, position: u32, _chance: f64) -> bool {
+///     fn decide(&mut self, position: u32, _probability: f64) -> bool {
 ///         self.0.push(position);
 ///         true
 ///     }

@@ -1,11 +1,11 @@
-//! Models that give the chance of each code of the next visit, and their files.
+//! Models that give the probability of each code of the next visit, and their files.
 //!
-//! A [`Generator`] is any model that walks the codes of a visit in order and gives the chance of
+//! A [`Generator`] is any model that walks the codes of a visit in order and gives the probability of
 //! each, knowing the visits before and the codes decided so far. Enforcement, sampling and evaluation
 //! are written against it. There are two:
 //!
 //! - [`Network`], the HALO network, with its [`NetworkGenerator`];
-//! - [`Markov`], counts of codes and of pairs of codes, learnt in a moment.
+//! - [`Markov`], counts of codes and of pairs of codes, trained in a moment.
 //!
 //! [`Model`] is either of them on disk, with a [`Card`] that says how it came to be.
 #![forbid(unsafe_code)]
@@ -20,7 +20,7 @@ mod network;
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use codes::CodeOrder;
 pub use folder::{
-    CARD_FILE, CHECKPOINT_FILE, Learnt, Model, ModelError, TABLES_FILE, WEIGHTS_FILE,
+    CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};

@@ -49,12 +49,12 @@ impl Sizes {
 }
 
 impl Network {
-    /// A network that has learnt nothing yet.
+    /// An untrained network.
     pub fn drawn(codes: CodeOrder, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
         Self::drawn_with_side(codes, sizes, 0, seed)
     }
 
-    /// A network that has learnt nothing yet, with so many outputs beside the head.
+    /// An untrained network, with so many outputs beside the head.
     pub fn drawn_with_side(
         codes: CodeOrder,
         sizes: &Sizes,
@@ -152,7 +152,7 @@ impl NetworkGenerator {
         }
     }
 
-    /// A network that gives the chance of each code by its output beside the head, from the visits
+    /// A network that gives the probability of each code by its output beside the head, from the visits
     /// before alone; it has one for each code.
     pub fn without_head(network: &Network) -> Self {
         Self { has_head: false, ..Self::new(network) }
@@ -163,14 +163,14 @@ impl NetworkGenerator {
         let rows = side.par_chunks_exact(self.sampler.shape().side.max(1));
         rows.zip(deciders).for_each(|(logits, decider)| {
             for code in codes.clone() {
-                decider.decide(code as u32, chance(logits[code]));
+                decider.decide(code as u32, probability(logits[code]));
             }
         });
     }
 }
 
 /// In double precision, so that what is nearly certain is not taken for certain.
-fn chance(logit: f32) -> f64 {
+fn probability(logit: f32) -> f64 {
     1.0 / (1.0 + (-f64::from(logit)).exp())
 }
 
@@ -234,7 +234,7 @@ impl Generator for NetworkGenerator {
             }
             let mut deciders: Vec<_> = deciders
                 .into_iter()
-                .map(|decider| move |code, logit: f32| decider.decide(code, chance(logit)))
+                .map(|decider| move |code, logit: f32| decider.decide(code, probability(logit)))
                 .collect();
             self.sampler.decide(hidden, codes, &mut deciders, buffers);
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The part of a cohort a subject belongs to, by the names MEDS gives the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Split {
-    /// To learn from, and to mine rules in.
+    /// To train on, and to mine rules in.
     Train,
     /// To choose by: validation.
     Tuning,

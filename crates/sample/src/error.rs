@@ -100,12 +100,12 @@ pub enum SampleError {
         /// The record, counted from 1.
         record: u64,
     },
-    /// The model gave something that is no chance.
+    /// The model gave something that is no probability.
     #[error(
-        "the model gives a code a chance that is not a number from 0 to 1\n  = help: the model is \
+        "the model gives a code a probability that is not a number from 0 to 1\n  = help: the model is \
          damaged; train it again"
     )]
-    Chance,
+    Probability,
     /// A run that was stopped is in the way.
     #[error(
         "an unfinished run is in the way\n  --> {}\n  = help: complete it with --resume, or give \

@@ -64,14 +64,14 @@ pub(crate) struct Hand<'a> {
     /// What the visit holds if it is taken over.
     taken: Option<Vec<u32>>,
     present: Vec<u32>,
-    /// The logarithm of the product of the chances of what was forced.
+    /// The logarithm of the product of the probabilities of what was forced.
     pub weight: f64,
     /// Codes decided otherwise than they were drawn.
     pub turned: u64,
     /// Whether the record would have gone on where the model cannot.
     pub full: bool,
-    /// Whether the model gave something that is no chance.
-    pub bad_chance: bool,
+    /// Whether the model gave something that is no probability.
+    pub bad_probability: bool,
 }
 
 impl<'a> Hand<'a> {
@@ -90,7 +90,7 @@ impl<'a> Hand<'a> {
             weight: 0.0,
             turned: 0,
             full: false,
-            bad_chance: false,
+            bad_probability: false,
         }
     }
 
@@ -188,18 +188,18 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// The chance of a code: the model's, tempered. At the last visit that the model has, the end is
+    /// The probability of a code: the model's, tempered. At the last visit that the model has, the end is
     /// certain.
-    fn chance(&mut self, position: u32, chance: f64) -> f64 {
-        if !(0.0..=1.0).contains(&chance) {
-            self.bad_chance = true;
+    fn probability(&mut self, position: u32, probability: f64) -> f64 {
+        if !(0.0..=1.0).contains(&probability) {
+            self.bad_probability = true;
             return 0.0;
         }
         let temperature = self.frame.temperature;
         let tempered = if temperature == 1.0 {
-            chance
+            probability
         } else {
-            1.0 / (1.0 + ((1.0 - chance) / chance).powf(1.0 / temperature))
+            1.0 / (1.0 + ((1.0 - probability) / probability).powf(1.0 / temperature))
         };
         if position == self.frame.codes.end() && self.visit() == self.frame.max_visits {
             self.full = !self.codes.below(position, tempered);
@@ -209,15 +209,15 @@ impl<'a> Hand<'a> {
     }
 
     /// Decides a code that is drawn.
-    fn draw(&mut self, position: u32, chance: f64) -> bool {
-        let drawn = self.codes.below(position, chance);
+    fn draw(&mut self, position: u32, probability: f64) -> bool {
+        let drawn = self.codes.below(position, probability);
         let present = match &mut self.pen {
             Pen::Free(_) | Pen::Passing(..) | Pen::Overriding(_) => drawn,
             Pen::Guided(writer) => writer.propose(position, drawn, &mut self.rules),
             Pen::Weighing(writer) => {
                 let present = match writer.ruling(position) {
                     Ruling::Forced(present) => {
-                        self.weight += logarithm(present, chance);
+                        self.weight += logarithm(present, probability);
                         present
                     }
                     Ruling::Free | Ruling::Soft { .. } => drawn,
@@ -232,7 +232,7 @@ impl<'a> Hand<'a> {
 
     /// Decides a code of a visit that is taken over: all is known, but perhaps not whether the record
     /// ends there.
-    fn copy(&mut self, position: u32, chance: f64, present: bool) -> bool {
+    fn copy(&mut self, position: u32, probability: f64, present: bool) -> bool {
         let ruling = self.pen.writer().map_or(Ruling::Free, |writer| writer.ruling(position));
         let end = self.frame.codes.end();
         let last = self.beginning.filter(|one| self.visit() + 1 == one.record.len());
@@ -241,15 +241,15 @@ impl<'a> Hand<'a> {
                 (Ending::Open, Ruling::Soft { rule, probability }) => {
                     self.rules.below(rule, probability)
                 }
-                (Ending::Open, _) => self.codes.below(position, chance),
+                (Ending::Open, _) => self.codes.below(position, probability),
                 (Ending::Certain(ends), _) => {
-                    self.weight += logarithm(ends, chance);
+                    self.weight += logarithm(ends, probability);
                     ends
                 }
             },
             // What was known before the end was drawn weighs the same in every proposal.
             Some(_) if position > end => {
-                self.weight += logarithm(present, chance);
+                self.weight += logarithm(present, probability);
                 present
             }
             _ => present,
@@ -262,12 +262,12 @@ impl<'a> Hand<'a> {
 }
 
 impl Decide for Hand<'_> {
-    fn decide(&mut self, position: u32, chance: f64) -> bool {
-        let chance = self.chance(position, chance);
+    fn decide(&mut self, position: u32, probability: f64) -> bool {
+        let probability = self.probability(position, probability);
         let known = self.taken.as_ref().map(|taken| taken.binary_search(&position).is_ok());
         let present = match known {
-            Some(present) => self.copy(position, chance, present),
-            None => self.draw(position, chance),
+            Some(present) => self.copy(position, probability, present),
+            None => self.draw(position, probability),
         };
         if present {
             self.present.push(position);
@@ -276,9 +276,9 @@ impl Decide for Hand<'_> {
     }
 }
 
-/// The logarithm of the chance of what was decided.
-fn logarithm(present: bool, chance: f64) -> f64 {
-    if present { chance.ln() } else { (-chance).ln_1p() }
+/// The logarithm of the probability of what was decided.
+fn logarithm(present: bool, probability: f64) -> f64 {
+    if present { probability.ln() } else { (-probability).ln_1p() }
 }
 
 /// How many positions are in one of two ascending lists and not in the other.

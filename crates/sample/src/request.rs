@@ -18,7 +18,7 @@ pub enum Mode {
     Guided,
     /// The visit is drawn whole, then repaired.
     Override,
-    /// Several guided proposals for each record, one kept by its weight: the product of the chances
+    /// Several guided proposals for each record, one kept by its weight: the product of the probabilities
     /// that the model gave to what rules forced. Soft rules have no say.
     Exact,
     /// Records are drawn freely, and drawn again until one obeys. Soft rules have no say.

@@ -180,8 +180,8 @@ impl<'a, G: Generator> Source<'a, G> {
         let mut turns: Vec<Turn<'_, G::Past>> = drafts.iter_mut().map(Draft::turn).collect();
         self.generator.next(&mut turns, scratch);
         drafts.par_iter_mut().with_min_len(TASK).for_each(|draft| draft.close(referee));
-        match drafts.iter().any(|draft| draft.hand.bad_chance) {
-            true => Err(SampleError::Chance),
+        match drafts.iter().any(|draft| draft.hand.bad_probability) {
+            true => Err(SampleError::Probability),
             false => Ok(()),
         }
     }
@@ -207,7 +207,7 @@ impl<'a, G: Generator> Source<'a, G> {
     }
 
     /// A finished proposal with the key that decides whether it is kept. With a key of its weight's
-    /// logarithm and a Gumbel variate, the largest is each with a chance that is its share of all
+    /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of all
     /// weights, in whatever order they finish.
     fn kept(&self, draft: &mut Draft<'_, G>) -> Kept {
         let key = match self.request.mode {

@@ -40,7 +40,7 @@ impl Totals {
         (self.weighed > 0).then(|| self.effective / self.records.max(1) as f64)
     }
 
-    /// The chance that a record that the model writes without rules obeys them, as far as the weights
+    /// The probability that a record that the model writes without rules obeys them, as far as the weights
     /// of proposals tell; none where none were weighed.
     pub fn obeying(&self) -> Option<f64> {
         (self.weighed > 0).then(|| self.weight / self.weighed as f64)

@@ -1,7 +1,7 @@
 //! On networks small enough to enumerate, every mode writes the distribution that it says.
 //!
 //! The seeds are fixed, so these tests give the same answer every time. Frequencies are held against
-//! the exact distribution by chi-square, and must be within four standard deviations of what chance
+//! the exact distribution by chi-square, and must be within four standard deviations of what probability
 //! explains: a right sampler fails for one seed in 30,000.
 
 mod common;
@@ -36,26 +36,26 @@ impl World {
         Self { generator, rules: rules(RULES, &vocabulary), vocabulary }
     }
 
-    /// Every record with its chance.
+    /// Every record with its probability.
     fn free(&self, temperature: f64) -> Vec<(Record, f64)> {
         let all = all_records(&self.vocabulary, 2).into_iter();
         let each = all.map(|record| {
-            let chance = chance(&self.generator, &record, temperature);
-            (record, chance)
+            let probability = probability(&self.generator, &record, temperature);
+            (record, probability)
         });
         let all: Vec<(Record, f64)> = each.collect();
-        let sum: f64 = all.iter().map(|(_, chance)| chance).sum();
+        let sum: f64 = all.iter().map(|(_, probability)| probability).sum();
         assert!(all.len() == 40 && (sum - 1.0).abs() < 1e-5, "{sum}");
         all
     }
 
-    /// Every record that obeys the rules with its chance among them, and the chance of all of them.
+    /// Every record that obeys the rules with its probability among them, and the probability of all of them.
     fn obeying(&self) -> (Vec<(Record, f64)>, f64) {
         let referee = Referee::new(&self.rules);
         let mut valid = self.free(1.0);
         valid.retain(|(record, _)| referee.is_valid(record));
-        let sum: f64 = valid.iter().map(|(_, chance)| chance).sum();
-        valid.iter_mut().for_each(|(_, chance)| *chance /= sum);
+        let sum: f64 = valid.iter().map(|(_, probability)| probability).sum();
+        valid.iter_mut().for_each(|(_, probability)| *probability /= sum);
         (valid, sum)
     }
 
@@ -103,7 +103,7 @@ fn reject_writes_the_model_given_the_rules() {
 }
 
 #[test]
-fn guided_weights_average_to_the_chance_that_the_rules_hold() {
+fn guided_weights_average_to_the_probability_that_the_rules_hold() {
     for seed in [1, 2, 3] {
         let world = World::new(seed);
         let (_, obeying) = world.obeying();
@@ -127,7 +127,10 @@ fn exact_comes_closer_with_every_proposal() {
     let found = samples.each_ref().map(|records| total_variation(records, &expected));
     // What counting so many records costs by itself: the mean of the total variation, and as much
     // again for its spread.
-    let spread = expected.iter().map(|(_, chance)| (chance * (1.0 - chance)).sqrt()).sum::<f64>();
+    let spread = expected
+        .iter()
+        .map(|(_, probability)| (probability * (1.0 - probability)).sqrt())
+        .sum::<f64>();
     let counting = 2.0 * spread / (2.0 * std::f64::consts::PI * RECORDS as f64).sqrt();
     assert!(found[0] > 4.0 * counting, "guided alone is something else: {found:?}");
     assert!(found[0] > found[1] && found[1] > found[2], "{found:?}");
@@ -146,8 +149,8 @@ fn a_prefix_is_gone_on_with_as_the_model_says() {
     let given = |all: Vec<(Record, f64)>| {
         let mut all = all;
         all.retain(|(record, _)| record.visits.starts_with(&begun));
-        let sum: f64 = all.iter().map(|(_, chance)| chance).sum();
-        all.into_iter().map(|(record, chance)| (record, chance / sum)).collect::<Vec<_>>()
+        let sum: f64 = all.iter().map(|(_, probability)| probability).sum();
+        all.into_iter().map(|(record, probability)| (record, probability / sum)).collect::<Vec<_>>()
     };
     for (mode, expected) in [
         (Mode::Off, given(world.free(1.0))),

@@ -281,14 +281,14 @@ impl Generator for Broken {
 }
 
 #[test]
-fn a_model_that_gives_no_chances_is_refused() {
+fn a_model_that_gives_no_probabilities_is_refused() {
     let vocabulary = vocabulary(1, 2);
     let broken = Broken(CodeOrder::natural(Arc::clone(&vocabulary)));
     let set = rules("", &vocabulary);
     for mode in Mode::ALL {
         let source = Source::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
         let refused = source.records(0..3, &mut Totals::default(), |_, _| Ok(()));
-        assert!(matches!(refused, Err(SampleError::Chance)));
+        assert!(matches!(refused, Err(SampleError::Probability)));
     }
 }
 

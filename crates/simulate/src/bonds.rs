@@ -45,7 +45,7 @@ pub(crate) struct After {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Later {
     pub code: Code,
-    pub chance: f64,
+    pub probability: f64,
 }
 
 /// The bonds of all codes.
@@ -134,8 +134,8 @@ impl Bonds {
             if let [Some(code), Some(first)] = [pair.later, pair.first].map(|n| catalogue.code(n)) {
                 let first = self.watch(first);
                 self.bond(code).needs = Some(first);
-                let chance = pair.chances[preset.settings().column];
-                self.later[first].push(Later { code, chance });
+                let probability = pair.probabilities[preset.settings().column];
+                self.later[first].push(Later { code, probability });
             }
         }
         for code in LIFELONG.iter().filter_map(|name| catalogue.code(name)) {

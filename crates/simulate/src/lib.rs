@@ -1,6 +1,6 @@
 //! Built-in cohorts: simulated patients with rules planted among them.
 //!
-//! The presets have the size and shape of the paper's datasets, and structure worth learning: codes
+//! The presets have the size and shape of the paper's datasets, and structure worth training: codes
 //! of very different frequency, diseases that come together and stay, codes that go by sex and age,
 //! categories with codes below them, what follows later. Every record obeys the rules of
 //! [`Truth`], which is there to be found again.
@@ -16,11 +16,11 @@
 
 mod bonds;
 mod catalogue;
-mod chance;
 mod measure;
 mod patient;
 mod planted;
 mod preset;
+mod probability;
 mod simulation;
 mod truth;
 mod visit;

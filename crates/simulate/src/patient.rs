@@ -3,7 +3,7 @@
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Record};
 
-use crate::chance::Chance;
+use crate::probability::Probability;
 use crate::visit::{Memory, Visit};
 use crate::world::{Disease, Population, World};
 
@@ -24,7 +24,7 @@ pub(crate) struct Draft {
 impl Draft {
     /// Writes the record of a patient in place of the one before.
     pub fn write(&mut self, world: &World, draws: &Draws, patient: u64) {
-        let mut fate = Chance::new(draws.visit(patient, 0, 0, Purpose::Simulation));
+        let mut fate = Probability::new(draws.visit(patient, 0, 0, Purpose::Simulation));
         let population = &world.populations[fate.pick(&world.shares)];
         let planned = 1 + fate.pick(&world.further_visits) as u16;
         self.codes.clear();
@@ -35,8 +35,9 @@ impl Draft {
         self.memory.begin(population.bits);
         self.draw_clusters(world, population, planned, &mut fate);
         for number in 1..=planned {
-            let mut chance = Chance::new(draws.visit(patient, 0, number, Purpose::Simulation));
-            let dies = self.encounter(world, population, number, &mut chance);
+            let mut probability =
+                Probability::new(draws.visit(patient, 0, number, Purpose::Simulation));
+            let dies = self.encounter(world, population, number, &mut probability);
             self.ends.push(self.codes.len());
             let start = self.ends[self.ends.len() - 2];
             self.memory.close(&world.bonds, number, &self.codes[start..]);
@@ -62,7 +63,7 @@ impl Draft {
         world: &World,
         population: &Population,
         planned: u16,
-        fate: &mut Chance,
+        fate: &mut Probability,
     ) {
         self.clusters.clear();
         for _ in 0..fate.pick(&population.cluster_count) {
@@ -81,7 +82,7 @@ impl Draft {
         world: &World,
         population: &Population,
         number: u16,
-        chance: &mut Chance,
+        probability: &mut Probability,
     ) -> bool {
         let settings = &world.settings;
         let before = match self.ends.as_slice() {
@@ -91,27 +92,27 @@ impl Draft {
         // A code of the encounter before comes back: a course of treatment, a second opinion.
         let mut returning = [None; 4];
         for slot in returning.iter_mut().take(settings.returns.0) {
-            if !before.is_empty() && chance.below(settings.returns.1) {
-                *slot = Some(self.codes[before.start + chance.index(before.len())]);
+            if !before.is_empty() && probability.below(settings.returns.1) {
+                *slot = Some(self.codes[before.start + probability.index(before.len())]);
             }
         }
         let mut visit = Visit::begin(&world.bonds, &self.memory, number, &mut self.codes);
-        let dies = outcome(world, population, chance, &mut visit);
+        let dies = outcome(world, population, probability, &mut visit);
         for &(cluster, onset) in self.clusters.iter().filter(|&&(_, onset)| onset <= number) {
-            disease(world, &world.diseases[cluster], onset == number, chance, &mut visit);
+            disease(world, &world.diseases[cluster], onset == number, probability, &mut visit);
         }
-        later(world, chance, &mut visit);
+        later(world, probability, &mut visit);
         for code in returning.into_iter().flatten() {
             visit.place(code);
         }
-        for _ in 0..chance.pick(&world.unrelated_count) {
-            unrelated(world, population, chance, &mut visit);
+        for _ in 0..probability.pick(&world.unrelated_count) {
+            unrelated(world, population, probability, &mut visit);
         }
         for _ in 0..ATTEMPTS {
             if !visit.is_empty() {
                 break;
             }
-            unrelated(world, population, chance, &mut visit);
+            unrelated(world, population, probability, &mut visit);
         }
         visit.finish();
         dies
@@ -122,10 +123,10 @@ impl Draft {
 fn outcome(
     world: &World,
     population: &Population,
-    chance: &mut Chance,
+    probability: &mut Probability,
     visit: &mut Visit<'_>,
 ) -> bool {
-    let mut left = chance.uniform();
+    let mut left = probability.uniform();
     for (place, &(code, rate)) in world.outcomes.iter().enumerate() {
         let rate = if place == 0 { population.death } else { rate };
         if left < rate {
@@ -142,29 +143,29 @@ fn disease(
     world: &World,
     disease: &Disease,
     onset: bool,
-    chance: &mut Chance,
+    probability: &mut Probability,
     visit: &mut Visit<'_>,
 ) {
     for (&code, stays) in disease.cores.iter().zip(world.settings.cores) {
-        if chance.below(if onset { (1.0 + stays) / 2.0 } else { stays }) {
+        if probability.below(if onset { (1.0 + stays) / 2.0 } else { stays }) {
             visit.place(code);
         }
     }
-    for _ in 0..chance.pick(&world.companion_count) {
-        if let Some(&code) = disease.companions.get(chance.pick(&world.companion)) {
+    for _ in 0..probability.pick(&world.companion_count) {
+        if let Some(&code) = disease.companions.get(probability.pick(&world.companion)) {
             visit.place(code);
         }
     }
 }
 
 /// What earlier encounters made possible.
-fn later(world: &World, chance: &mut Chance, visit: &mut Visit<'_>) {
+fn later(world: &World, probability: &mut Probability, visit: &mut Visit<'_>) {
     let mut ever = visit.memory.ever;
     while ever != 0 {
         let watch = ever.trailing_zeros() as usize;
         ever &= ever - 1;
         for later in &world.bonds.later[watch] {
-            if chance.below(later.chance) {
+            if probability.below(later.probability) {
                 visit.place(later.code);
             }
         }
@@ -172,11 +173,16 @@ fn later(world: &World, chance: &mut Chance, visit: &mut Visit<'_>) {
 }
 
 /// A code without a particular reason, and at times its category.
-fn unrelated(world: &World, population: &Population, chance: &mut Chance, visit: &mut Visit<'_>) {
-    let place = chance.pick(&population.unrelated);
+fn unrelated(
+    world: &World,
+    population: &Population,
+    probability: &mut Probability,
+    visit: &mut Visit<'_>,
+) {
+    let place = probability.pick(&population.unrelated);
     visit.place(world.unrelated[place]);
     if let Some(category) = world.categories[place]
-        && chance.below(world.settings.category)
+        && probability.below(world.settings.category)
     {
         visit.place(category);
     }

@@ -70,19 +70,19 @@ pub(crate) struct OnlyAfter {
     pub later: &'static str,
     pub first: &'static str,
     /// How often it then comes in an encounter, in the inpatient and the outpatient preset.
-    pub chances: [f64; 2],
+    pub probabilities: [f64; 2],
 }
 
 /// Codes that never come before another has been seen.
 #[rustfmt::skip]
 pub(crate) const ONLY_AFTER: &[OnlyAfter] = &[
-    OnlyAfter { later: "DX//nervous//stroke-sequelae", first: "DX//circulatory//stroke", chances: [0.35, 0.040] },
-    OnlyAfter { later: "PROC//cardiac-rehabilitation", first: "DX//circulatory//heart-attack", chances: [0.30, 0.030] },
-    OnlyAfter { later: "PROC//transplant-follow-up", first: "PROC//kidney-transplant", chances: [0.40, 0.080] },
-    OnlyAfter { later: "PROC//pacemaker-check", first: "PROC//pacemaker", chances: [0.40, 0.050] },
-    OnlyAfter { later: "DX//genitourinary//diabetic-kidney-disease", first: "DX//endocrine//type-2-diabetes", chances: [0.15, 0.020] },
-    OnlyAfter { later: "DX//respiratory//oxygen-dependence", first: "DX//respiratory//respiratory-failure", chances: [0.20, 0.080] },
-    OnlyAfter { later: "DX//neoplasms//remission", first: "DX//neoplasms//active-treatment", chances: [0.20, 0.020] },
+    OnlyAfter { later: "DX//nervous//stroke-sequelae", first: "DX//circulatory//stroke", probabilities: [0.35, 0.040] },
+    OnlyAfter { later: "PROC//cardiac-rehabilitation", first: "DX//circulatory//heart-attack", probabilities: [0.30, 0.030] },
+    OnlyAfter { later: "PROC//transplant-follow-up", first: "PROC//kidney-transplant", probabilities: [0.40, 0.080] },
+    OnlyAfter { later: "PROC//pacemaker-check", first: "PROC//pacemaker", probabilities: [0.40, 0.050] },
+    OnlyAfter { later: "DX//genitourinary//diabetic-kidney-disease", first: "DX//endocrine//type-2-diabetes", probabilities: [0.15, 0.020] },
+    OnlyAfter { later: "DX//respiratory//oxygen-dependence", first: "DX//respiratory//respiratory-failure", probabilities: [0.20, 0.080] },
+    OnlyAfter { later: "DX//neoplasms//remission", first: "DX//neoplasms//active-treatment", probabilities: [0.20, 0.020] },
 ];
 
 /// Codes that stay once they have come.

@@ -114,7 +114,7 @@ pub(crate) struct Band {
     pub stage: Stage,
     /// The share of patients.
     pub share: f64,
-    /// The chance to die in an encounter.
+    /// The probability to die in an encounter.
     pub death: f64,
 }
 
@@ -138,9 +138,9 @@ pub(crate) struct Settings {
     pub further_visits: Spread,
     /// Clusters a patient ever has, at an age where they are neither rare nor frequent.
     pub clusters: Spread,
-    /// The chance that a cluster is there from the first encounter.
+    /// The probability that a cluster is there from the first encounter.
     pub early: f64,
-    /// The chance of each core disease of a cluster to be written down again in an encounter.
+    /// The probability of each core disease of a cluster to be written down again in an encounter.
     pub cores: [f64; 2],
     /// Codes that an active cluster adds to an encounter.
     pub companions: Spread,
@@ -150,7 +150,7 @@ pub(crate) struct Settings {
     pub ordinary: f64,
     /// How often a category is written down with a code below it.
     pub category: f64,
-    /// The chance of a code of the encounter before to return, tried so many times.
+    /// The probability of a code of the encounter before to return, tried so many times.
     pub returns: (usize, f64),
 }
 

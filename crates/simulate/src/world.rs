@@ -4,8 +4,8 @@ use consequence_record::Code;
 
 use crate::bonds::{Bonds, demographic_bit};
 use crate::catalogue::{CLUSTERS, Catalogue, NOTABLE, Ordinary, Profile, SEXES};
-use crate::chance::Table;
 use crate::preset::{Band, Preset, Settings, Spread};
+use crate::probability::Table;
 
 /// Flattens the ranks of ordinary codes: the first is as frequent as if it had so many before it.
 const HEAD: f64 = 20.0;
@@ -29,7 +29,7 @@ pub(crate) struct Population {
     pub codes: Vec<Code>,
     /// Their bits.
     pub bits: u32,
-    /// The chance to die in an encounter.
+    /// The probability to die in an encounter.
     pub death: f64,
     /// How many clusters a patient has, and which.
     pub cluster_count: Table,

@@ -1,4 +1,4 @@
-//! What there is to learn in the cohorts beside the rules.
+//! What a model can find in the cohorts beside the rules.
 
 use consequence_record::{Code, Cohort};
 use consequence_simulate::{Preset, Simulation};
@@ -24,7 +24,7 @@ fn lift(
 }
 
 #[test]
-fn there_is_structure_worth_learning() {
+fn there_is_structure_worth_training() {
     for (preset, patients) in [(Preset::Inpatient, 30_000), (Preset::Outpatient, 5_000)] {
         let simulation = Simulation::new(preset, patients, 31);
         let cohort = simulation.cohort();

@@ -1,4 +1,4 @@
-//! Which records are learnt from together.
+//! Which records are trained on together.
 
 use consequence_prng::{Draws, Purpose};
 use consequence_record::Cohort;

@@ -1,17 +1,17 @@
-//! Why learning stopped.
+//! Why training stopped.
 
 use std::path::PathBuf;
 
 use consequence_store::StoreError;
 use thiserror::Error;
 
-/// Why learning stopped.
+/// Why training stopped.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// Nothing to learn from, or nothing to validate with.
+    /// Nothing to train on, or nothing to validate with.
     #[error(
-        "the {0} split has no records\n  = help: a cohort needs records of the train split to learn from and of the tuning split to know when to stop"
+        "the {0} split has no records\n  = help: a cohort needs records of the train split to train on and of the tuning split to know when to stop"
     )]
     NoRecords(&'static str),
     /// A record is longer than the network.

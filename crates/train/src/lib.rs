@@ -1,4 +1,4 @@
-//! Networks learn from cohorts.
+//! Networks train on cohorts.
 //!
 //! - [`Preset`] and [`TrainOptions`]: how large, how long, how fast.
 //! - [`Teacher`]: what the rules settle, so that the network need not learn it.
@@ -19,4 +19,4 @@ pub use checkpoint::Checkpoints;
 pub use error::TrainError;
 pub use options::{Preset, TrainOptions, UnknownPreset};
 pub use teacher::{Aim, PaperRules, Teacher, TrainMode, UnknownTrainMode};
-pub use train::{Event, Examples, Trained, train, unlearnt};
+pub use train::{Event, Examples, Trained, train, untrained};

@@ -7,16 +7,16 @@ use consequence_model::Sizes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How a network learns.
+/// How a network trains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainOptions {
     /// What the first weights and the order of records depend on.
     pub seed: u64,
     /// The most times that every record is seen.
     pub epochs: u32,
-    /// Records that are learnt from at once.
+    /// Records that are trained on at once.
     pub batch: usize,
-    /// Visits that are learnt from at once, at most: what bounds the memory. A longer record stands
+    /// Visits that are trained on at once, at most: what bounds the memory. A longer record stands
     /// alone.
     pub batch_visits: usize,
     /// The highest learning rate.
@@ -102,7 +102,7 @@ impl Preset {
         Sizes { max_visits, width, layers, heads, head_units }
     }
 
-    /// How it learns.
+    /// How it trains.
     pub fn options(self) -> TrainOptions {
         let (epochs, batch, rate) = match self {
             Self::Tiny => (6, 64, 3e-3),

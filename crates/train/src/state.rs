@@ -1,9 +1,9 @@
-//! All that changes while a network learns.
+//! All that changes while a network trains.
 
 use consequence_model::{Epoch, Network};
 use serde::{Deserialize, Serialize};
 
-/// All that changes while a network learns.
+/// All that changes while a network trains.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub network: Network,

@@ -1,4 +1,4 @@
-//! What rules settle while a network learns.
+//! What rules settle while a network trains.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use consequence_record::RecordView;
 use consequence_rules::Plan;
 use thiserror::Error;
 
-/// How rules take part in learning.
+/// How rules take part in training.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrainMode {
     /// They do not.
@@ -58,7 +58,7 @@ pub trait Aim: Objective {
     fn facts(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>>;
 }
 
-/// Says what a network is to learn: which codes of a record the rules settle, or another aim.
+/// Says what a network is trained for: which codes of a record the rules settle, or another aim.
 ///
 /// A code that a hard rule settles costs nothing, whatever the record has there: who trains looks
 /// for records that break rules before. A code that a soft rule settles costs what its probability
@@ -71,7 +71,7 @@ pub enum Teacher<'a> {
     Causal(&'a Enforcer),
     /// What the rules as written conclude from the whole visit.
     Paper(PaperRules),
-    /// No codes are settled; the network learns something else.
+    /// No codes are settled; the network trains something else.
     Aim(&'a dyn Aim),
 }
 
@@ -181,11 +181,11 @@ fn causal(writer: &mut Writer<'_>, codes: &CodeOrder, record: RecordView<'_>) ->
 
 /// What an event costs that has this probability.
 fn cost(probability: f64, present: bool) -> f32 {
-    let chance = if present { probability } else { 1.0 - probability };
-    -chance.ln() as f32
+    let probability = if present { probability } else { 1.0 - probability };
+    -probability.ln() as f32
 }
 
-/// The rules as the paper applies them while learning: each concludes one code from the true visit
+/// The rules as the paper applies them while training: each concludes one code from the true visit
 /// and the visits before, and of two that speak of one code the later wins. `at most one of` is read as
 /// the paper writes it: what is set excludes what comes after it.
 #[derive(Clone, Debug)]

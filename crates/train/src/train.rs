@@ -16,23 +16,23 @@ use crate::state::State;
 use crate::teacher::KnownVisits;
 use crate::{Teacher, TrainError, TrainOptions};
 
-/// What to learn from.
+/// What to train on.
 #[derive(Clone, Copy, Debug)]
 pub struct Examples<'a> {
     /// The records.
     pub cohort: &'a Cohort,
-    /// Those to learn from.
+    /// Those to train on.
     pub train: &'a [usize],
     /// Those that tell when to stop.
     pub tuning: &'a [usize],
 }
 
-/// A network that has learnt nothing yet but how frequent each code is.
+/// A network before training: it knows how frequent each code is, and no more.
 ///
 /// # Panics
 ///
 /// If a record holds a code that is not of the vocabulary.
-pub fn unlearnt(
+pub fn untrained(
     codes: CodeOrder,
     sizes: &Sizes,
     examples: &Examples<'_>,
@@ -53,8 +53,8 @@ pub fn unlearnt(
     }
     let logit = |(position, &present): (usize, &u64)| {
         let visits = visits[usize::from(position >= codes.statics())];
-        let chance = (present as f64 + 0.5) / (visits as f64 + 1.0);
-        (chance / (1.0 - chance)).ln() as f32
+        let probability = (present as f64 + 0.5) / (visits as f64 + 1.0);
+        (probability / (1.0 - probability)).ln() as f32
     };
     // The mark that begins a record is no code that anyone asks for.
     let biases: Vec<f32> = present.iter().enumerate().map(logit).chain([0.0]).collect();
@@ -62,7 +62,7 @@ pub fn unlearnt(
     Ok(network)
 }
 
-/// How far learning has come.
+/// How far training has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A step was taken.
@@ -91,7 +91,7 @@ pub enum Event {
     Checkpoint,
 }
 
-/// A network that has learnt.
+/// A trained network.
 #[derive(Clone, Debug)]
 pub struct Trained {
     /// The best network, on the tuning split.
@@ -104,7 +104,7 @@ pub struct Trained {
     pub interrupted: bool,
 }
 
-/// Has a network learn.
+/// Trains a network.
 ///
 /// With `checkpoints`, all that is needed to go on is written there from time to time, and read
 /// from there if it is there: a run that was stopped ends in the same weights as one that was not.
@@ -142,7 +142,7 @@ pub fn train(
         let ranges = live.iter().filter(move |(_, between)| *between == decays);
         ranges.map(|(range, _)| range.clone()).collect()
     };
-    let mut learner = Learner {
+    let mut trainer = Trainer {
         examples,
         teacher,
         options,
@@ -159,7 +159,7 @@ pub fn train(
         let batches = batches::epoch(cohort, train, options, epoch);
         let steps = batches.len() as u64 * u64::from(options.epochs);
         for records in batches.iter().skip(state.progress.batches as usize) {
-            learner.step(&mut state, records, &mut gradient, steps)?;
+            trainer.step(&mut state, records, &mut gradient, steps)?;
             let progress = &state.progress;
             let nats = progress.nats / progress.records as f64;
             let (more, of) = (records.len() as u64, train.len() as u64);
@@ -178,7 +178,7 @@ pub fn train(
         if interrupted {
             break;
         }
-        let tuning_nats = learner.averaged_nats(&mut state, tuning) / tuning.len() as f64;
+        let tuning_nats = trainer.averaged_nats(&mut state, tuning) / tuning.len() as f64;
         let progress = &mut state.progress;
         let train_nats = progress.nats / progress.records as f64;
         let figures = Epoch { epoch, train_nats, tuning_nats };
@@ -206,7 +206,7 @@ fn is_stale(state: &State, options: &TrainOptions) -> bool {
     state.progress.stale >= options.patience
 }
 
-struct Learner<'a> {
+struct Trainer<'a> {
     examples: &'a Examples<'a>,
     teacher: &'a Teacher<'a>,
     options: &'a TrainOptions,
@@ -218,7 +218,7 @@ struct Learner<'a> {
     plain: Vec<Range<usize>>,
 }
 
-impl Learner<'_> {
+impl Trainer<'_> {
     /// One step of the optimiser.
     fn step(
         &mut self,
@@ -236,7 +236,7 @@ impl Learner<'_> {
         let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
         let dropout = Dropout { rate: self.options.dropout, key };
         let (weights, objective) = (state.network.weights(), self.teacher.objective());
-        let nats = self.pass.learn(weights, &batch, objective, factor, dropout, gradient);
+        let nats = self.pass.train(weights, &batch, objective, factor, dropout, gradient);
         let total: f64 = nats.iter().sum();
         let length = squared_norm_within(gradient, &self.live).sqrt() as f32;
         if !total.is_finite() || !length.is_finite() {

@@ -1,4 +1,4 @@
-//! Which codes rules settle while a network learns, in each mode.
+//! Which codes rules settle while a network trains, in each mode.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Our half of the comparison with the reference's way on the CPU; `speed_cpu.py` is the other.
 //!
 //! `speed_cpu [--tiny]` answers the lines that it reads with a line of JSON each:
-//! `weights CHANCES FILE` writes a network's weights and tells its sizes; `logits CHANCES` tells
-//! logits for a few records; `generate CHANCES SEED BATCH RECORDS` writes records without rules;
-//! `rules CHANCES ROUNDS BATCH RECORDS` writes them without and with rules in turn; `records LENGTH
+//! `weights PROBABILITIES FILE` writes a network's weights and tells its sizes; `logits PROBABILITIES` tells
+//! logits for a few records; `generate PROBABILITIES SEED BATCH RECORDS` writes records without rules;
+//! `rules PROBABILITIES ROUNDS BATCH RECORDS` writes them without and with rules in turn; `records LENGTH
 //! STEP` tells the records of a step of training, `learn LENGTH STEP` takes it; `memory` tells the
-//! most memory held so far. CHANCES is `uniform`, `skewed` or `many_rules`, LENGTH `inpatient` or
+//! most memory held so far. PROBABILITIES is `uniform`, `skewed` or `many_rules`, LENGTH `inpatient` or
 //! `full`.
 
 use std::io::{BufRead, Write};
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use consequence_halo::Pass;
 use consequence_studies::speed_cpu::{
-    Chances, Learning, Scale, Subject, Writing, full, peak_memory,
+    Probabilities, Scale, Subject, Training, Writing, full, peak_memory,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut desk = Desk { scale, subject: None, writing: None, learning: None };
+    let mut desk = Desk { scale, subject: None, writing: None, training: None };
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("a question");
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -44,16 +44,16 @@ fn main() -> ExitCode {
 /// What was made last, in case it is asked for again.
 struct Desk {
     scale: Scale,
-    subject: Option<(Chances, Subject)>,
-    writing: Option<(Chances, Writing)>,
-    learning: Option<Learning>,
+    subject: Option<(Probabilities, Subject)>,
+    writing: Option<(Probabilities, Writing)>,
+    training: Option<Training>,
 }
 
 impl Desk {
     fn answer(&mut self, words: &[&str]) -> Option<Value> {
         Some(match words {
-            ["weights", chances, file] => {
-                let network = &self.subject(chances.parse().ok()?).network;
+            ["weights", probabilities, file] => {
+                let network = &self.subject(probabilities.parse().ok()?).network;
                 let bytes = network.weights().to_safetensors().expect("weights have a file");
                 std::fs::write(file, bytes).expect("the file can be written");
                 let (shape, codes) = (network.weights().shape(), network.codes());
@@ -63,15 +63,15 @@ impl Desk {
                     "end": codes.end(), "start": codes.len(),
                 })
             }
-            ["logits", chances] => self.logits(chances.parse().ok()?),
-            ["generate", chances, seed, batch, records] => {
-                let writing = self.writing(chances.parse().ok()?);
+            ["logits", probabilities] => self.logits(probabilities.parse().ok()?),
+            ["generate", probabilities, seed, batch, records] => {
+                let writing = self.writing(probabilities.parse().ok()?);
                 let run =
                     writing.plain(seed.parse().ok()?, batch.parse().ok()?, records.parse().ok()?);
                 json!(run)
             }
-            ["rules", chances, rounds, batch, records] => {
-                let writing = self.writing(chances.parse().ok()?);
+            ["rules", probabilities, rounds, batch, records] => {
+                let writing = self.writing(probabilities.parse().ok()?);
                 let rounds = writing.rounds(
                     rounds.parse().ok()?,
                     batch.parse().ok()?,
@@ -80,12 +80,12 @@ impl Desk {
                 json!({"rules": writing.rules(), "rounds": rounds})
             }
             ["records", length, step] => {
-                json!(self.learning().records(length.parse().ok()?, step.parse().ok()?))
+                json!(self.training().records(length.parse().ok()?, step.parse().ok()?))
             }
             ["learn", length, step] => {
-                let learning = self.learning();
-                let records = learning.records(length.parse().ok()?, step.parse().ok()?);
-                let (seconds, nats) = learning.step(&records);
+                let training = self.training();
+                let records = training.records(length.parse().ok()?, step.parse().ok()?);
+                let (seconds, nats) = training.step(&records);
                 json!({"seconds": seconds, "nats": nats})
             }
             ["memory"] => json!(peak_memory()),
@@ -93,35 +93,35 @@ impl Desk {
         })
     }
 
-    fn subject(&mut self, chances: Chances) -> &Subject {
-        if self.subject.as_ref().is_none_or(|(made, _)| *made != chances) {
+    fn subject(&mut self, probabilities: Probabilities) -> &Subject {
+        if self.subject.as_ref().is_none_or(|(made, _)| *made != probabilities) {
             self.subject = None;
-            self.subject = Some((chances, Subject::new(chances, self.scale)));
+            self.subject = Some((probabilities, Subject::new(probabilities, self.scale)));
         }
         &self.subject.as_ref().expect("made above").1
     }
 
-    fn writing(&mut self, chances: Chances) -> &Writing {
-        if self.writing.as_ref().is_none_or(|(made, _)| *made != chances) {
+    fn writing(&mut self, probabilities: Probabilities) -> &Writing {
+        if self.writing.as_ref().is_none_or(|(made, _)| *made != probabilities) {
             self.writing = None;
-            let subject = self.subject(chances);
+            let subject = self.subject(probabilities);
             let writing = Writing::new(&subject.network, subject.rules.clone());
-            self.writing = Some((chances, writing));
+            self.writing = Some((probabilities, writing));
         }
         &self.writing.as_ref().expect("made above").1
     }
 
-    fn learning(&mut self) -> &mut Learning {
-        if self.learning.is_none() {
-            let network = self.subject(Chances::Skewed).network.clone();
-            self.learning = Some(Learning::new(network));
+    fn training(&mut self) -> &mut Training {
+        if self.training.is_none() {
+            let network = self.subject(Probabilities::Skewed).network.clone();
+            self.training = Some(Training::new(network));
         }
-        self.learning.as_mut().expect("made above")
+        self.training.as_mut().expect("made above")
     }
 
     /// Logits of all codes that a visit may hold, for the visits of a few records.
-    fn logits(&mut self, chances: Chances) -> Value {
-        let network = &self.subject(chances).network;
+    fn logits(&mut self, probabilities: Probabilities) -> Value {
+        let network = &self.subject(probabilities).network;
         let mut records: Vec<_> = (0..6).map(|record| full(network, record)).collect();
         for (short, record) in records.iter_mut().skip(1).enumerate() {
             record.truncate(short + 2);

@@ -8,7 +8,7 @@ use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_simulate::{Preset, Simulation};
 
-use super::{Learning, Length};
+use super::{Length, Training};
 use crate::generator::{Shape, generate};
 use crate::published::Published;
 
@@ -16,7 +16,7 @@ use crate::published::Published;
 const CODES_PER_VISIT: f64 = 13.6;
 const VISITS_PER_RECORD: f64 = 1.27;
 
-/// Steps that the network with skewed chances has learnt.
+/// Steps that the network with skewed probabilities was trained.
 const STEPS: usize = 24;
 
 const SEED: u64 = 41;
@@ -44,16 +44,16 @@ impl Scale {
 
 /// How often the network means each code to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chances {
+pub enum Probabilities {
     /// All codes of encounters alike. The rules are the 95 published ones, where they are there.
     Uniform,
-    /// As in simulated inpatients, learnt from them.
+    /// As in simulated inpatients, trained on them.
     Skewed,
     /// As a hundred thousand rules over two thousand codes were made for.
     ManyRules,
 }
 
-impl FromStr for Chances {
+impl FromStr for Probabilities {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
@@ -77,11 +77,11 @@ pub struct Subject {
 
 impl Subject {
     /// Makes a network.
-    pub fn new(chances: Chances, scale: Scale) -> Self {
-        match chances {
-            Chances::Uniform => uniform(scale),
-            Chances::Skewed => skewed(scale),
-            Chances::ManyRules => many_rules(scale),
+    pub fn new(probabilities: Probabilities, scale: Scale) -> Self {
+        match probabilities {
+            Probabilities::Uniform => uniform(scale),
+            Probabilities::Skewed => skewed(scale),
+            Probabilities::ManyRules => many_rules(scale),
         }
     }
 }
@@ -127,40 +127,40 @@ fn skewed(scale: Scale) -> Subject {
         };
         (counts[code.index()] as f64 + 0.5) / (visits as f64 + 1.0)
     });
-    let mut learning = Learning::new(network);
+    let mut training = Training::new(network);
     for step in 0..STEPS {
-        learning.step(&learning.records(Length::Inpatient, step));
+        training.step(&training.records(Length::Inpatient, step));
     }
-    Subject { network: learning.into_network(), rules }
+    Subject { network: training.into_network(), rules }
 }
 
 fn many_rules(scale: Scale) -> Subject {
     let rules = if scale == Scale::Paper { 100_000 } else { 2_000 };
     let generated = generate(Shape { codes: 2_000, statics: 500, rules }, 11);
-    let mut chances = vec![0.0; generated.rules.vocabulary.len()];
+    let mut probabilities = vec![0.0; generated.rules.vocabulary.len()];
     let statics = generated.classes.static_popularity();
     let encounters = generated.classes.encounters();
     let all = statics.probabilities(3.0).chain(encounters.probabilities(CODES_PER_VISIT));
-    all.for_each(|(code, chance)| chances[code.index()] = chance);
-    let network = drawn(&generated.rules, scale, |code| chances[code.index()]);
+    all.for_each(|(code, probability)| probabilities[code.index()] = probability);
+    let network = drawn(&generated.rules, scale, |code| probabilities[code.index()]);
     Subject { network, rules: Arc::unwrap_or_clone(generated.rules) }
 }
 
-/// A network with random weights that gives codes about these chances, in an order that suits the
+/// A network with random weights that gives codes about these probabilities, in an order that suits the
 /// rules.
 fn drawn(
     rules: &RuleSet,
     scale: Scale,
-    chance: impl Fn(consequence_record::Code) -> f64,
+    probability: impl Fn(consequence_record::Code) -> f64,
 ) -> Network {
     let sizes = scale.sizes();
     let options = CompileOptions { max_visits: sizes.max_visits as u16, ..Default::default() };
     let plan = compile(Arc::new(rules.clone()), &options).expect("these rules have a plan");
     let codes = CodeOrder::new(Arc::clone(&rules.vocabulary), plan.order().clone());
-    let logit = |chance: f64| (chance / (1.0 - chance)).ln() as f32;
+    let logit = |probability: f64| (probability / (1.0 - probability)).ln() as f32;
     let end = rules.vocabulary.end();
     let bias = |&code: &consequence_record::Code| {
-        logit(if code == end { 1.0 / VISITS_PER_RECORD } else { chance(code) })
+        logit(if code == end { 1.0 / VISITS_PER_RECORD } else { probability(code) })
     };
     // The mark that begins a record never comes again.
     let never = std::iter::once(-20.0);

@@ -31,7 +31,7 @@ proptest! {
         prop_assert_eq!(codes.len(), count, "no code is in two components");
     }
 
-    /// Weights, conditional chances and walks of all components together, by enumeration.
+    /// Weights, conditional probabilities and walks of all components together, by enumeration.
     #[test]
     fn weights_are_sums_over_visits(small in worlds(6, 4), visit in 0..5usize) {
         let constraint = small.constraint();
@@ -41,7 +41,7 @@ proptest! {
         let logits = small.row(visit);
         let valid = |choice: &u32| small.holds(visit, *choice);
         let total: f64 =
-            small.choices(visit).filter(valid).map(|choice| small.chance(visit, choice)).sum();
+            small.choices(visit).filter(valid).map(|choice| small.probability(visit, choice)).sum();
         let (mut log, mut gradients) = (0.0, vec![0.0; logits.len()]);
         let mut walks = Vec::new();
         let parts = world.components();
@@ -63,17 +63,17 @@ proptest! {
         prop_assert!((log - total.ln()).abs() < 1e-9, "{} for {}", log, total.ln());
         for (code, gradient) in gradients.iter().enumerate() {
             let with = small.choices(visit).filter(valid).filter(|choice| choice >> code & 1 == 1);
-            let with: f64 = with.map(|choice| small.chance(visit, choice)).sum();
-            let alone = Coin::from_logit(f64::from(logits[code])).chance();
+            let with: f64 = with.map(|choice| small.probability(visit, choice)).sum();
+            let alone = Coin::from_logit(f64::from(logits[code])).probability();
             prop_assert!((with / total - alone - gradient).abs() < 1e-9);
         }
         for choice in small.choices(visit) {
-            let mut chance = 1.0;
+            let mut probability = 1.0;
             let mut possible = true;
             for mut walk in walks.clone() {
                 while let Some(position) = walk.next_code() {
                     let present = choice >> (position - range.start) & 1 == 1;
-                    chance *= if present { walk.chance() } else { 1.0 - walk.chance() };
+                    probability *= if present { walk.probability() } else { 1.0 - walk.probability() };
                     possible &= walk.decide(present);
                 }
             }
@@ -82,17 +82,17 @@ proptest! {
             let free = range.clone().filter(|code| !tied.contains(code)).map(|code| {
                 let code = code - range.start;
                 let coin = Coin::from_logit(f64::from(logits[code as usize]));
-                if choice >> code & 1 == 1 { coin.chance() } else { 1.0 - coin.chance() }
+                if choice >> code & 1 == 1 { coin.probability() } else { 1.0 - coin.probability() }
             });
-            let chance = chance * free.product::<f64>();
+            let probability = probability * free.product::<f64>();
             let expected =
-                if valid(&choice) { small.chance(visit, choice) / total } else { 0.0 };
+                if valid(&choice) { small.probability(visit, choice) / total } else { 0.0 };
             prop_assert_eq!(possible, valid(&choice));
-            prop_assert!((chance - expected).abs() < 1e-9, "{} for {}", chance, expected);
+            prop_assert!((probability - expected).abs() < 1e-9, "{} for {}", probability, expected);
         }
     }
 
-    /// Chances too small for a number of their own are not lost.
+    /// Probabilities too small for a number of their own are not lost.
     #[test]
     fn weights_do_not_vanish(small in worlds(6, 4), visit in 0..5usize) {
         let constraint = small.constraint();

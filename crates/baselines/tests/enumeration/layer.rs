@@ -3,7 +3,7 @@
 use consequence_baselines::{Layer, Row};
 use proptest::prelude::*;
 
-use super::worlds::{Small, doubled_over_ones, implications, settings, slopes, worlds};
+use super::worlds::{Small, doubled_over_ones, implications, measured_gradient, settings, worlds};
 
 /// Worlds of all kinds, half of them with many rules that the layer may express.
 fn mixed() -> impl Strategy<Value = Small> {
@@ -13,7 +13,7 @@ fn mixed() -> impl Strategy<Value = Small> {
 proptest! {
     #![proptest_config(settings())]
 
-    /// Whole visits, decided codes and chances of 0 and 1 all come out obeying what is expressed.
+    /// Whole visits, decided codes and probabilities of 0 and 1 all come out obeying what is expressed.
     #[test]
     fn what_is_expressed_holds(small in mixed(), visit in 0..2usize) {
         let constraint = small.constraint();
@@ -42,7 +42,7 @@ proptest! {
             let logit = |present: &bool| if *present { 30.0 } else { -30.0 };
             let logits: Vec<f32> = given.iter().map(logit).collect();
             let lifted: Vec<bool> =
-                layer.chances(&logits).into_iter().map(|chance| chance > 0.5).collect();
+                layer.probabilities(&logits).into_iter().map(|probability| probability > 0.5).collect();
             prop_assert_eq!(&lifted, &whole);
             let mut decided: Vec<bool> = Vec::new();
             for (code, &wish) in (0..).zip(&given) {
@@ -53,9 +53,9 @@ proptest! {
         }
     }
 
-    /// The gradient of the teaching loss is its slope, away from ties.
+    /// The gradient of the teaching loss is its measured, away from ties.
     #[test]
-    fn gradients_are_slopes(small in mixed(), visit in 0..2usize, choice in any::<u32>()) {
+    fn gradients_are_difference_quotients(small in mixed(), visit in 0..2usize, choice in any::<u32>()) {
         let logits = small.row(visit);
         let close = |one: f32, other: f32| (one.abs() - other.abs()).abs() < 0.02;
         let tied = logits.iter().enumerate().any(|(at, &one)| {
@@ -69,7 +69,7 @@ proptest! {
         let mut gradient = vec![1.0; logits.len()];
         let cost = layer.gradient(Row { logits, present: &present }, 2.0, &mut gradient);
         prop_assert_eq!(cost, loss(logits));
-        doubled_over_ones(&gradient, &slopes(logits, |logits| loss(logits).nats))?;
+        doubled_over_ones(&gradient, &measured_gradient(logits, |logits| loss(logits).nats))?;
     }
 
     /// A visit that obeys what is expressed breaks nothing, and the loss asks at least for what the

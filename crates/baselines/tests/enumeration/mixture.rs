@@ -3,7 +3,7 @@
 use consequence_baselines::{BaselineError, Limits, Mixture, Row, Terms};
 use proptest::prelude::*;
 
-use super::worlds::{doubled_over_ones, settings, slopes, worlds};
+use super::worlds::{doubled_over_ones, measured_gradient, settings, worlds};
 
 /// Logits for terms, whatever they are.
 fn term_logits(mixture: &Mixture) -> Vec<f32> {
@@ -56,7 +56,7 @@ proptest! {
             made => made.unwrap(),
         };
         let terms = term_logits(&mixture);
-        let chance = |logit: f32| 1.0 / (1.0 + (-f64::from(logit)).exp());
+        let probability = |logit: f32| 1.0 / (1.0 + (-f64::from(logit)).exp());
         let start = small.codes.range(visit).start;
         let mut sum = 0.0;
         for choice in small.choices(visit) {
@@ -77,7 +77,7 @@ proptest! {
                     let mut one = f64::from(logit).exp() / whole;
                     for &position in part.codes() {
                         let there = choice >> (position - start) & 1 == 1;
-                        let own = chance(row.logits[(position - start) as usize]);
+                        let own = probability(row.logits[(position - start) as usize]);
                         one *= match term.iter().find(|(fixed, _)| *fixed == position) {
                             Some(&(_, value)) => f64::from(u8::from(value == there)),
                             None => if there { own } else { 1.0 - own },
@@ -91,11 +91,11 @@ proptest! {
             let mut walk = mixture.walk(&terms);
             let mut drawn = 1.0;
             for code in 0..row.logits.len() as u32 {
-                let (there, own) = (choice >> code & 1 == 1, chance(row.logits[code as usize]));
+                let (there, own) = (choice >> code & 1 == 1, probability(row.logits[code as usize]));
                 if !tied.contains(&code) {
                     expected *= if there { own } else { 1.0 - own };
                 }
-                let next = walk.chance(code, own);
+                let next = walk.probability(code, own);
                 drawn *= if there { next } else { 1.0 - next };
                 walk.decide(code, own, there);
             }
@@ -106,8 +106,8 @@ proptest! {
         prop_assert!((sum - 1.0).abs() < 1e-9);
     }
 
-    /// Whatever chances a network gives, drawing never leaves the valid visits: where only one value
-    /// is left its chance is exactly 0 or 1.
+    /// Whatever probabilities a network gives, drawing never leaves the valid visits: where only one value
+    /// is left its probability is exactly 0 or 1.
     #[test]
     fn drawing_obeys_the_rules(
         small in worlds(6, 4), visit in 0..2usize, draws in proptest::collection::vec(0.0..1.0, 7),
@@ -120,16 +120,16 @@ proptest! {
         let mut choice = 0;
         for (code, draw) in (0..small.row(visit).len() as u32).zip(&draws) {
             let own = [0.0, 1.0, *draw][code as usize % 3];
-            let there = *draw < walk.chance(code, own);
+            let there = *draw < walk.probability(code, own);
             walk.decide(code, own, there);
             choice |= u32::from(there) << code;
         }
         prop_assert!(small.static_clauses_hold(visit, choice));
     }
 
-    /// The gradients are the slopes of the nats; what a visit breaks teaches nothing.
+    /// The gradients are the measured_gradient of the nats; what a visit breaks teaches nothing.
     #[test]
-    fn gradients_are_slopes(small in worlds(6, 4), visit in 0..2usize, choice in any::<u32>()) {
+    fn gradients_are_difference_quotients(small in worlds(6, 4), visit in 0..2usize, choice in any::<u32>()) {
         let constraint = small.constraint();
         let Ok(mixture) = Mixture::new(constraint.of_visit(visit), &Limits::default()) else {
             return Ok(());
@@ -141,9 +141,9 @@ proptest! {
         let cost = mixture.gradient(row(logits), &terms, 2.0, &mut by_code, &mut by_term);
         prop_assert_eq!(cost, mixture.nats(row(logits), &terms));
         let nats = |logits: &[f32]| mixture.nats(Row { logits, present: &present }, &terms).nats;
-        doubled_over_ones(&by_code, &slopes(logits, nats))?;
+        doubled_over_ones(&by_code, &measured_gradient(logits, nats))?;
         let nats = |terms: &[f32]| mixture.nats(row(logits), terms).nats;
-        doubled_over_ones(&by_term, &slopes(&terms, nats))?;
+        doubled_over_ones(&by_term, &measured_gradient(&terms, nats))?;
     }
 }
 

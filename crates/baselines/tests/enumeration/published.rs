@@ -81,8 +81,8 @@ fn what_is_drawn_obeys_the_static_rules() {
             let mut visits = [Vec::new(), Vec::new()];
             for (code, (logit, draw)) in (0..).zip(&draws) {
                 let own = 1.0 / (1.0 + (-f64::from(*logit)).exp());
-                let there = [of_circuit.chance(code), of_mixture.chance(code, own)]
-                    .map(|chance| *draw < chance);
+                let there = [of_circuit.probability(code), of_mixture.probability(code, own)]
+                    .map(|probability| *draw < probability);
                 of_circuit.decide(code, there[0]);
                 of_mixture.decide(code, own, there[1]);
                 visits.iter_mut().zip(there).for_each(|(visit, there)| visit.push(there));

@@ -3,18 +3,18 @@
 use consequence_baselines::{Limits, SemanticLoss};
 use proptest::prelude::*;
 
-use super::worlds::{Small, doubled_over_ones, settings, slopes, worlds};
+use super::worlds::{Small, doubled_over_ones, measured_gradient, settings, worlds};
 
-/// The chance that a visit obeys what `holds` asks.
-fn chance(small: &Small, visit: usize, holds: impl Fn(u32) -> bool) -> f64 {
+/// The probability that a visit obeys what `holds` asks.
+fn probability(small: &Small, visit: usize, holds: impl Fn(u32) -> bool) -> f64 {
     let valid = small.choices(visit).filter(|&choice| holds(choice));
-    valid.map(|choice| small.chance(visit, choice)).sum()
+    valid.map(|choice| small.probability(visit, choice)).sum()
 }
 
 proptest! {
     #![proptest_config(settings())]
 
-    /// The loss is that of the whole constraint, past and all, and the gradient its slope.
+    /// The loss is that of the whole constraint, past and all, and the gradient its measured.
     #[test]
     fn is_exact(small in worlds(6, 4), visit in 0..5usize) {
         let constraint = small.constraint();
@@ -23,14 +23,14 @@ proptest! {
         let semantic = SemanticLoss::new(world, &Limits::default());
         prop_assert!(semantic.approximated().is_empty() && semantic.unexpressed().is_empty());
         let cost = semantic.loss(&known, logits);
-        let expected = chance(&small, visit, |choice| small.holds(visit, choice));
+        let expected = probability(&small, visit, |choice| small.holds(visit, choice));
         prop_assert_eq!(cost.broken == 0, expected > 0.0);
         if cost.broken == 0 {
             prop_assert!((cost.nats + expected.ln()).abs() < 1e-9);
         }
         let mut gradient = vec![1.0; logits.len()];
         prop_assert_eq!(semantic.gradient(&known, logits, 2.0, &mut gradient), cost);
-        doubled_over_ones(&gradient, &slopes(logits, |one| semantic.loss(&known, one).nats))?;
+        doubled_over_ones(&gradient, &measured_gradient(logits, |one| semantic.loss(&known, one).nats))?;
     }
 
     /// Without room for diagrams it is the sum over clauses, and says so.
@@ -52,7 +52,7 @@ proptest! {
             let clauses = part.clauses.iter().map(|&index| &world.clauses()[index as usize]);
             let losses = clauses.map(|clause| {
                 let clause = &small.clauses[clause.rule as usize];
-                -chance(&small, visit, |choice| small.clause_holds(clause, visit, choice)).ln()
+                -probability(&small, visit, |choice| small.clause_holds(clause, visit, choice)).ln()
             });
             let loss: f64 = losses.sum();
             hopeless |= loss.is_infinite();
@@ -62,6 +62,6 @@ proptest! {
         prop_assert!((cost.nats - expected).abs() < 1e-9, "{} for {}", cost.nats, expected);
         let mut gradient = vec![1.0; logits.len()];
         semantic.gradient(&known, logits, 2.0, &mut gradient);
-        doubled_over_ones(&gradient, &slopes(logits, |one| semantic.loss(&known, one).nats))?;
+        doubled_over_ones(&gradient, &measured_gradient(logits, |one| semantic.loss(&known, one).nats))?;
     }
 }

@@ -93,12 +93,16 @@ impl Small {
         self.clauses.iter().filter(is_static).all(|clause| self.clause_holds(clause, visit, choice))
     }
 
-    /// The chance of a choice of codes drawn one by one.
-    pub fn chance(&self, visit: usize, choice: u32) -> f64 {
-        let chance = |&logit: &f32| 1.0 / (1.0 + (-f64::from(logit)).exp());
-        let each = self.row(visit).iter().map(chance).enumerate();
-        each.map(|(code, chance)| if choice >> code & 1 == 1 { chance } else { 1.0 - chance })
-            .product()
+    /// The probability of a choice of codes drawn one by one.
+    pub fn probability(&self, visit: usize, choice: u32) -> f64 {
+        let probability = |&logit: &f32| 1.0 / (1.0 + (-f64::from(logit)).exp());
+        let each = self.row(visit).iter().map(probability).enumerate();
+        each.map(
+            |(code, probability)| {
+                if choice >> code & 1 == 1 { probability } else { 1.0 - probability }
+            },
+        )
+        .product()
     }
 }
 
@@ -181,8 +185,8 @@ fn worlds_of(
     )
 }
 
-/// The slope of a function by each value, measured.
-pub fn slopes(values: &[f32], mut function: impl FnMut(&[f32]) -> f64) -> Vec<f64> {
+/// The measured of a function by each value, measured.
+pub fn measured_gradient(values: &[f32], mut function: impl FnMut(&[f32]) -> f64) -> Vec<f64> {
     const STEP: f32 = 1.0 / 256.0;
     let mut moved = values.to_vec();
     (0..values.len())
@@ -192,19 +196,22 @@ pub fn slopes(values: &[f32], mut function: impl FnMut(&[f32]) -> f64) -> Vec<f6
                 function(&moved)
             };
             let (over, under) = (values[at] + STEP, values[at] - STEP);
-            let slope = (with(over) - with(under)) / f64::from(over - under);
+            let measured = (with(over) - with(under)) / f64::from(over - under);
             with(values[at]);
-            slope
+            measured
         })
         .collect()
 }
 
 /// Whether a gradient is what was measured, written twice as large on top of ones.
-pub fn doubled_over_ones(gradient: &[f32], slopes: &[f64]) -> Result<(), TestCaseError> {
-    prop_assert_eq!(gradient.len(), slopes.len());
-    for (&value, slope) in gradient.iter().zip(slopes) {
+pub fn doubled_over_ones(gradient: &[f32], measured_gradient: &[f64]) -> Result<(), TestCaseError> {
+    prop_assert_eq!(gradient.len(), measured_gradient.len());
+    for (&value, measured) in gradient.iter().zip(measured_gradient) {
         let value = (f64::from(value) - 1.0) / 2.0;
-        prop_assert!((value - slope).abs() < 1e-4 * (1.0 + slope.abs()), "{value} for {slope}");
+        prop_assert!(
+            (value - measured).abs() < 1e-4 * (1.0 + measured.abs()),
+            "{value} for {measured}"
+        );
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::{output, stop};
 
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// The cohort that every method learns from (JSON lines, or a MEDS dataset)
+    /// The cohort that every method trains on (JSON lines, or a MEDS dataset)
     pub cohort: PathBuf,
     /// The folder for the report and for what it is made of
     #[arg(long, value_name = "FOLDER")]
@@ -41,7 +41,7 @@ pub struct CompareArguments {
     /// Generations that are also asked for utility and privacy [default: 5]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub deep_runs: Option<usize>,
-    /// The most records to learn from [default: the whole train split]
+    /// The most records to train on [default: the whole train split]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub train_records: Option<usize>,
     #[command(flatten)]

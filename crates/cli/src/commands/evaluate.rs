@@ -14,7 +14,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["perplexity", "synthetic"])))]
 pub struct EvaluateArguments {
-    /// Measure how well this model foresees real records
+    /// Measure how well this model predicts real records
     #[arg(long, value_name = "MODEL")]
     pub perplexity: Option<PathBuf>,
     /// Hold these generated records against real ones, from any tool
@@ -29,7 +29,7 @@ pub struct EvaluateArguments {
     /// Measure the model alone, without any rules
     #[arg(long, requires = "perplexity", conflicts_with = "rules")]
     pub no_rules: bool,
-    /// The split of the real cohort that the model is to foresee [default: held_out]
+    /// The split of the real cohort that the model is to predict [default: held_out]
     #[arg(long, requires = "perplexity", value_parser = split)]
     pub split: Option<Split>,
     /// The folder for a report to read (report.html) and the figures for programs (metrics.json), with

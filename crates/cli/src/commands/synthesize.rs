@@ -7,7 +7,7 @@ use consequence::Error;
 use consequence::import::{CsvColumns, Source};
 use consequence::synthesize::{SynthesizeTask, synthesize};
 
-use super::train::LearningArguments;
+use super::train::TrainingArguments;
 use super::{Outcome, unknown_codes};
 use crate::args::records;
 use crate::bar::Bar;
@@ -33,7 +33,7 @@ pub struct SynthesizeArguments {
     #[arg(long, value_name = "NUMBER", value_parser = records)]
     pub records: Option<u64>,
     #[command(flatten)]
-    pub learning: LearningArguments,
+    pub training: TrainingArguments,
     /// Go on with a run that was stopped
     #[arg(long)]
     pub resume: bool,
@@ -67,7 +67,7 @@ pub enum From {
 }
 
 pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error> {
-    let learner = arguments.learning.learner(seed)?;
+    let model_kind = arguments.training.model_kind(seed)?;
     let task = SynthesizeTask {
         from: arguments.from.map(|kind| match kind {
             From::Mimic3 => Source::Mimic3,
@@ -85,7 +85,7 @@ pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error>
         resume: arguments.resume,
         force: arguments.force,
         seed,
-        ..SynthesizeTask::new(&arguments.source, &arguments.out, learner)
+        ..SynthesizeTask::new(&arguments.source, &arguments.out, model_kind)
     };
     let report = stop::gently(|| synthesize(&task, &Bar::default()))?;
     if arguments.json {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use consequence::Error;
-use consequence::train::{Learner, NetworkTask, Preset, TrainMode, TrainReport, TrainTask, train};
+use consequence::train::{
+    ModelChoice, NetworkTask, Preset, TrainMode, TrainReport, TrainTask, train,
+};
 
 use super::{Outcome, inputs};
 use crate::args::{CodeArguments, number, positive, visits};
@@ -14,16 +16,16 @@ use crate::{output, stop};
 
 #[derive(Debug, Args)]
 pub struct TrainArguments {
-    /// The cohort to learn from (JSON lines, or a MEDS dataset)
+    /// The cohort to train on (JSON lines, or a MEDS dataset)
     pub cohort: PathBuf,
-    /// Rule files that the model is to obey; without any, it learns alone
+    /// Rule files that the model is to obey; without any, it trains alone
     #[arg(long, num_args = 1..)]
     pub rules: Vec<PathBuf>,
     /// The folder to write
     #[arg(long, value_name = "MODEL")]
     pub out: PathBuf,
     #[command(flatten)]
-    pub learning: LearningArguments,
+    pub training: TrainingArguments,
     /// The most encounters that a record may have [default: as many as the longest record has]
     #[arg(long, value_name = "NUMBER", value_parser = visits)]
     pub max_visits: Option<u16>,
@@ -43,20 +45,20 @@ pub struct TrainArguments {
     pub json: bool,
 }
 
-/// What learns, and how.
+/// What is trained, and how.
 #[derive(Debug, Args)]
-pub struct LearningArguments {
-    /// What learns
+pub struct TrainingArguments {
+    /// What is trained
     #[arg(long, value_name = "KIND", default_value = "halo")]
     pub generator: Kind,
-    /// How rules take part in learning [default: causal]
+    /// How rules take part in training [default: causal]
     #[arg(long, value_name = "MODE")]
     pub train_mode: Option<ModeName>,
     #[command(flatten)]
     pub network: NetworkArguments,
 }
 
-/// How large a network is, and how it learns.
+/// How large a network is, and how it trains.
 #[derive(Debug, Args)]
 pub struct NetworkArguments {
     /// Sizes and settings that go together [default: small]
@@ -65,7 +67,7 @@ pub struct NetworkArguments {
     /// The most times that every record is seen [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub epochs: Option<usize>,
-    /// Records that are learnt from at once [default: by size]
+    /// Records that are trained on at once [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub batch: Option<usize>,
     /// The highest learning rate [default: by size]
@@ -99,7 +101,7 @@ pub struct NetworkArguments {
 pub enum Kind {
     /// A network
     Halo,
-    /// Counts of codes and of pairs of codes: learnt in a moment
+    /// Counts of codes and of pairs of codes: trained in a moment
     Markov,
 }
 
@@ -114,7 +116,7 @@ pub enum Size {
     Paper,
 }
 
-/// How rules take part in learning.
+/// How rules take part in training.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ModeName {
     /// A rule decides a code from what is already decided when its turn comes
@@ -130,12 +132,12 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
         inputs: inputs(&arguments.rules, Some(&arguments.cohort), &arguments.codes),
         force: arguments.force,
         resume: arguments.resume,
-        learner: arguments.learning.learner(seed)?,
+        model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,
         checkpoint_every: Duration::from_secs(arguments.checkpoint_every as u64),
         ..TrainTask::new(&arguments.cohort, &arguments.out)
     };
-    let report = learn(&task)?;
+    let report = fit(&task)?;
     if arguments.json {
         output::json(&report)?;
     } else {
@@ -146,12 +148,12 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
 }
 
 /// Trains so that Ctrl-C loses nothing.
-pub fn learn(task: &TrainTask) -> Result<TrainReport, Error> {
+pub fn fit(task: &TrainTask) -> Result<TrainReport, Error> {
     stop::gently(|| train(task, &Bar::default()))
 }
 
-impl LearningArguments {
-    pub fn learner(&self, seed: u64) -> Result<Learner, Error> {
+impl TrainingArguments {
+    pub fn model_kind(&self, seed: u64) -> Result<ModelChoice, Error> {
         match self.generator {
             Kind::Halo => {
                 let mut task = self.network.task(Preset::Small, seed);
@@ -160,14 +162,14 @@ impl LearningArguments {
                     Some(ModeName::Paper) => TrainMode::Paper,
                     Some(ModeName::Off) => TrainMode::Off,
                 };
-                Ok(Learner::Halo(task))
+                Ok(ModelChoice::Halo(task))
             }
             Kind::Markov => match self.of_networks() {
                 Some(option) => Err(Error::Option {
                     what: format!("--{option} is for networks, and a Markov model has none"),
                     help: "leave the option out, or choose --generator halo",
                 }),
-                None => Ok(Learner::Markov),
+                None => Ok(ModelChoice::Markov),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! A small clinic to learn from.
+//! A small clinic to train on.
 
 use super::Folder;
 

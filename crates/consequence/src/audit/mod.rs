@@ -52,7 +52,7 @@ pub struct AuditReport {
     /// Records that break no hard rule.
     pub valid_records: u64,
     /// Violations of rules that look at one visit only.
-    pub static_violations: u64,
+    pub within_visit_violations: u64,
     /// Violations of rules that look back.
     pub temporal_violations: u64,
     /// Hard rules that were checked.
@@ -101,7 +101,7 @@ pub struct BrokenVisit {
 impl AuditReport {
     /// All violations.
     pub fn violations(&self) -> u64 {
-        self.static_violations + self.temporal_violations
+        self.within_visit_violations + self.temporal_violations
     }
 }
 
@@ -176,7 +176,7 @@ pub fn audit(
         records: found.records,
         encounters: found.visits - found.records.min(found.visits),
         valid_records: found.valid_records,
-        static_violations: found.static_violations,
+        within_visit_violations: found.within_visit_violations,
         temporal_violations: found.temporal_violations,
         rules_checked: hard,
         soft_rules: set.rules.len() - hard,

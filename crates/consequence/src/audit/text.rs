@@ -37,7 +37,7 @@ impl Display for AuditReport {
             out,
             "{}: {} of rules within a visit, {} of rules looking back",
             count(self.violations(), "violation"),
-            number(self.static_violations),
+            number(self.within_visit_violations),
             number(self.temporal_violations)
         )?;
         self.table(out)?;

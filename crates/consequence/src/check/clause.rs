@@ -28,7 +28,7 @@ pub(super) fn derived(plan: &Plan, wanted: impl Fn(&[u32]) -> bool) -> Vec<Deriv
             text: implication(clause.literals, |literal| plan.decode(literal))
                 .text(&plan.rules().vocabulary),
             kind: match clause.derivation {
-                Derivation::Foreseen => DerivedKind::Foreseen,
+                Derivation::LookAhead => DerivedKind::LookAhead,
                 _ => DerivedKind::Implied,
             },
             visits: partial_span(plan, &clause),

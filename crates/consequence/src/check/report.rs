@@ -25,7 +25,7 @@ pub struct CheckReport {
     pub conflicts: Vec<ConflictReport>,
     /// Pairs of rules that were not examined for a conflict.
     pub pairs_not_examined: usize,
-    /// Codes that depend on each other in a circle.
+    /// Codes that depend on each other in a cycle.
     pub cycles: Vec<Vec<String>>,
     /// Rules that could be left out.
     pub superfluous: Vec<SuperfluousRule>,
@@ -181,7 +181,7 @@ pub enum DerivedKind {
     /// Within a visit.
     Implied,
     /// Asked of a visit so that the visits after it can obey the rules.
-    Foreseen,
+    LookAhead,
 }
 
 /// What the paper's way, one pass over the rules in the order of the list, would leave behind.

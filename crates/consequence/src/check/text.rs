@@ -139,7 +139,7 @@ impl CheckReport {
         if self.cycles.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\ncircles: codes that depend on each other")?;
+        writeln!(out, "\ncycles: codes that depend on each other")?;
         shown(out, &self.cycles, |out, cycle| writeln!(out, "  {}", cycle.join(", ")))
     }
 
@@ -177,14 +177,14 @@ impl CheckReport {
             writeln!(out, "\nderived within a visit: {}", number(implied.len() as u64))?;
             shown(out, &implied, |out, derived| writeln!(out, "  {derived}"))?;
         }
-        let foreseen = of_kind(DerivedKind::Foreseen);
-        if !foreseen.is_empty() {
+        let ahead = of_kind(DerivedKind::LookAhead);
+        if !ahead.is_empty() {
             writeln!(
                 out,
                 "\nderived for the sake of later visits: {}",
-                number(foreseen.len() as u64)
+                number(ahead.len() as u64)
             )?;
-            shown(out, &foreseen, |out, derived| writeln!(out, "  {derived}"))?;
+            shown(out, &ahead, |out, derived| writeln!(out, "  {derived}"))?;
         }
         Ok(())
     }

@@ -18,13 +18,13 @@ use crate::{Error, Inputs, digest, model_rules};
 pub(super) struct Arena {
     pub cohort: Cohort,
     pub vocabulary: Arc<Vocabulary>,
-    /// The places of records to learn from, of those that tell when to stop, and of the others.
+    /// The places of records to train on, of those that tell when to stop, and of the others.
     pub train: Vec<usize>,
     pub tuning: Vec<usize>,
     pub held_out: Vec<usize>,
     /// Held-out records that break no hard rule and are no longer than the networks can write: every
-    /// method can foresee them.
-    pub foreseen: Vec<usize>,
+    /// method can predict them.
+    pub predicted: Vec<usize>,
     pub rules: Arc<RuleSet>,
     pub written: WrittenRules,
     pub enforcer: Enforcer,
@@ -95,7 +95,7 @@ impl Arena {
                 help: "split it into several",
             })?;
         let referee = Referee::new(&rules);
-        let foreseen = held_out
+        let predicted = held_out
             .iter()
             .copied()
             .filter(|&place| referee.is_valid(&cohort.record(place)))
@@ -113,7 +113,7 @@ impl Arena {
             train,
             tuning,
             held_out,
-            foreseen,
+            predicted,
             rules,
             written,
             pass,

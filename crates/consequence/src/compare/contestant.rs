@@ -10,12 +10,12 @@ use consequence_evaluate::{
 use consequence_halo::Weights;
 use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
 use consequence_store::{digest, write_atomically};
-use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, unlearnt};
+use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
 use super::place::Place;
-use super::{Foresight, Learning, MethodsTask};
+use super::{MethodsTask, Prediction, Training};
 use crate::Error;
 use crate::notes::{read_note, write_note};
 use crate::watch::Watch;
@@ -30,13 +30,13 @@ pub(super) struct Contestant {
     pub rival: Option<Rival>,
 }
 
-/// Seconds of learning up to the last checkpoint.
+/// Seconds of training up to the last checkpoint.
 #[derive(Default, Serialize, Deserialize)]
 struct Sittings {
     seconds: f64,
 }
 
-/// Seconds of learning: what is written at the end of an epoch does not count.
+/// Seconds of training: what is written at the end of an epoch does not count.
 struct Clock {
     before: f64,
     running: Option<Instant>,
@@ -83,39 +83,39 @@ impl Contestant {
         }
     }
 
-    /// A network that has learnt nothing yet.
+    /// An untrained network.
     fn fresh(&self, task: &MethodsTask, arena: &Arena) -> Result<Network, Error> {
         let codes = self.codes(arena).clone();
         let sizes = task.network.sizes.with_visits(arena.max_visits);
-        let network = unlearnt(codes, &sizes, &arena.examples(), task.seed)?;
+        let network = untrained(codes, &sizes, &arena.examples(), task.seed)?;
         match &self.rival {
             Some(rival) => Ok(rival.fitted(network, task.seed)?),
             None => Ok(network),
         }
     }
 
-    /// Has the network learn, or reads it if it has.
-    pub fn learn(
+    /// Trains the network, or reads it if it has.
+    pub fn fit(
         &self,
         task: &MethodsTask,
         arena: &Arena,
         place: &Place,
         watch: &dyn Watch,
-    ) -> Result<(Network, Learning), Error> {
+    ) -> Result<(Network, Training), Error> {
         let fresh = self.fresh(task, arena)?;
-        let method = self.method.learns_as();
+        let method = self.method.trains_as();
         let [weights, figures, checkpoint, sittings] =
-            ["weights.safetensors", "learning.json", "checkpoint.safetensors", "sittings.json"]
+            ["weights.safetensors", "training.json", "checkpoint.safetensors", "sittings.json"]
                 .map(|name| place.of(method, name));
         let records = arena.train.len() as u64;
         let whole = records * u64::from(task.network.options.epochs);
-        if let Some(learning) = read_note::<Learning>(&figures)?
+        if let Some(training) = read_note::<Training>(&figures)?
             && let Ok(bytes) = std::fs::read(&weights)
             && let Ok(read) = Weights::from_safetensors(&bytes, *fresh.weights().shape(), "")
             && let Some(network) = Network::new(fresh.codes().clone(), read)
         {
             watch.advance(whole);
-            return Ok((network, learning));
+            return Ok((network, training));
         }
         let settings = task.network.settings();
         let fingerprint =
@@ -172,25 +172,25 @@ impl Contestant {
             true => trained.network.weights().live(0).into_iter().map(|(range, _)| range).collect(),
             false => trained.network.weights().live_without_head(),
         };
-        let learning = Learning {
+        let training = Training {
             seconds: clock.seconds(),
             epochs: trained.history,
             parameters: live.iter().map(|range| range.len() as u64).sum(),
         };
         let bytes = trained.network.weights().to_safetensors()?;
         write_atomically(&weights, |file| file.write_all(&bytes))?;
-        write_note(&figures, &learning)?;
+        write_note(&figures, &training)?;
         for path in [checkpoint, sittings] {
             consequence_store::remove_file(&path)?;
         }
-        Ok((trained.network, learning))
+        Ok((trained.network, training))
     }
 
-    /// How well the method foresees the held-out records that break no rule. Post-processing has no
-    /// chances of its own.
-    pub fn foresee(&self, arena: &Arena, network: &Network) -> Result<Option<Foresight>, Error> {
+    /// How well the method predicts the held-out records that break no rule. Post-processing has no
+    /// probabilities of its own.
+    pub fn predict(&self, arena: &Arena, network: &Network) -> Result<Option<Prediction>, Error> {
         let options = ReplayOptions::default();
-        let (cohort, places) = (&arena.cohort, &arena.foreseen);
+        let (cohort, places) = (&arena.cohort, &arena.predicted);
         let found = match (self.method, &self.rival) {
             (Method::PostProcessing, _) => return Ok(None),
             (_, Some(rival)) => likelihood(&rival.generator(network), cohort, places, &options)?,
@@ -213,16 +213,19 @@ impl Contestant {
                         .collect()
                 };
                 let found = likelihood_with_settled(&generator, settled, cohort, places, &options)?;
-                return Ok(Some(Foresight { normalised: false, ..foresight(&found.unnormalised) }));
+                return Ok(Some(Prediction {
+                    normalised: false,
+                    ..prediction(&found.unnormalised)
+                }));
             }
             _ => likelihood(&NetworkGenerator::new(network), cohort, places, &options)?,
         };
-        Ok(Some(foresight(&found)))
+        Ok(Some(prediction(&found)))
     }
 }
 
-fn foresight(found: &Likelihood) -> Foresight {
-    Foresight {
+fn prediction(found: &Likelihood) -> Prediction {
+    Prediction {
         records: found.records,
         measured: found.measured,
         perplexity: found.perplexity,

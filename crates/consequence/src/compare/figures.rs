@@ -6,27 +6,27 @@ use consequence_evaluate::{Correlations, Interval, Measured, Privacy, Utility};
 use consequence_model::Epoch;
 use serde::{Deserialize, Serialize};
 
-/// How a method learnt.
+/// How a method trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Learning {
-    /// Seconds of learning, validation included; those of all sittings, if there were several.
+pub struct Training {
+    /// Seconds of training, validation included; those of all sittings, if there were several.
     pub seconds: f64,
-    /// Every epoch: nats a record of what the method learns, which for some is not the likelihood.
+    /// Every epoch: nats a record of what the method trains for, which for some is not the likelihood.
     pub epochs: Vec<Epoch>,
     /// Parameters of the network that make a difference.
     pub parameters: u64,
 }
 
-impl Learning {
+impl Training {
     /// Seconds of an epoch.
     pub fn seconds_per_epoch(&self) -> f64 {
         self.seconds / self.epochs.len().max(1) as f64
     }
 }
 
-/// How well a method foresees held-out records that break no rule.
+/// How well a method predicts held-out records that break no rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Foresight {
+pub struct Prediction {
     /// Records, and those of them that the method holds to be possible.
     pub records: u64,
     /// See [`records`](Self::records).
@@ -35,7 +35,7 @@ pub struct Foresight {
     pub perplexity: Option<f64>,
     /// Nats of static codes, of encounter codes and of `END`.
     pub nats: [f64; 3],
-    /// Whether chances add up to one over all records. The paper's figure does not: it lets a rule see
+    /// Whether probabilities add up to one over all records. The paper's figure does not: it lets a rule see
     /// codes that the network has not decided yet.
     pub normalised: bool,
 }
@@ -54,7 +54,7 @@ pub struct RunFigures {
     /// Records begun for each that was kept.
     pub attempts: f64,
     /// Violations of hard rules that look at one visit only.
-    pub static_violations: u64,
+    pub within_visit_violations: u64,
     /// Violations of hard rules that look back.
     pub temporal_violations: u64,
     /// Records that break no hard rule.
@@ -76,7 +76,7 @@ pub(super) fn r2(correlations: &Correlations) -> [Option<f64>; 3] {
 /// figure of real records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeepFigures {
-    /// AUROC of the next encounter's codes, learnt from generated records and from real ones.
+    /// AUROC of the next encounter's codes, trained on generated records and from real ones.
     pub auroc: Option<[f64; 2]>,
     /// Average precision of the same.
     pub average_precision: Option<[f64; 2]>,
@@ -119,10 +119,10 @@ pub struct MethodFigures {
     pub reach: &'static str,
     /// Rules that it cannot express, with the reason.
     pub unexpressed: Vec<String>,
-    /// How it learnt.
-    pub learning: Learning,
-    /// How well it foresees; none where it has no chances of its own.
-    pub foresight: Option<Foresight>,
+    /// How it trained.
+    pub training: Training,
+    /// How well it predicts; none where it has no probabilities of its own.
+    pub prediction: Option<Prediction>,
     /// What its generations came to.
     pub generation: Generation,
     /// The generations that were asked for utility and privacy.
@@ -139,7 +139,7 @@ pub struct Generation {
     /// Records of each.
     pub records: u64,
     /// Violations of hard rules that look at one visit only.
-    pub static_violations: Option<Interval>,
+    pub within_visit_violations: Option<Interval>,
     /// Violations of hard rules that look back.
     pub temporal_violations: Option<Interval>,
     /// Records that break no hard rule, in percent.
@@ -162,7 +162,7 @@ pub struct Generation {
     pub rare_r2: [Option<Interval>; 3],
 }
 
-/// The middle of some figures, and the two between which it lies with a chance of about 95%, whatever
+/// The middle of some figures, and the two between which it lies with a probability of about 95%, whatever
 /// their distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Median {
@@ -180,7 +180,7 @@ impl Median {
         sorted.sort_by(f64::total_cmp);
         let (count, last) = (sorted.len(), sorted.len().checked_sub(1)?);
         let median = (sorted[last / 2] + sorted[count / 2]) / 2.0;
-        // So many figures are below the middle or fewer with a chance of one in forty.
+        // So many figures are below the middle or fewer with a probability of one in forty.
         let below = (count as f64 / 2.0 - 0.98 * (count as f64).sqrt()).floor().max(0.0) as usize;
         Some(Self { median, low: sorted[below], high: sorted[last - below] })
     }
@@ -191,7 +191,7 @@ impl Median {
 pub struct Deep {
     /// Generations.
     pub runs: u64,
-    /// AUROC, learnt from generated records and from real ones.
+    /// AUROC, trained on generated records and from real ones.
     pub auroc: [Option<Interval>; 2],
     /// Average precision of the same.
     pub average_precision: [Option<Interval>; 2],
@@ -199,7 +199,7 @@ pub struct Deep {
     pub closer_to_train: Option<Interval>,
     /// Copies of train records and of held-out ones.
     pub copies: [Option<Interval>; 2],
-    /// AUROC of telling who was learnt from.
+    /// AUROC of telling who was trained on.
     pub membership: Option<Interval>,
     /// F1 of sensitive codes, from generated records and from held-out ones.
     pub attributes: [Option<Interval>; 2],
@@ -225,7 +225,7 @@ impl Generation {
         Self {
             runs: runs.len() as u64,
             records: runs.first().map_or(0, |run| run.records),
-            static_violations: of(&|run| run.static_violations as f64),
+            within_visit_violations: of(&|run| run.within_visit_violations as f64),
             temporal_violations: of(&|run| run.temporal_violations as f64),
             valid_percent: of(&|run| 100.0 * run.valid_records as f64 / run.records.max(1) as f64),
             milliseconds: of(&|run| 1_000.0 * per_record(run)),

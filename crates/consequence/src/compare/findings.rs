@@ -33,7 +33,7 @@ impl<'a> Evidence<'a> {
 
     /// Every finding of the paper.
     pub fn findings(&self) -> Vec<Finding> {
-        [self.violations(), self.foresight(), self.speed(), self.correlations()].concat()
+        [self.violations(), self.prediction(), self.speed(), self.correlations()].concat()
     }
 
     fn of(&self, method: Method) -> Option<&MethodFigures> {
@@ -52,21 +52,24 @@ impl<'a> Evidence<'a> {
         Finding { claim: claim.to_owned(), published, here, verdict }
     }
 
-    /// Static and temporal violations, and the share of valid records.
+    /// Violations within a visit and temporal ones, and the share of valid records.
     fn broken(&self, method: Method) -> Option<[Interval; 3]> {
         let found = &self.of(method)?.generation;
-        Some([found.static_violations?, found.temporal_violations?, found.valid_percent?])
+        Some([found.within_visit_violations?, found.temporal_violations?, found.valid_percent?])
     }
 
     fn violations(&self) -> Vec<Finding> {
         let said = |method: Method| {
             let figures = published(method, self.cohort);
-            let [statics, temporals] = figures.violations;
-            format!("{statics} static, {temporals} temporal, {}% valid", figures.valid_percent)
+            let [within, temporals] = figures.violations;
+            format!(
+                "{within} within a visit, {temporals} temporal, {}% valid",
+                figures.valid_percent
+            )
         };
         let here = |figures: [Interval; 3]| {
-            let [statics, temporals, valid] = figures.map(|figure| figure.mean);
-            format!("{statics:.1} static, {temporals:.1} temporal, {valid:.1}% valid")
+            let [within, temporals, valid] = figures.map(|figure| figure.mean);
+            format!("{within:.1} within a visit, {temporals:.1} temporal, {valid:.1}% valid")
         };
         let none = |figure: &Interval| figure.mean == 0.0;
         let check = |claim: &str, method: Method, holds: &dyn Fn(&[Interval; 3]) -> bool| {
@@ -86,24 +89,26 @@ impl<'a> Evidence<'a> {
                 self.finding(claim, said, outcome)
             };
         let mut all = vec![
-            check("Vanilla HALO breaks static and temporal rules", Method::Vanilla, &|found| {
-                !none(&found[0]) && !none(&found[1])
-            }),
+            check(
+                "Vanilla HALO breaks rules within a visit and temporal ones",
+                Method::Vanilla,
+                &|found| !none(&found[0]) && !none(&found[1]),
+            ),
             check("Post-processing leaves no violation", Method::PostProcessing, &|found| {
                 none(&found[0]) && none(&found[1])
             }),
             against(
-                "Semantic loss has fewer static violations than vanilla HALO, and still some",
+                "Semantic loss has fewer violations within a visit than vanilla HALO, and still some",
                 Method::SemanticLoss,
                 &|found, plain| !none(&found[0]) && below(&found[0], &plain[0]),
             ),
             against(
-                "CCN has fewer static violations than vanilla HALO, and still temporal ones",
+                "CCN has fewer violations within a visit than vanilla HALO, and still temporal ones",
                 Method::Ccn,
                 &|found, plain| below(&found[0], &plain[0]) && !none(&found[1]),
             ),
             check(
-                "MultiPlexNet leaves no static violation, but temporal ones",
+                "MultiPlexNet leaves no violation within a visit, but temporal ones",
                 Method::MultiPlexNet,
                 &|found| none(&found[0]) && !none(&found[1]),
             ),
@@ -112,9 +117,11 @@ impl<'a> Evidence<'a> {
                 Method::MultiPlexNet,
                 &|found, plain| below(&plain[1], &found[1]),
             ),
-            check("SPL leaves no static violation, but temporal ones", Method::Spl, &|found| {
-                none(&found[0]) && !none(&found[1])
-            }),
+            check(
+                "SPL leaves no violation within a visit, but temporal ones",
+                Method::Spl,
+                &|found| none(&found[0]) && !none(&found[1]),
+            ),
         ];
         // On its outpatients the paper itself counts 41 against 17.5.
         if self.cohort == PaperCohort::Inpatient {
@@ -132,8 +139,8 @@ impl<'a> Evidence<'a> {
         all
     }
 
-    fn foresight(&self) -> Vec<Finding> {
-        let perplexity = |method: Method| self.of(method)?.foresight.as_ref()?.perplexity;
+    fn prediction(&self) -> Vec<Finding> {
+        let perplexity = |method: Method| self.of(method)?.prediction.as_ref()?.perplexity;
         let check = |claim: &str, method: Method, holds: &dyn Fn(f64, f64) -> bool| {
             let said = |method: Method| {
                 let figure = published(method, self.cohort).perplexity;
@@ -174,17 +181,17 @@ impl<'a> Evidence<'a> {
     }
 
     fn speed(&self) -> Vec<Finding> {
-        let learning = |method: Method| self.of(method).map(|one| one.learning.seconds_per_epoch());
-        let said_learning = |method: Method| {
+        let training = |method: Method| self.of(method).map(|one| one.training.seconds_per_epoch());
+        let said_training = |method: Method| {
             let plain = published(Method::Vanilla, self.cohort).training_seconds;
             format!("{:.2} times", published(method, self.cohort).training_seconds / plain)
         };
         let trains = |claim: &str, method: Method, holds: &dyn Fn(f64) -> bool| {
-            let outcome = learning(method).zip(learning(Method::Vanilla)).map(|(found, plain)| {
+            let outcome = training(method).zip(training(Method::Vanilla)).map(|(found, plain)| {
                 let times = found / plain;
                 (format!("{times:.2} times an epoch of vanilla HALO"), holds(times))
             });
-            self.finding(claim, said_learning(method), outcome)
+            self.finding(claim, said_training(method), outcome)
         };
         let said_writing = |method: Method| {
             let plain = published(Method::Vanilla, self.cohort).generation_seconds;
@@ -207,11 +214,11 @@ impl<'a> Evidence<'a> {
         };
         let mut all = Vec::new();
         for method in OURS {
-            let claim = format!("{} learns no more than {SLOWER} slower an epoch", method.title());
+            let claim = format!("{} trains no more than {SLOWER} slower an epoch", method.title());
             all.push(trains(&claim, method, &|times| times <= SLOWER_TIMES));
         }
         for method in [Method::SemanticLoss, Method::Ccn, Method::MultiPlexNet] {
-            let claim = format!("{} learns more than {SLOWER} slower", method.title());
+            let claim = format!("{} trains more than {SLOWER} slower", method.title());
             all.push(trains(&claim, method, &|times| times > SLOWER_TIMES));
         }
         for method in OURS {

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use consequence_baselines::{Method, UnknownMethod};
 pub use consequence_report::{Finding, Verdict};
 pub use figures::{
-    Deep, DeepFigures, Foresight, Generation, Learning, Median, MethodFigures, RunFigures,
+    Deep, DeepFigures, Generation, Median, MethodFigures, Prediction, RunFigures, Training,
 };
 pub use task::{Effort, MethodsTask};
 
@@ -89,7 +89,7 @@ pub struct LeftOutMethod {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RuleCounts {
     /// Hard rules that look at one visit only.
-    pub static_rules: usize,
+    pub within_visit_rules: usize,
     /// Hard rules that look back.
     pub temporal_rules: usize,
     /// Rules that hold with a probability.
@@ -99,14 +99,14 @@ pub struct RuleCounts {
 /// How many records there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RecordCounts {
-    /// Learnt from.
+    /// Trained from.
     pub train: usize,
     /// Asked when to stop.
     pub tuning: usize,
     /// Seen by no method.
     pub held_out: usize,
     /// Those of them that break no rule: perplexity is of these.
-    pub foreseen: usize,
+    pub predicted: usize,
     /// Codes, `END` not counted.
     pub codes: usize,
     /// The most encounters of a record.
@@ -160,9 +160,9 @@ pub fn compare_methods(task: &MethodsTask, watch: &dyn Watch) -> Result<MethodsR
     let digests = arena.digests();
     place.keep_to(&digests)?;
     let (contestants, left_out) = contestants(task, &arena)?;
-    let learning = arena.train.len() as u64 * u64::from(task.network.options.epochs);
+    let training = arena.train.len() as u64 * u64::from(task.network.options.epochs);
     let writing = u64::from(task.effort.runs) * task.effort.records;
-    watch.begin("comparing methods", Some((learning + writing) * contestants.len() as u64));
+    watch.begin("comparing methods", Some((training + writing) * contestants.len() as u64));
     let found = Comparison { task, place: &place, arena: &arena, watch }.measure(&contestants);
     watch.finish();
     let (methods, networks) = found?;
@@ -220,19 +220,19 @@ impl Comparison<'_> {
         contestants: &[Contestant],
     ) -> Result<(Vec<MethodFigures>, Vec<Network>), Error> {
         let Self { task, place, arena, watch } = self;
-        let mut learnt = Vec::new();
+        let mut trained = Vec::new();
         for contestant in contestants {
-            let (network, learning) = contestant.learn(task, arena, place, *watch)?;
-            let path = place.of(contestant.method, "foresight.json");
-            let foresight = match read_note::<Option<Foresight>>(&path)? {
+            let (network, training) = contestant.fit(task, arena, place, *watch)?;
+            let path = place.of(contestant.method, "prediction.json");
+            let prediction = match read_note::<Option<Prediction>>(&path)? {
                 Some(known) => known,
                 None => {
-                    let found = contestant.foresee(arena, &network)?;
+                    let found = contestant.predict(arena, &network)?;
                     write_note(&path, &found)?;
                     found
                 }
             };
-            learnt.push((network, learning, foresight));
+            trained.push((network, training, prediction));
         }
         let judge = Judge::new(arena)?;
         let mut runs: Vec<Vec<RunFigures>> = vec![Vec::new(); contestants.len()];
@@ -247,7 +247,7 @@ impl Comparison<'_> {
                 if watch.wants_stop() {
                     return Err(Error::Halted(task.out.clone()));
                 }
-                let (figures, deeper) = self.run(&judge, contestant, &learnt[at].0, run)?;
+                let (figures, deeper) = self.run(&judge, contestant, &trained[at].0, run)?;
                 runs[at].push(figures);
                 deep[at].extend(deeper);
             }
@@ -255,7 +255,7 @@ impl Comparison<'_> {
         let vanilla = contestants.iter().position(|one| one.method == Method::Vanilla);
         let mut methods = Vec::new();
         let mut networks = Vec::new();
-        for (at, (network, learning, foresight)) in learnt.into_iter().enumerate() {
+        for (at, (network, training, prediction)) in trained.into_iter().enumerate() {
             let Contestant { method, rival } = &contestants[at];
             let unexpressed = rival.as_ref().map(|rival| rival.unexpressed()).unwrap_or_default();
             methods.push(MethodFigures {
@@ -263,8 +263,8 @@ impl Comparison<'_> {
                 title: method.title(),
                 reach: method.reach(),
                 unexpressed: unexpressed.iter().map(ToString::to_string).collect(),
-                learning,
-                foresight,
+                training,
+                prediction,
                 generation: Generation::of(&runs[at], vanilla.map(|at| runs[at].as_slice())),
                 deep: Deep::of(&deep[at]),
                 broken: broken(&runs[at]),
@@ -332,7 +332,7 @@ fn summed_up(
     let hard = || arena.rules.rules.iter().filter(|rule| rule.is_hard());
     let temporal_rules = hard().filter(|rule| rule.is_temporal()).count();
     let rules = RuleCounts {
-        static_rules: hard().count() - temporal_rules,
+        within_visit_rules: hard().count() - temporal_rules,
         temporal_rules,
         soft_rules: arena.rules.rules.len() - hard().count(),
     };
@@ -349,7 +349,7 @@ fn summed_up(
             train: arena.train.len(),
             tuning: arena.tuning.len(),
             held_out: arena.held_out.len(),
-            foreseen: arena.foreseen.len(),
+            predicted: arena.predicted.len(),
             codes: arena.vocabulary.len() - 1,
             max_visits: arena.max_visits,
             mean_encounters,

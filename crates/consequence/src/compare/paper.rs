@@ -33,13 +33,13 @@ impl PaperCohort {
 /// What the paper says of a method on a cohort.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PaperFigures {
-    /// Static and temporal violations in 10,000 records.
+    /// Violations within a visit, and temporal ones, in 10,000 records.
     pub violations: [f64; 2],
     /// Records that break no rule, in percent.
     pub valid_percent: f64,
     /// None for post-processing.
     pub perplexity: Option<f64>,
-    /// Seconds of learning.
+    /// Seconds of training.
     pub training_seconds: f64,
     /// Seconds to generate a record.
     pub generation_seconds: f64,

@@ -101,7 +101,7 @@ impl<'a> Judge<'a> {
             codes: comparison.synthetic.codes,
             seconds: generated.seconds,
             attempts: generated.attempts,
-            static_violations: audit.static_violations,
+            within_visit_violations: audit.within_visit_violations,
             temporal_violations: audit.temporal_violations,
             valid_records: audit.valid_records,
             r2: r2(&comparison.all),

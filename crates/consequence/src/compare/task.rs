@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::train::NetworkTask;
 
-/// Which cohort the methods learn from, and how thoroughly they are measured.
+/// Which cohort the methods train on, and how thoroughly they are measured.
 #[derive(Clone, Debug)]
 pub struct MethodsTask {
-    /// The cohort: JSON lines, or a MEDS dataset. Methods learn from its train split, stop by its tuning
-    /// split, and foresee its held-out split.
+    /// The cohort: JSON lines, or a MEDS dataset. Methods train on its train split, stop by its tuning
+    /// split, and predict its held-out split.
     pub cohort: PathBuf,
     /// The folder for the report and for what it is made of.
     pub out: PathBuf,
@@ -69,7 +69,7 @@ pub struct Effort {
     pub records: u64,
     /// How many of the generations are also asked for utility and privacy.
     pub deep_runs: u32,
-    /// The most records to learn from; none: all of the train split.
+    /// The most records to train on; none: all of the train split.
     pub train_records: Option<usize>,
 }
 

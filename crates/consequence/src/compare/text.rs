@@ -12,12 +12,12 @@ impl Display for MethodsReport {
         let records = &self.records;
         writeln!(
             out,
-            "{}: {} train records, {} held out, {} codes; {} static, {} temporal and {} soft rules",
+            "{}: {} train records, {} held out, {} codes; {} rules within a visit, {} temporal and {} soft ones",
             self.cohort,
             number(records.train as u64),
             number(records.held_out as u64),
             number(records.codes as u64),
-            self.rules.static_rules,
+            self.rules.within_visit_rules,
             self.rules.temporal_rules,
             self.rules.soft_rules,
         )?;
@@ -31,12 +31,12 @@ impl Display for MethodsReport {
             out,
             "{:<26}{:>9}{:>10}{:>9}{:>12}{:>26}{:>11}{:>12}",
             "",
-            "static",
+            "one visit",
             "temporal",
             "% valid",
             "perplexity",
             "R2 code/pair/sequential",
-            "s learnt",
+            "s trained",
             "ms a record"
         )?;
         self.methods.iter().try_for_each(|method| line(out, method))?;
@@ -62,8 +62,8 @@ fn line(out: &mut Formatter<'_>, method: &MethodFigures) -> fmt::Result {
     let mean = |figure: Option<consequence_evaluate::Interval>, digits: usize| {
         figure.map_or("-".to_owned(), |figure| format!("{:.digits$}", figure.mean))
     };
-    let perplexity = match &method.foresight {
-        Some(foresight) => match (foresight.perplexity, foresight.normalised) {
+    let perplexity = match &method.prediction {
+        Some(prediction) => match (prediction.perplexity, prediction.normalised) {
             (Some(figure), true) => format!("{figure:.3}"),
             (Some(figure), false) => format!("({figure:.3})"),
             (None, _) => "-".to_owned(),
@@ -75,12 +75,12 @@ fn line(out: &mut Formatter<'_>, method: &MethodFigures) -> fmt::Result {
         out,
         "{:<26}{:>9}{:>10}{:>9}{:>12}{:>26}{:>11.1}{:>12}",
         method.title,
-        mean(found.static_violations, 1),
+        mean(found.within_visit_violations, 1),
         mean(found.temporal_violations, 1),
         mean(found.valid_percent, 2),
         perplexity,
         r2,
-        method.learning.seconds,
+        method.training.seconds,
         mean(found.milliseconds, 4),
     )
 }

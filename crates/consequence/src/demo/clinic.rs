@@ -17,7 +17,7 @@ pub const CLINIC_RULES: &str = include_str!("../../../../examples/clinic.rules")
 const STATICS: [&str; 6] =
     ["AGE//0-17", "AGE//18-44", "AGE//45-64", "AGE//65+", "SEX//F", "SEX//M"];
 
-/// Codes of encounters: the chance to appear, and the chance to stay once it was there.
+/// Codes of encounters: the probability to appear, and the probability to stay once it was there.
 const ENCOUNTERS: [(&str, f64, f64); 22] = [
     ("DISCHARGE//EXPIRED", 0.01, 0.0),
     ("DISCHARGE//HOME", 0.90, 0.0),
@@ -121,8 +121,8 @@ fn patient(vocabulary: &Vocabulary, draws: &Draws, number: u64) -> Vec<Vec<Code>
     let mut visits = vec![codes(vocabulary, [STATICS[age], STATICS[sex]])];
     let mut before: Vec<&str> = Vec::new();
     for visit in 1..=encounters {
-        let mut chance = draws.visit(number, 0, visit as u16, Purpose::Simulation);
-        before = encounter(&mut chance, &before, STATICS[sex] == "SEX//M");
+        let mut probability = draws.visit(number, 0, visit as u16, Purpose::Simulation);
+        before = encounter(&mut probability, &before, STATICS[sex] == "SEX//M");
         visits.push(codes(vocabulary, before.iter().copied()));
         if before.contains(&"DISCHARGE//EXPIRED") && fate.below(8, 0.8) {
             break;
@@ -132,7 +132,7 @@ fn patient(vocabulary: &Vocabulary, draws: &Draws, number: u64) -> Vec<Vec<Code>
 }
 
 /// One encounter: what was there tends to stay, and a few codes mostly go where they belong.
-fn encounter(chance: &mut VisitDraws, before: &[&str], man: bool) -> Vec<&'static str> {
+fn encounter(probability: &mut VisitDraws, before: &[&str], man: bool) -> Vec<&'static str> {
     let mut present = Vec::new();
     for (index, (name, appear, stay)) in (0u32..).zip(ENCOUNTERS) {
         let misplaced = match name {
@@ -146,7 +146,7 @@ fn encounter(chance: &mut VisitDraws, before: &[&str], man: bool) -> Vec<&'stati
             _ => false,
         };
         let likely = if before.contains(&name) { stay.max(appear) } else { appear };
-        if chance.below(index, if misplaced { likely * 0.02 } else { likely }) {
+        if probability.below(index, if misplaced { likely * 0.02 } else { likely }) {
             present.push(name);
         }
     }

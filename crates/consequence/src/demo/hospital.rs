@@ -14,7 +14,7 @@ pub struct Hospital {
     pub cohort: PathBuf,
     /// The rules found in it.
     pub rules: PathBuf,
-    /// The model that learns from it, a folder.
+    /// The model that is trained on it, a folder.
     pub model: PathBuf,
     /// The cohort that the model writes, a folder.
     pub synthetic: PathBuf,

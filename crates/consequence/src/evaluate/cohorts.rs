@@ -76,9 +76,9 @@ pub struct CompareReport {
 /// What generated records are good for, and what they give away.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deeper {
-    /// Models learnt from them, tried on held-out records.
+    /// Models trained on them, tried on held-out records.
     pub utility: Measured<Utility>,
-    /// What they give away of the records learnt from.
+    /// What they give away of the records trained on.
     pub privacy: Privacy,
 }
 

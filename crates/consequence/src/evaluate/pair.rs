@@ -98,7 +98,7 @@ impl Pair {
         Sample { cohort: &self.synthetic, records: &self.generated }
     }
 
-    /// Those learnt from, those generated, and those that nobody saw.
+    /// Those trained on, those generated, and those that nobody saw.
     pub fn samples(&self) -> Samples<'_> {
         Samples {
             train: self.real_sample(),

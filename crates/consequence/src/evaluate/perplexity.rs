@@ -1,4 +1,4 @@
-//! How well a model foresees real records.
+//! How well a model predicts real records.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use consequence_evaluate::{
     Likelihood, ReplayOptions, SettledPosition, UnnormalisedLikelihood, likelihood,
     likelihood_with_rules, likelihood_with_settled,
 };
-use consequence_model::{Generator, Learnt, Model, ModelKind, NetworkGenerator};
+use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
 use consequence_record::{Cohort, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
@@ -27,7 +27,7 @@ pub struct PerplexityTask {
     pub model: PathBuf,
     /// The real cohort.
     pub real: PathBuf,
-    /// The split whose records are foreseen.
+    /// The split whose records are predicted.
     pub split: Split,
     /// Rule files; none: the rules that the model was trained with.
     pub rules: Vec<PathBuf>,
@@ -51,7 +51,7 @@ impl PerplexityTask {
     }
 }
 
-/// How well a model foresees real records.
+/// How well a model predicts real records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PerplexityReport {
     /// The model, as the user named it.
@@ -60,7 +60,7 @@ pub struct PerplexityReport {
     pub generator: ModelKind,
     /// The real cohort.
     pub real: String,
-    /// The split whose records are foreseen.
+    /// The split whose records are predicted.
     pub split: &'static str,
     /// The rule files; the model's folder where its own rules were taken.
     pub files: Vec<String>,
@@ -76,19 +76,19 @@ pub struct PerplexityReport {
     pub warnings: Vec<String>,
 }
 
-/// Measures the likelihood of real records under a model with rules: each code is foreseen from what
+/// Measures the likelihood of real records under a model with rules: each code is predicted from what
 /// is already decided, as when records are generated.
 ///
 /// ```
 /// use consequence::Unwatched;
 /// use consequence::evaluate::{PerplexityTask, perplexity};
-/// use consequence::train::{Learner, TrainTask, train};
+/// use consequence::train::{ModelChoice, TrainTask, train};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let [cohort, model] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
 /// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
 /// std::fs::write(&cohort, (0..200).map(line).collect::<String>())?;
-/// train(&TrainTask { learner: Learner::Markov, ..TrainTask::new(&cohort, &model) }, &Unwatched)?;
+/// train(&TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) }, &Unwatched)?;
 ///
 /// let report = perplexity(&PerplexityTask::new(&model, &cohort), &Unwatched)?;
 /// assert!(report.likelihood.perplexity.unwrap() < 1.1, "all records are alike");
@@ -97,7 +97,7 @@ pub struct PerplexityReport {
 pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
     let model = ReadModel::open(&task.model, watch)?;
     let mut loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
-    let vocabulary = model.learnt.codes().vocabulary();
+    let vocabulary = model.trained.codes().vocabulary();
     if task.no_rules {
         let none = RuleSet { vocabulary: Arc::clone(vocabulary), rules: Vec::new() };
         (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
@@ -113,9 +113,9 @@ pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<Perplexity
         });
     }
     let measure = Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
-    let (likelihood, paper) = match &model.learnt {
-        Learnt::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
-        Learnt::Markov(markov) => measure.of(&**markov, watch)?,
+    let (likelihood, paper) = match &model.trained {
+        Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
+        Trained::Markov(markov) => measure.of(&**markov, watch)?,
     };
     let hard = loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count();
     Ok(PerplexityReport {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Card, Generator, Learnt, NetworkGenerator};
+use consequence_model::{Card, Generator, NetworkGenerator, Trained};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
@@ -95,7 +95,7 @@ impl GenerateTask {
 ///
 /// ```
 /// use consequence::generate::{GenerateTask, generate};
-/// use consequence::train::{Learner, TrainTask, train};
+/// use consequence::train::{ModelChoice, TrainTask, train};
 /// use consequence::{Dataset, Unwatched};
 ///
 /// let folder = tempfile::tempdir()?;
@@ -103,7 +103,7 @@ impl GenerateTask {
 ///     ["cohort.jsonl", "model", "new"].map(|name| folder.path().join(name));
 /// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
 /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
-/// train(&TrainTask { learner: Learner::Markov, ..TrainTask::new(cohort, &model) }, &Unwatched)?;
+/// train(&TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &model) }, &Unwatched)?;
 ///
 /// let report = generate(&GenerateTask::new(&model, 20, &out), &Unwatched)?;
 /// assert_eq!(report.totals.records, 20);
@@ -117,7 +117,7 @@ pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport
         false => Out::lock(&task.out, task.force)?,
     };
     let model = ReadModel::open(&task.model, watch)?;
-    let vocabulary = model.learnt.codes().vocabulary();
+    let vocabulary = model.trained.codes().vocabulary();
     let loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
     let given = match &task.given {
         Some(text) => Condition::parse_list(text, vocabulary)?,
@@ -140,9 +140,9 @@ pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport
     };
     let job = Job { task, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };
     let began = Instant::now();
-    let (written, sampling) = match &model.learnt {
-        Learnt::Network(network) => job.run(&NetworkGenerator::new(network), request, watch)?,
-        Learnt::Markov(markov) => job.run(&**markov, request, watch)?,
+    let (written, sampling) = match &model.trained {
+        Trained::Network(network) => job.run(&NetworkGenerator::new(network), request, watch)?,
+        Trained::Markov(markov) => job.run(&**markov, request, watch)?,
     };
     let seconds = (began.elapsed().as_secs_f64(), sampling);
     Ok(GenerateReport::new(task, &model.card, &loaded, written, seconds))

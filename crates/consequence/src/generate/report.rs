@@ -42,7 +42,7 @@ pub struct GenerateReport {
     pub totals: Totals,
     /// Proposals for a record that were worth something, where they were weighed.
     pub effective_proposals: Option<f64>,
-    /// The chance that a record obeys the rules which the model writes without them, as far as
+    /// The probability that a record obeys the rules which the model writes without them, as far as
     /// proposals tell.
     pub obeying: Option<f64>,
     /// Seconds of generating.
@@ -112,13 +112,13 @@ impl GenerateReport {
     }
 }
 
-/// A warning where a model that learnt nothing of what rules decide is left to decide it.
+/// A warning where a model that trained nothing of what rules decide is left to decide it.
 fn unfit(card: &Card, mode: Mode) -> Option<String> {
     let taught = card.train_mode != "off";
     let needs_all = matches!(mode, Mode::Off | Mode::Reject | Mode::Exact);
     (taught && needs_all).then(|| {
         format!(
-            "warning: mode `{mode}` is for models trained without rules\n  = help: this one learnt \
+            "warning: mode `{mode}` is for models trained without rules\n  = help: this one trained \
              nothing where its rules decide; take mode `guided`, or train with --train-mode off\n"
         )
     })

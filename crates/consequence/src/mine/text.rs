@@ -53,13 +53,13 @@ impl Display for MineReport {
         self.left_out(out)?;
         let tried: u64 = mined.tried.iter().map(|tried| tried.candidates).sum();
         let without: u64 = mined.tried.iter().map(|tried| tried.without_exception).sum();
-        let chance: u64 = mined.tried.iter().map(|tried| tried.by_chance).sum();
+        let probability: u64 = mined.tried.iter().map(|tried| tried.by_chance).sum();
         writeln!(
             out,
             "\n{} tried: {} without an exception, {} of which are no more than chance would show",
             count(tried, "candidate"),
             number(without),
-            number(chance)
+            number(probability)
         )?;
         let times = &self.seconds;
         writeln!(

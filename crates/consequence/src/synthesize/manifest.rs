@@ -10,7 +10,7 @@ use super::{Places, SynthesizeTask};
 use crate::Error;
 use crate::notes::{begun_with, goes_on, write_note};
 use crate::place::refuse_cohort;
-use crate::train::Learner;
+use crate::train::ModelChoice;
 
 /// Makes the folder and writes down what the run is begun with. A run that is there is gone on with if
 /// it was begun with the same; else it is refused, or forced out of the way.
@@ -33,11 +33,11 @@ pub(super) fn settle(task: &SynthesizeTask, places: &Places) -> Result<(), Error
 
 /// All that what is made depends on.
 fn manifest(task: &SynthesizeTask) -> Value {
-    let learner = match &task.learner {
-        Learner::Halo(network) => {
+    let model_kind = match &task.model_kind {
+        ModelChoice::Halo(network) => {
             json!({ "mode": network.mode.to_string(), "network": network.settings() })
         }
-        Learner::Markov => json!("markov"),
+        ModelChoice::Markov => json!("markov"),
     };
     let rules: Vec<String> = task.rules.iter().map(|path| whole(path)).collect();
     begun_with(json!({
@@ -46,7 +46,7 @@ fn manifest(task: &SynthesizeTask) -> Value {
         "rules": rules,
         "unknown_codes": format!("{:?}", task.unknown_codes),
         "records": task.records,
-        "learner": learner,
+        "learner": model_kind,
         "seed": task.seed,
     }))
 }

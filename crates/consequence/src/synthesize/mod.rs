@@ -18,7 +18,7 @@ use crate::load::{self, LoadedCohort};
 use crate::mine::{MineOptions, mine};
 use crate::notes::write_report;
 use crate::place::Out;
-use crate::train::{Learner, TrainTask, train};
+use crate::train::{ModelChoice, TrainTask, train};
 use crate::watch::Watch;
 use crate::{CodeSource, Error, Inputs};
 
@@ -39,8 +39,8 @@ pub struct SynthesizeTask {
     pub unknown_codes: UnknownCodes,
     /// How many records to generate; none: as many as the cohort has.
     pub records: Option<u64>,
-    /// What learns.
-    pub learner: Learner,
+    /// What is trained.
+    pub model_kind: ModelChoice,
     /// Whether to go on with what an earlier run left.
     pub resume: bool,
     /// Whether to replace what is there.
@@ -67,7 +67,7 @@ struct Places {
 /// use consequence::Unwatched;
 /// use consequence::simulate::{Preset, SimulateOptions, simulate};
 /// use consequence::synthesize::{SynthesizeTask, synthesize};
-/// use consequence::train::Learner;
+/// use consequence::train::ModelChoice;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let [source, out] = ["cohort", "synthesis"].map(|name| folder.path().join(name));
@@ -76,7 +76,7 @@ struct Places {
 ///     SimulateOptions { preset, patients: Some(300), out: source.clone(), force: false, seed: 7 };
 /// simulate(&simulated, &Unwatched)?;
 ///
-/// let task = SynthesizeTask { records: Some(100), ..SynthesizeTask::new(source, &out, Learner::Markov) };
+/// let task = SynthesizeTask { records: Some(100), ..SynthesizeTask::new(source, &out, ModelChoice::Markov) };
 /// let report = synthesize(&task, &Unwatched)?;
 /// assert_eq!(report.obedience.unwrap().violations, 0);
 /// assert!(out.join("synthetic/data/000000.parquet").is_file());
@@ -111,7 +111,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
             inputs,
             force: task.force,
             resume: task.resume,
-            learner: task.learner.clone(),
+            model_kind: task.model_kind.clone(),
             ..TrainTask::new(&cohort, &places.model)
         },
         watch,
@@ -131,7 +131,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         watch,
     )?;
     task.go_on(watch)?;
-    let foreseen = match held_out {
+    let predicted = match held_out {
         true => Some(perplexity(&PerplexityTask::new(&places.model, &cohort), watch)?),
         false => None,
     };
@@ -161,7 +161,7 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
         rules,
         model: trained,
         synthetic: generated,
-        likelihood: foreseen.map(|foreseen| foreseen.likelihood),
+        likelihood: predicted.map(|predicted| predicted.likelihood),
         comparison: compared.comparison.all,
         fresh: compared.fresh,
         obedience: compared.obedience,
@@ -174,7 +174,11 @@ pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<Synthesize
 
 impl SynthesizeTask {
     /// Mined rules, and as many records as the cohort has.
-    pub fn new(source: impl Into<PathBuf>, out: impl Into<PathBuf>, learner: Learner) -> Self {
+    pub fn new(
+        source: impl Into<PathBuf>,
+        out: impl Into<PathBuf>,
+        model_kind: ModelChoice,
+    ) -> Self {
         Self {
             source: source.into(),
             from: None,
@@ -182,7 +186,7 @@ impl SynthesizeTask {
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
             records: None,
-            learner,
+            model_kind,
             resume: false,
             force: false,
             seed: 1,

@@ -20,11 +20,11 @@ pub struct SynthesizeReport {
     pub cohort: String,
     /// The rules.
     pub rules: SynthesizeRules,
-    /// What the model learnt.
+    /// What the model trained.
     pub model: TrainReport,
     /// What it wrote.
     pub synthetic: GenerateReport,
-    /// How well it foresees the held-out split; none: nobody is in it.
+    /// How well it predicts the held-out split; none: nobody is in it.
     pub likelihood: Option<Likelihood>,
     /// How far the frequencies of generated records agree with those of the train split.
     pub comparison: Correlations,

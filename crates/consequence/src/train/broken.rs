@@ -1,4 +1,4 @@
-//! Records to learn from that break a rule.
+//! Records to train on that break a rule.
 
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
@@ -16,7 +16,7 @@ use crate::words::{count, number};
 /// Rules named in a message; the rest are counted.
 const NAMED: usize = 5;
 
-/// Records to learn from, those of the train split, that break hard rules.
+/// Records to train on, those of the train split, that break hard rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BrokenRecords {
     /// Records that break at least one.
@@ -75,7 +75,7 @@ impl Display for BrokenRecords {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let breaks = if self.records == 1 { "breaks" } else { "break" };
         let records = count(self.records, "record");
-        writeln!(out, "warning: {records} to learn from {breaks} a hard rule")?;
+        writeln!(out, "warning: {records} to train on {breaks} a hard rule")?;
         for BrokenBy { rule, records } in self.rules.iter().take(NAMED) {
             writeln!(out, "  {}: {rule}", count(*records, "record"))?;
         }
@@ -85,7 +85,7 @@ impl Display for BrokenRecords {
         }
         writeln!(
             out,
-            "  = help: nothing is learnt where a rule decides; see them with `consequence audit`, \
+            "  = help: nothing is trained where a rule decides; see them with `consequence audit`, \
              repair them with `consequence enforce`"
         )
     }

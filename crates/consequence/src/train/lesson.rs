@@ -1,4 +1,4 @@
-//! All that a model learns from, made ready.
+//! All that a model is trained on, made ready.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
-use super::{BrokenRecords, Learner, TrainTask};
+use super::{BrokenRecords, ModelChoice, TrainTask};
 use crate::load::LoadedCohort;
 use crate::watch::{Watch, watched};
 use crate::{Error, digest, model_rules};
 
-/// All that a model learns from, made ready.
+/// All that a model is trained on, made ready.
 pub(super) struct Lesson {
     pub cohort: Cohort,
-    /// The places of records to learn from.
+    /// The places of records to train on.
     pub train: Vec<usize>,
     /// The places of records that tell when to stop.
     pub tuning: Vec<usize>,
@@ -45,22 +45,22 @@ impl Lesson {
             (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
         };
         let (train, tuning) = (of(Split::Train), of(Split::Tuning));
-        let needed: &[(&[usize], &str)] = match task.learner {
-            Learner::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
-            Learner::Markov => &[(&train, "train")],
+        let needed: &[(&[usize], &str)] = match task.model_kind {
+            ModelChoice::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
+            ModelChoice::Markov => &[(&train, "train")],
         };
         if let Some((_, name)) = needed.iter().find(|(places, _)| places.is_empty()) {
             return Err(TrainError::NoRecords(name).into());
         }
         let max_visits = task.max_visits.map_or_else(|| cohort.longest(), usize::from);
         let max_visits = max_visits.clamp(1, u16::MAX.into());
-        let learnt = || train.iter().chain(&tuning).copied();
-        let longest = learnt().map(|place| cohort.record(place).len() - 1).max();
+        let trained = || train.iter().chain(&tuning).copied();
+        let longest = trained().map(|place| cohort.record(place).len() - 1).max();
         if let Some(found) = longest.filter(|&found| found > max_visits) {
             return Err(TrainError::TooLong { found, room: max_visits }.into());
         }
-        let mode = match (&task.learner, rules.rules.is_empty()) {
-            (Learner::Halo(network), false) => network.mode,
+        let mode = match (&task.model_kind, rules.rules.is_empty()) {
+            (ModelChoice::Halo(network), false) => network.mode,
             _ => TrainMode::Off,
         };
         let natural = CodeOrder::natural(Arc::clone(&rules.vocabulary));
@@ -84,13 +84,13 @@ impl Lesson {
         if !lesson.rules.rules.is_empty() {
             lesson.obey(watch)?;
         }
-        if let Learner::Halo(network) = &task.learner {
+        if let ModelChoice::Halo(network) = &task.model_kind {
             network.sizes.check(&lesson.codes, max_visits)?;
         }
         Ok(lesson)
     }
 
-    /// Proves the rules, takes over their order, and looks for records to learn from that break them:
+    /// Proves the rules, takes over their order, and looks for records to train on that break them:
     /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
@@ -119,11 +119,11 @@ impl Lesson {
         })
     }
 
-    /// The card of the model, but for what it will have learnt.
+    /// The card of the model, but for what it will have trained.
     pub fn card(&self, task: &TrainTask) -> Card {
-        let training = match &task.learner {
-            Learner::Halo(network) => network.settings(),
-            Learner::Markov => json!({}),
+        let training = match &task.model_kind {
+            ModelChoice::Halo(network) => network.settings(),
+            ModelChoice::Markov => json!({}),
         };
         let max_visits = self.max_visits;
         let groups = [&self.train[..], &self.tuning[..]];

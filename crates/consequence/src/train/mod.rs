@@ -1,7 +1,7 @@
-//! A model that learns from a cohort.
+//! Training a model on a cohort.
 
 mod broken;
-mod learn;
+mod fit;
 mod lesson;
 mod place;
 mod report;
@@ -10,13 +10,13 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use consequence_model::{CHECKPOINT_FILE, Card, Learnt, Markov, Model, TABLES_FILE, WEIGHTS_FILE};
+use consequence_model::{CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE};
 use consequence_store::{WorkingFolder, digest, remove_file};
 
 use crate::Error;
 use crate::place::Out;
 use crate::watch::{Watch, watched};
-use learn::Outcome;
+use fit::Outcome;
 use lesson::Lesson;
 use place::Place;
 
@@ -24,20 +24,20 @@ pub use broken::{BrokenBy, BrokenRecords};
 pub use consequence_model::Epoch;
 pub use consequence_train::{Preset, TrainMode, TrainOptions};
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
-pub use task::{Learner, NetworkSizes, NetworkTask, TrainTask};
+pub use task::{ModelChoice, NetworkSizes, NetworkTask, TrainTask};
 
-/// Has a model learn from the train split of a cohort, and writes it. The tuning split tells a network
+/// Trains a model on the train split of a cohort, and writes it. The tuning split tells a network
 /// when to stop.
 ///
 /// The rules are compiled and proved first, and the model decides codes in their order. Records that
-/// break a hard rule are counted and told of before learning begins; they are learnt from all the same,
-/// but for what rules decide. While a network learns, all that is needed to go on is in a folder beside its
+/// break a hard rule are counted and told of before training begins; they are trained on all the same,
+/// but for what rules decide. While a network trains, all that is needed to go on is in a folder beside its
 /// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
 /// that was not. The model is put in place whole, and one that it replaces stays there until then.
 ///
 /// ```
 /// use consequence::Unwatched;
-/// use consequence::train::{Learner, TrainTask, train};
+/// use consequence::train::{ModelChoice, TrainTask, train};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let [cohort, rules, out] =
@@ -46,7 +46,7 @@ pub use task::{Learner, NetworkSizes, NetworkTask, TrainTask};
 /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
 /// std::fs::write(&rules, "rule lifelong: A in previous => A")?;
 ///
-/// let mut task = TrainTask { learner: Learner::Markov, ..TrainTask::new(cohort, &out) };
+/// let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &out) };
 /// task.inputs.rules = vec![rules];
 /// let report = train(&task, &Unwatched)?;
 /// assert_eq!((report.max_visits, report.rules.hard, report.rules.broken.records), (2, 1, 0));
@@ -74,53 +74,53 @@ pub fn train(task: &TrainTask, watch: &dyn Watch) -> Result<TrainReport, Error> 
     let checkpoint = folder.path().join(CHECKPOINT_FILE);
     // Killed once it was trained, and before it was put in place.
     if let Ok(model) = finished(folder.path(), &fingerprint) {
-        put_in_place(folder, &model.learnt)?;
+        put_in_place(folder, &model.trained)?;
         return Ok(TrainReport::new(task, &lesson, &model, None));
     }
-    let (learnt, history, run) =
-        match learn(task, &lesson, (checkpoint.clone(), fingerprint), watch) {
-            Ok(learnt) => learnt,
-            Err(error) => {
-                // What is worth nothing is not left for anyone to find.
-                if !checkpoint.exists() {
-                    let _ = folder.discard();
-                }
-                return Err(error);
+    let (trained, history, run) = match fit(task, &lesson, (checkpoint.clone(), fingerprint), watch)
+    {
+        Ok(trained) => trained,
+        Err(error) => {
+            // What is worth nothing is not left for anyone to find.
+            if !checkpoint.exists() {
+                let _ = folder.discard();
             }
-        };
-    let mut model = Model { card: Card { history, ..card }, learnt };
+            return Err(error);
+        }
+    };
+    let mut model = Model { card: Card { history, ..card }, trained };
     model.write(folder.path())?;
-    put_in_place(folder, &model.learnt)?;
+    put_in_place(folder, &model.trained)?;
     Ok(TrainReport::new(task, &lesson, &model, run))
 }
 
-/// Has a model learn, from where the checkpoint left it.
-fn learn(
+/// Trains a model, from where the checkpoint left it.
+fn fit(
     task: &TrainTask,
     lesson: &Lesson,
     (checkpoint, fingerprint): (PathBuf, String),
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    match &task.learner {
-        Learner::Halo(network) => {
+    match &task.model_kind {
+        ModelChoice::Halo(network) => {
             let checkpoint = (checkpoint, task.checkpoint_every, fingerprint);
-            learn::network(lesson, network, checkpoint, watch)
+            fit::network(lesson, network, checkpoint, watch)
         }
-        Learner::Markov => {
+        ModelChoice::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);
             let markov = watched(watch, "counting", None, || {
-                Markov::learn(codes, &lesson.cohort, records, lesson.max_visits)
+                Markov::fit(codes, &lesson.cohort, records, lesson.max_visits)
             });
-            Ok((Learnt::Markov(Box::new(markov)), Vec::new(), None))
+            Ok((Trained::Markov(Box::new(markov)), Vec::new(), None))
         }
     }
 }
 
 /// Puts a model that is complete in place, with nothing but the files that it is made of.
-fn put_in_place(folder: WorkingFolder, learnt: &Learnt) -> Result<(), Error> {
-    let other = match learnt {
-        Learnt::Network(_) => TABLES_FILE,
-        Learnt::Markov(_) => WEIGHTS_FILE,
+fn put_in_place(folder: WorkingFolder, trained: &Trained) -> Result<(), Error> {
+    let other = match trained {
+        Trained::Network(_) => TABLES_FILE,
+        Trained::Markov(_) => WEIGHTS_FILE,
     };
     for name in [other, CHECKPOINT_FILE] {
         remove_file(&folder.path().join(name))?;

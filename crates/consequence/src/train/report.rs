@@ -1,13 +1,13 @@
-//! What a model has learnt.
+//! The report of a training.
 
-use consequence_model::{Epoch, Learnt, Model, ModelKind};
+use consequence_model::{Epoch, Model, ModelKind, Trained};
 use serde::Serialize;
 
-use super::learn::Run;
+use super::fit::Run;
 use super::lesson::Lesson;
 use super::{BrokenRecords, NetworkSizes, TrainTask};
 
-/// What a model has learnt, and from what.
+/// What was trained, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrainReport {
     /// The cohort, as the user named it.
@@ -18,7 +18,7 @@ pub struct TrainReport {
     pub generator: ModelKind,
     /// Whether it was there already, and nothing was to be done.
     pub was_finished: bool,
-    /// Records it learnt from.
+    /// Records it trained on.
     pub train_records: usize,
     /// Records that told when to stop.
     pub tuning_records: usize,
@@ -36,9 +36,9 @@ pub struct TrainReport {
     pub epochs: Vec<Epoch>,
     /// The epoch whose weights were kept: the one with the fewest nats of a tuning record.
     pub best_epoch: Option<u32>,
-    /// Seconds of learning in this run.
+    /// Seconds of training in this run.
     pub seconds: Option<f64>,
-    /// Records learnt from in a second.
+    /// Records trained on in a second.
     pub records_per_second: Option<f64>,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
@@ -54,7 +54,7 @@ pub struct TrainedNetwork {
     pub parameters: usize,
 }
 
-/// The rules that a model is to obey, and their part in learning.
+/// The rules that a model is to obey, and their part in training.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TrainRules {
     /// The rule files.
@@ -65,7 +65,7 @@ pub struct TrainRules {
     pub soft: usize,
     /// How they took part: `causal`, `paper` or `off`.
     pub mode: String,
-    /// Records to learn from that break hard ones.
+    /// Records to train on that break hard ones.
     pub broken: BrokenRecords,
 }
 
@@ -74,8 +74,8 @@ impl TrainReport {
     pub(super) fn new(task: &TrainTask, lesson: &Lesson, model: &Model, run: Option<Run>) -> Self {
         let cohort = task.inputs.cohort.as_ref();
         let hard = lesson.rules.rules.iter().filter(|rule| rule.is_hard()).count();
-        let network = match &model.learnt {
-            Learnt::Network(network) => {
+        let network = match &model.trained {
+            Trained::Network(network) => {
                 let shape = network.weights().shape();
                 let sizes = NetworkSizes {
                     width: shape.width,
@@ -85,7 +85,7 @@ impl TrainReport {
                 };
                 Some(TrainedNetwork { sizes, parameters: network.weights().values().len() })
             }
-            Learnt::Markov(_) => None,
+            Trained::Markov(_) => None,
         };
         let epochs = model.card.history.clone();
         let best = epochs.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));

@@ -16,7 +16,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);
 /// What to train, and on what.
 #[derive(Clone, Debug)]
 pub struct TrainTask {
-    /// The cohort to learn from, and the rules that the model is to obey, if any.
+    /// The cohort to train on, and the rules that the model is to obey, if any.
     pub inputs: Inputs,
     /// The folder to write.
     pub out: PathBuf,
@@ -24,8 +24,8 @@ pub struct TrainTask {
     pub force: bool,
     /// Whether to go on with a run that was stopped.
     pub resume: bool,
-    /// What is to learn.
-    pub learner: Learner,
+    /// What is to be trained.
+    pub model_kind: ModelChoice,
     /// The most encounters that a record may have; none: as many as the longest record has.
     pub max_visits: Option<u16>,
     /// How often to write what a stopped run can be taken up from.
@@ -40,23 +40,23 @@ impl TrainTask {
             out: out.into(),
             force: false,
             resume: false,
-            learner: Learner::Halo(NetworkTask::of(Preset::Small)),
+            model_kind: ModelChoice::Halo(NetworkTask::of(Preset::Small)),
             max_visits: None,
             checkpoint_every: CHECKPOINT_EVERY,
         }
     }
 }
 
-/// A kind of model that can learn.
+/// A kind of model that can be trained.
 #[derive(Clone, Debug)]
-pub enum Learner {
+pub enum ModelChoice {
     /// A HALO network.
     Halo(NetworkTask),
-    /// Counts of codes and of pairs of codes. Rules have no part in learning them.
+    /// Counts of codes and of pairs of codes. Rules have no part in training them.
     Markov,
 }
 
-/// How a network is to learn.
+/// How a network is to be trained.
 #[derive(Clone, Debug)]
 pub struct NetworkTask {
     /// Its sizes.

@@ -1,4 +1,4 @@
-//! What a model has learnt, as a person reads it.
+//! The report of a training, as a person reads it.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -14,7 +14,7 @@ impl Display for TrainReport {
             ModelKind::Markov => "a Markov model",
         };
         let records = count(self.train_records as u64, "record");
-        writeln!(out, "{}: {what} that learnt from {records} of {}", self.out, self.cohort)?;
+        writeln!(out, "{}: {what} that trained on {records} of {}", self.out, self.cohort)?;
         writeln!(
             out,
             "  {} and {} of encounters; up to {}",
@@ -31,7 +31,7 @@ impl Display for TrainReport {
         }
         self.table(out)?;
         if let (Some(seconds), Some(rate)) = (self.seconds, self.records_per_second) {
-            writeln!(out, "\n{seconds:.1} seconds learning, {rate:.0} records a second")?;
+            writeln!(out, "\n{seconds:.1} seconds training, {rate:.0} records a second")?;
         }
         Ok(())
     }
@@ -72,17 +72,17 @@ impl Display for TrainRules {
             return writeln!(out, "  no rules");
         }
         let part = match self.mode.as_str() {
-            "off" => "no part in learning".to_owned(),
+            "off" => "no part in training".to_owned(),
             mode => format!("training mode {mode}"),
         };
         let (hard, soft) = (number(self.hard as u64), number(self.soft as u64));
         writeln!(out, "  {} ({hard} hard, {soft} soft); {part}", count(rules as u64, "rule"))?;
         match self.broken.records {
-            0 => writeln!(out, "  every record to learn from obeys every hard rule"),
+            0 => writeln!(out, "  every record to train on obeys every hard rule"),
             records => {
                 let breaks = if records == 1 { "breaks" } else { "break" };
                 let rules = count(self.broken.rules.len() as u64, "hard rule");
-                writeln!(out, "  {} to learn from {breaks} {rules}", count(records, "record"))
+                writeln!(out, "  {} to train on {breaks} {rules}", count(records, "record"))
             }
         }
     }

@@ -19,7 +19,7 @@ use consequence_simulate::{Preset, Simulation};
 use consequence_tables::jsonl;
 use serde_json::{Value, json};
 
-/// Real records, and how many of them are learnt from.
+/// Real records, and how many of them are trained on.
 const PATIENTS: usize = 1_200;
 const TRAIN: usize = 800;
 
@@ -105,7 +105,7 @@ impl World<'_> {
     /// The likelihood of held-out records where codes are independent.
     fn independent(&self) -> Result<Value, Box<dyn Error>> {
         let codes = CodeOrder::natural(Arc::clone(self.vocabulary));
-        let model = Independent::learn(codes, self.real, self.train, 1_000)?;
+        let model = Independent::fit(codes, self.real, self.train, 1_000)?;
         let figures = likelihood(&model, self.real, self.held_out, &ReplayOptions::default())?;
         Ok(serde_json::to_value(figures)?)
     }

@@ -1,4 +1,4 @@
-//! How near synthetic records come to those learnt from, beside records that were not.
+//! How near synthetic records come to those trained on, beside records that were not.
 
 use consequence_record::Code;
 use rayon::prelude::*;

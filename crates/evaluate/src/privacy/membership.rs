@@ -1,4 +1,4 @@
-//! Whether synthetic records give away who was learnt from.
+//! Whether synthetic records give away who was trained on.
 
 use consequence_record::Code;
 use serde::Serialize;
@@ -8,11 +8,11 @@ use super::neighbours::Neighbours;
 use crate::measured::{Role, Unmeasured};
 use crate::ranking::Ranking;
 
-/// An attacker guesses who of as many train as held-out records was learnt from: those with a
+/// An attacker guesses who of as many train as held-out records was trained on: those with a
 /// synthetic record near.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MembershipInference {
-    /// The chance that a train record is nearer to a synthetic one than a held-out record is.
+    /// The probability that a train record is nearer to a synthetic one than a held-out record is.
     pub auroc: f64,
     /// Its standard error, by DeLong; none with fewer than two records of either kind.
     pub standard_error: Option<f64>,

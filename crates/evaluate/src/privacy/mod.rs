@@ -1,4 +1,4 @@
-//! What synthetic records give away of those learnt from, each beside what held-out records give away.
+//! What synthetic records give away of those trained on, each beside what held-out records give away.
 //!
 //! A record is the set of its distinct codes, static ones and those of all encounters; when and how
 //! often a code comes does not count. Two records are as far apart as the Jaccard distance says: the
@@ -40,7 +40,7 @@ impl Default for PrivacyOptions {
     }
 }
 
-/// What synthetic records give away of those learnt from.
+/// What synthetic records give away of those trained on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Privacy {
     /// Train records measured; as many held-out ones.
@@ -53,7 +53,7 @@ pub struct Privacy {
     pub seed: u64,
     /// How near synthetic records come to train records.
     pub closest: Measured<ClosestRecords>,
-    /// Whether they give away who was learnt from.
+    /// Whether they give away who was trained on.
     pub membership: Measured<MembershipInference>,
     /// Whether they give away what else someone has.
     pub attributes: Measured<AttributeInference>,
@@ -69,7 +69,7 @@ pub struct Privacy {
 /// let (cohort, records) = (simulation.cohort(), Vec::from_iter(0..400));
 /// let [train, held_out] = [&records[..200], &records[200..]];
 /// let [train, held_out] = [train, held_out].map(|records| Sample { cohort: &cohort, records });
-/// // A generator that hands out the records it learnt from.
+/// // A generator that hands out the records it trained on.
 /// let samples = Samples { train, synthetic: train, held_out, vocabulary: simulation.vocabulary() };
 /// let found = privacy(&samples, &PrivacyOptions::default())?;
 /// assert!(found.closest.figures().unwrap().closer_to_train > 0.9);

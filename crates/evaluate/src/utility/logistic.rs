@@ -37,7 +37,7 @@ impl Logistic {
             // The nearer the goal, the more exact the step: convergence is faster than linear.
             let exactness = 0.1f64.min((here.norm * TOLERANCE / goal).sqrt());
             let step = problem.newton_step(&here, exactness * here.norm);
-            let slope = dot(&step, &here.gradient);
+            let descent = dot(&step, &here.gradient);
             let mut length = 1.0;
             (weights, here) = loop {
                 let there: Vec<f64> = weights
@@ -48,7 +48,7 @@ impl Logistic {
                 let state = problem.at(&there);
                 // Near the optimum the objective no longer tells points apart, the gradient does.
                 let level = 1e-12 * (1.0 + here.objective.abs());
-                let lower = state.objective <= here.objective + 1e-4 * length * slope;
+                let lower = state.objective <= here.objective + 1e-4 * length * descent;
                 let flatter = state.objective <= here.objective + level && state.norm < here.norm;
                 if lower || flatter {
                     break (there, state);
@@ -103,12 +103,15 @@ impl Problem<'_> {
             let features = self.rows.row(row);
             let score = score(weights, features);
             let small = (-score.abs()).exp();
-            let chance = if score < 0.0 { small } else { 1.0 } / (1.0 + small);
+            let probability = if score < 0.0 { small } else { 1.0 } / (1.0 + small);
             let against = if label { -score } else { score };
             objective += against.max(0.0) + small.ln_1p();
-            // Of a label that is 1, the chance of 0, without a difference of nearly equal numbers.
-            let error =
-                if label { -if score < 0.0 { 1.0 } else { small } / (1.0 + small) } else { chance };
+            // Of a label that is 1, the probability of 0, without a difference of nearly equal numbers.
+            let error = if label {
+                -if score < 0.0 { 1.0 } else { small } / (1.0 + small)
+            } else {
+                probability
+            };
             features.iter().for_each(|&feature| gradient[feature as usize] += error);
             gradient[intercept] += error;
             curvature.push(small / (1.0 + small).powi(2));
@@ -205,14 +208,14 @@ mod tests {
 
     #[test]
     fn the_gradient_is_zero_at_the_optimum() {
-        // One feature that always comes with the label: w = 2 (1 - chance(b + w)), and by symmetry
+        // One feature that always comes with the label: w = 2 (1 - probability(b + w)), and by symmetry
         // b = -w / 2.
         let rows = Rows::of(&[&[0], &[0], &[], &[]], 1);
         let fit = Logistic::fit(&rows, &[true, true, false, false]).unwrap();
         let weight = fit.norm();
         assert!((fit.intercept() + weight / 2.0).abs() < 1e-9);
-        let chance = 1.0 / (1.0 + (-weight / 2.0).exp());
-        assert!((weight - 2.0 * (1.0 - chance)).abs() < 1e-9);
+        let probability = 1.0 / (1.0 + (-weight / 2.0).exp());
+        assert!((weight - 2.0 * (1.0 - probability)).abs() < 1e-9);
         assert_eq!(fit.score(&[0]), fit.intercept() + weight);
     }
 
@@ -235,8 +238,8 @@ mod tests {
                 let beside = problem.at(&beside);
                 assert!(beside.objective > best.objective);
                 // The gradient there against differences of the objective.
-                let slope = (beside.objective - best.objective) / change;
-                assert!((beside.gradient[feature] / 2.0 - slope).abs() < 1e-3 * slope.abs());
+                let measured = (beside.objective - best.objective) / change;
+                assert!((beside.gradient[feature] / 2.0 - measured).abs() < 1e-3 * measured.abs());
             }
         }
     }

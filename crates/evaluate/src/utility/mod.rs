@@ -1,4 +1,4 @@
-//! What synthetic records are good for: models learnt from them, tried on real ones.
+//! What synthetic records are good for: models trained on them, tried on real ones.
 
 mod logistic;
 mod transitions;
@@ -15,12 +15,12 @@ use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use crate::ranking::Ranking;
 use crate::words::{count, number};
 
-/// What to foretell, and from how much.
+/// What to predict, and from how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtilityOptions {
-    /// Codes to foretell. Default 20.
+    /// Codes to predict. Default 20.
     pub codes: usize,
-    /// The most transitions to learn from, and to try on. Default 20,000.
+    /// The most transitions to train on, and to try on. Default 20,000.
     pub examples: usize,
 }
 
@@ -30,20 +30,20 @@ impl Default for UtilityOptions {
     }
 }
 
-/// How well a code is foretold.
+/// How well a code is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scores {
-    /// The chance that an encounter with the code scores above one without, ties counted half.
+    /// The probability that an encounter with the code scores above one without, ties counted half.
     pub auroc: f64,
     /// The mean precision over the recall: by chance it is the share of encounters with the code.
     pub average_precision: f64,
 }
 
-/// A regression learnt from some records, tried on held-out ones.
+/// A regression trained on some records, tried on held-out ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LearntModel {
-    /// Transitions with the code among those learnt from; 0 if it never changes there, so that nothing
-    /// is learnt: the scores are then those of chance.
+pub struct FittedModel {
+    /// Transitions with the code among those trained on; 0 if it never changes there, so that nothing
+    /// is trained: the scores are then those of probability.
     pub positives: u64,
     /// How well it does.
     pub scores: Scores,
@@ -53,25 +53,25 @@ pub struct LearntModel {
     pub norm: f64,
 }
 
-impl LearntModel {
-    /// What is learnt from records that never have a code next, or always.
+impl FittedModel {
+    /// What a model predicts that was trained on records that never have a code next, or always.
     fn of_nothing(prevalence: f64) -> Self {
         let scores = Scores { auroc: 0.5, average_precision: prevalence };
         Self { positives: 0, scores, intercept: 0.0, norm: 0.0 }
     }
 }
 
-/// How well one code is foretold.
+/// How well one code is predicted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Foretold {
+pub struct Predicted {
     /// Its name.
     pub code: String,
     /// Held-out transitions with the code.
     pub positives: u64,
-    /// Learnt from real train records.
-    pub real: LearntModel,
-    /// Learnt from synthetic records.
-    pub synthetic: LearntModel,
+    /// Trained from real train records.
+    pub real: FittedModel,
+    /// Trained from synthetic records.
+    pub synthetic: FittedModel,
 }
 
 /// A code that was left out.
@@ -83,30 +83,30 @@ pub struct LeftOut {
     pub because: Unmeasured,
 }
 
-/// How well the codes of the next encounter are foretold in held-out records, by models learnt from
-/// real records and by models learnt from as many synthetic ones.
+/// How well the codes of the next encounter are predicted in held-out records, by models trained on
+/// real records and by models trained on as many synthetic ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utility {
-    /// Transitions learnt from: as many real as synthetic ones.
-    pub learnt_from: u64,
+    /// Transitions trained on: as many real as synthetic ones.
+    pub trained_on: u64,
     /// Held-out transitions tried on.
     pub tried_on: u64,
-    /// The mean over the codes, learnt from real records.
+    /// The mean over the codes, trained on real records.
     pub real: Scores,
-    /// The mean over the codes, learnt from synthetic records.
+    /// The mean over the codes, trained on synthetic records.
     pub synthetic: Scores,
     /// The codes, the most frequent first.
-    pub codes: Vec<Foretold>,
-    /// Codes that could not be foretold.
+    pub codes: Vec<Predicted>,
+    /// Codes that could not be predicted.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Learns to foretell the next encounter from synthetic and from real records, and tries both on
+/// Learns to predict the next encounter from synthetic and from real records, and tries both on
 /// held-out real ones.
 ///
 /// An example is an encounter that another follows; records with one encounter have none. Its features
 /// are the codes of the encounter, the codes of any earlier encounter (apart from the former), and the
-/// static codes. What is foretold is whether a code is in the next encounter, for each of the codes
+/// static codes. What is predicted is whether a code is in the next encounter, for each of the codes
 /// that are most frequent in the encounters of the real train examples, whatever the synthetic records
 /// have; of equal ones, the first in the vocabulary. Examples are taken in the order of the records up to the limit, and no more from one
 /// side than the other has. The model is a logistic regression with the objective
@@ -155,21 +155,21 @@ fn measure(samples: &Samples<'_>, options: &UtilityOptions) -> Result<Utility, U
         held_out: examples(Role::HeldOut)?,
     };
     let frequent = trial.frequent(vocabulary, options.codes);
-    let tried: Vec<(Code, Result<Foretold, Unmeasured>)> = frequent
+    let tried: Vec<(Code, Result<Predicted, Unmeasured>)> = frequent
         .into_par_iter()
-        .map(|code| (code, trial.foretell(code, vocabulary.name(code))))
+        .map(|code| (code, trial.predict(code, vocabulary.name(code))))
         .collect();
     let (mut codes, mut left_out) = (Vec::new(), Vec::new());
     for (code, outcome) in tried {
         match outcome {
-            Ok(foretold) => codes.push(foretold),
+            Ok(predicted) => codes.push(predicted),
             Err(because) => left_out.push(LeftOut { code: vocabulary.name(code).into(), because }),
         }
     }
     if codes.is_empty() {
         return Err(Unmeasured::NoCode);
     }
-    let mean = |of: fn(&Foretold) -> Scores| {
+    let mean = |of: fn(&Predicted) -> Scores| {
         let over = |part: fn(Scores) -> f64| {
             codes.iter().map(|code| part(of(code))).sum::<f64>() / codes.len() as f64
         };
@@ -179,7 +179,7 @@ fn measure(samples: &Samples<'_>, options: &UtilityOptions) -> Result<Utility, U
         }
     };
     Ok(Utility {
-        learnt_from: trial.learnt_from() as u64,
+        trained_on: trial.trained_on() as u64,
         tried_on: trial.held_out.rows.len() as u64,
         real: mean(|code| code.real.scores),
         synthetic: mean(|code| code.synthetic.scores),
@@ -188,7 +188,7 @@ fn measure(samples: &Samples<'_>, options: &UtilityOptions) -> Result<Utility, U
     })
 }
 
-/// What is learnt from, and what is tried on.
+/// What is trained on, and what is tried on.
 struct Trial<'a> {
     train: Transitions<'a>,
     synthetic: Transitions<'a>,
@@ -196,7 +196,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn learnt_from(&self) -> usize {
+    fn trained_on(&self) -> usize {
         self.train.rows.len().min(self.synthetic.rows.len())
     }
 
@@ -213,13 +213,13 @@ impl Trial<'_> {
         codes
     }
 
-    fn foretell(&self, code: Code, name: &str) -> Result<Foretold, Unmeasured> {
+    fn predict(&self, code: Code, name: &str) -> Result<Predicted, Unmeasured> {
         let truth = labels(&self.held_out, code, self.held_out.rows.len(), Role::HeldOut)?;
         let prevalence = positives(&truth) as f64 / truth.len() as f64;
-        let learnt = |from: &Transitions<'_>, role| {
-            let labels = match (labels(from, code, self.learnt_from(), role), role) {
-                // What never changes is no lesson: it foretells nothing, and that is its score.
-                (Err(_), Role::Synthetic) => return Ok(LearntModel::of_nothing(prevalence)),
+        let trained = |from: &Transitions<'_>, role| {
+            let labels = match (labels(from, code, self.trained_on(), role), role) {
+                // What never changes is no lesson: it predicts nothing, and that is its score.
+                (Err(_), Role::Synthetic) => return Ok(FittedModel::of_nothing(prevalence)),
                 (labels, _) => labels?,
             };
             let model = Logistic::fit(&from.rows, &labels).ok_or(Unmeasured::NotConverged(role))?;
@@ -228,7 +228,7 @@ impl Trial<'_> {
                 scored.map(|(row, &label)| (model.score(self.held_out.rows.row(row)), label));
             let ranking = Ranking::new(scored.collect());
             let none = Unmeasured::NeverNext(Role::HeldOut);
-            Ok(LearntModel {
+            Ok(FittedModel {
                 positives: positives(&labels),
                 scores: Scores {
                     auroc: ranking.auroc().ok_or(none)?,
@@ -239,10 +239,10 @@ impl Trial<'_> {
             })
         };
         let (real, synthetic) = rayon::join(
-            || learnt(&self.train, Role::Train),
-            || learnt(&self.synthetic, Role::Synthetic),
+            || trained(&self.train, Role::Train),
+            || trained(&self.synthetic, Role::Synthetic),
         );
-        Ok(Foretold {
+        Ok(Predicted {
             code: name.to_owned(),
             positives: positives(&truth),
             real: real?,
@@ -273,16 +273,16 @@ fn positives(labels: &[bool]) -> u64 {
 impl Display for Utility {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let codes = count(self.codes.len() as u64, "code");
-        let (from, on) = (number(self.learnt_from), number(self.tried_on));
+        let (from, on) = (number(self.trained_on), number(self.tried_on));
         writeln!(
             out,
-            "next encounter foretold: mean over {codes}, learnt from {from} transitions, tried on {on} held-out ones"
+            "next encounter predicted: mean over {codes}, trained on {from} transitions, tried on {on} held-out ones"
         )?;
         for (name, scores) in [("real", self.real), ("synthetic", self.synthetic)] {
             let Scores { auroc, average_precision } = scores;
             writeln!(
                 out,
-                "  learnt from {name:9}  AUROC {auroc:.4}, average precision {average_precision:.4}"
+                "  trained on {name:9}  AUROC {auroc:.4}, average precision {average_precision:.4}"
             )?;
         }
         for LeftOut { code, because } in &self.left_out {

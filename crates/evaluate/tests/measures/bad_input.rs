@@ -21,7 +21,7 @@ fn one(visits: Vec<Vec<Code>>) -> Cohort {
 
 fn markov(vocabulary: &Arc<Vocabulary>) -> Markov {
     let cohort = random_cohort(vocabulary, 20, 1);
-    Markov::learn(CodeOrder::natural(Arc::clone(vocabulary)), &cohort, &all(&cohort), 10)
+    Markov::fit(CodeOrder::natural(Arc::clone(vocabulary)), &cohort, &all(&cohort), 10)
 }
 
 #[test]
@@ -41,12 +41,8 @@ fn records_of_another_vocabulary_are_refused() {
     assert!(refused(&one(vec![vec![Code(3)], vec![]])).contains("encounter code `E1` in visit 0"));
     assert!(refused(&one(vec![vec![], vec![Code(0)]])).contains("static code `S0` in visit 1"));
     assert!(refused(&one(vec![vec![], vec![vocabulary.end()]])).contains("`END`"));
-    let missing = Independent::learn(
-        CodeOrder::natural(Arc::clone(&vocabulary)),
-        &Cohort::default(),
-        &[3],
-        9,
-    );
+    let missing =
+        Independent::fit(CodeOrder::natural(Arc::clone(&vocabulary)), &Cohort::default(), &[3], 9);
     assert_eq!(missing.unwrap_err(), BadRecord::Missing { record: 3, records: 0 });
 }
 
@@ -72,7 +68,7 @@ fn something_that_had_no_chance_is_counted() {
     let codes = CodeOrder::natural(Arc::clone(&vocabulary));
     let [_, e0, e1, _] = [0, 1, 2, 3].map(Code);
     let seen = one(vec![vec![], vec![e0], vec![]]);
-    let model = Independent::learn(codes, &seen, &[0], 9).unwrap();
+    let model = Independent::fit(codes, &seen, &[0], 9).unwrap();
     let cohort = one(vec![vec![], vec![e1]]);
     let likelihood = likelihood(&model, &cohort, &[0], &ReplayOptions::default()).unwrap();
     assert_eq!((likelihood.records, likelihood.infinite, likelihood.measured), (1, 1, 0));
@@ -83,7 +79,7 @@ fn something_that_had_no_chance_is_counted() {
 /// A model with a defect.
 struct Broken {
     codes: CodeOrder,
-    chance: f64,
+    probability: f64,
     skipped: u32,
 }
 
@@ -106,7 +102,7 @@ impl Generator for Broken {
     fn next(&self, turns: &mut [Turn<'_, usize>], (): &mut ()) {
         for turn in turns {
             for position in self.codes.range(*turn.past).skip(self.skipped as usize) {
-                turn.decider.decide(position, self.chance);
+                turn.decider.decide(position, self.probability);
             }
             *turn.past += 1;
         }
@@ -117,11 +113,11 @@ impl Generator for Broken {
 fn models_with_defects_are_refused() {
     let codes = CodeOrder::natural(vocabulary(1, 2));
     let cohort = one(vec![vec![], vec![]]);
-    let error = |chance, skipped| {
-        let broken = Broken { codes: codes.clone(), chance, skipped };
+    let error = |probability, skipped| {
+        let broken = Broken { codes: codes.clone(), probability, skipped };
         likelihood(&broken, &cohort, &[0], &ReplayOptions::default()).unwrap_err().to_string()
     };
-    assert!(error(f64::NAN, 0).contains("`S0` the chance NaN"));
-    assert!(error(1.5, 0).contains("the chance 1.5"));
+    assert!(error(f64::NAN, 0).contains("`S0` the probability NaN"));
+    assert!(error(1.5, 0).contains("the probability 1.5"));
     assert!(error(0.5, 1).contains("asked for 0 codes of visit 0"));
 }

@@ -1,4 +1,4 @@
-//! Worlds small enough to list every record: chances add up to 1.
+//! Worlds small enough to list every record: probabilities add up to 1.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn every_record(vocabulary: &Vocabulary) -> Cohort {
     cohort
 }
 
-fn chance(nats: &RecordNats) -> f64 {
+fn probability(nats: &RecordNats) -> f64 {
     match nats {
         RecordNats::Finite(parts) => (-parts.total()).exp(),
         _ => 0.0,
@@ -50,20 +50,20 @@ fn chance(nats: &RecordNats) -> f64 {
 
 fn adds_up(generator: &impl Generator, cohort: &Cohort) {
     let nats = record_nats(generator, cohort, &all(cohort), &ReplayOptions::default()).unwrap();
-    let total: f64 = nats.iter().map(chance).sum();
+    let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
 }
 
 #[test]
-fn chances_of_all_records_add_up_to_one() {
+fn probabilities_of_all_records_add_up_to_one() {
     let vocabulary = vocabulary(2, 3);
     let cohort = every_record(&vocabulary);
     assert_eq!(cohort.len(), 4 * (8 + 64));
     let codes = CodeOrder::natural(Arc::clone(&vocabulary));
     let seen = random_cohort(&vocabulary, 200, 3);
     adds_up(&NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0)), &cohort);
-    adds_up(&Markov::learn(codes.clone(), &seen, &all(&seen), MAX_VISITS), &cohort);
-    adds_up(&Independent::learn(codes, &seen, &all(&seen), MAX_VISITS).unwrap(), &cohort);
+    adds_up(&Markov::fit(codes.clone(), &seen, &all(&seen), MAX_VISITS), &cohort);
+    adds_up(&Independent::fit(codes, &seen, &all(&seen), MAX_VISITS).unwrap(), &cohort);
 }
 
 const RULES: &str = "
@@ -79,7 +79,7 @@ const RULES: &str = "
 fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort: &Cohort) {
     let (options, places) = (ReplayOptions::default(), all(cohort));
     let nats = record_nats_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
-    let total: f64 = nats.iter().map(chance).sum();
+    let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     let rules = Arc::clone(enforcer.plan().rules());
     let auditor = Auditor::new(&WrittenRules::new(rules, &CompileLimits::default()).unwrap());
@@ -119,7 +119,7 @@ fn a_cut_costs_what_the_end_does(
 }
 
 #[test]
-fn with_rules_chances_add_up_over_exactly_the_valid_records() {
+fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     let vocabulary = vocabulary(2, 3);
     let cohort = every_record(&vocabulary);
     let rules = RuleSet::parse(RULES, Some(Arc::clone(&vocabulary))).unwrap();
@@ -137,6 +137,6 @@ fn with_rules_chances_add_up_over_exactly_the_valid_records() {
     a_cut_costs_what_the_end_does(with_rules, &vocabulary);
     let alone = |cohort: &Cohort| record_nats(&network, cohort, &all(cohort), &options).unwrap();
     a_cut_costs_what_the_end_does(alone, &vocabulary);
-    let markov = Markov::learn(codes, &seen, &all(&seen), MAX_VISITS);
+    let markov = Markov::fit(codes, &seen, &all(&seen), MAX_VISITS);
     adds_up_to_the_valid(&markov, &enforcer, &cohort);
 }

@@ -113,7 +113,7 @@ fn figures_are_what_their_definition_says() {
 }
 
 #[test]
-fn a_generator_that_hands_out_what_it_learnt_is_found_out() {
+fn a_generator_that_hands_out_what_it_trained_is_found_out() {
     let vocabulary = vocabulary(3, 40);
     let [train, held_out] = [1, 2].map(|seed| random_cohort(&vocabulary, 200, seed));
     let options = PrivacyOptions::default();

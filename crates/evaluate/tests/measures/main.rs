@@ -3,10 +3,10 @@
 mod bad_input;
 mod brute_force;
 mod enumerated;
-mod foretelling;
 mod giving_away;
 mod obedience;
 mod points;
+mod predicting;
 mod replayed;
 mod simulated;
 mod support;

@@ -63,11 +63,11 @@ fn violations_are_those_of_the_referee() {
         assert_eq!((rule.violations, rule.records), *counts, "{}", rule.rule);
         assert!(rule.violations > 0, "{} tells nothing", rule.rule);
     }
-    let groups = [found.all, found.static_rules, found.temporal_rules];
+    let groups = [found.all, found.within_visit_rules, found.temporal_rules];
     assert_eq!(groups.map(|group| group.valid_records), valid);
     assert_eq!(groups.map(|group| group.rules), [5, 3, 2]);
     assert_eq!(found.all.violations, per_rule.iter().map(|counts| counts.0).sum::<u64>());
-    assert_eq!(found.static_rules.violations, per_rule[..3].iter().map(|c| c.0).sum::<u64>());
+    assert_eq!(found.within_visit_rules.violations, per_rule[..3].iter().map(|c| c.0).sum::<u64>());
     assert_eq!(found.all.valid_percent, Some(100.0 * valid[0] as f64 / 560.0));
     assert!(found.to_string().contains("5 rules, "), "{found}");
     let pool = ThreadPoolBuilder::new().num_threads(7).build().unwrap();

@@ -19,7 +19,7 @@ fn replay_costs_what_the_network_loses_in_training() {
     let cohort = random_cohort(&vocabulary, 60, 1);
     let network = network(CodeOrder::natural(vocabulary), 10, 1.5);
     let generator = NetworkGenerator::new(&network);
-    // Chances are single precision, so logits must not be so large that they round to 1.
+    // Probabilities are single precision, so logits must not be so large that they round to 1.
     let replayed =
         record_nats(&generator, &cohort, &all(&cohort), &ReplayOptions::default()).unwrap();
     for (place, replayed) in replayed.iter().enumerate() {
@@ -54,7 +54,7 @@ fn figures_depend_on_neither_batch_nor_threads() {
     let cohort = random_cohort(&vocabulary, 100, 2);
     let codes = CodeOrder::natural(vocabulary);
     same_for_all(&NetworkGenerator::new(&network(codes.clone(), 10, 3.0)), &cohort);
-    same_for_all(&Markov::learn(codes, &cohort, &all(&cohort), 10), &cohort);
+    same_for_all(&Markov::fit(codes, &cohort, &all(&cohort), 10), &cohort);
 }
 
 #[test]
@@ -62,19 +62,19 @@ fn what_markov_learns_does_not_depend_on_threads() {
     let vocabulary = vocabulary(3, 30);
     let cohort = random_cohort(&vocabulary, 500, 2);
     let codes = CodeOrder::natural(vocabulary);
-    let learnt = [1, 2, 7].map(|threads| {
+    let trained = [1, 2, 7].map(|threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Markov::learn(codes.clone(), &cohort, &all(&cohort), 10))
+        pool.install(|| Markov::fit(codes.clone(), &cohort, &all(&cohort), 10))
     });
-    assert!(learnt.iter().all(|markov| markov.tables() == learnt[0].tables()));
+    assert!(trained.iter().all(|markov| markov.tables() == trained[0].tables()));
 }
 
 #[test]
-fn settled_positions_replace_the_models_chance() {
+fn settled_positions_replace_the_models_probability() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 20, 4);
     let codes = CodeOrder::natural(Arc::clone(&vocabulary));
-    let markov = Markov::learn(codes.clone(), &cohort, &all(&cohort), 10);
+    let markov = Markov::fit(codes.clone(), &cohort, &all(&cohort), 10);
     let options = ReplayOptions::default();
     // All static codes and END settled; encounters left to the model.
     let settled = |_, visit| match visit {
@@ -94,7 +94,7 @@ fn settled_positions_replace_the_models_chance() {
 fn progress_reaches_all_records_and_long_ones_are_counted() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 50, 4);
-    let markov = Markov::learn(CodeOrder::natural(vocabulary), &cohort, &all(&cohort), 3);
+    let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &all(&cohort), 3);
     let done = Cell::new(0);
     let progress = |more| done.set(done.get() + more);
     let options = ReplayOptions { batch: 8, progress: &progress };

@@ -1,4 +1,4 @@
-//! The simulated inpatient cohort: counts of pairs foresee held-out records better than counts alone.
+//! The simulated inpatient cohort: counts of pairs predict held-out records better than counts alone.
 
 use consequence_evaluate::{Independent, Parts, RecordNats, ReplayOptions, record_nats};
 use consequence_model::{CodeOrder, Markov};
@@ -15,11 +15,11 @@ fn markov_beats_independent_codes_on_held_out_records() {
     };
     let (train, test) = (split(Split::Train), split(Split::HeldOut));
     let (options, markov) =
-        (ReplayOptions::default(), Markov::learn(codes.clone(), &cohort, &train, 100));
-    let independent = Independent::learn(codes, &cohort, &train, 100).unwrap();
+        (ReplayOptions::default(), Markov::fit(codes.clone(), &cohort, &train, 100));
+    let independent = Independent::fit(codes, &cohort, &train, 100).unwrap();
     let markov = record_nats(&markov, &cohort, &test, &options).unwrap();
     let independent = record_nats(&independent, &cohort, &test, &options).unwrap();
-    // Of the records that both can tell: independent codes give no chance to what they never saw.
+    // Of the records that both can tell: independent codes give no probability to what they never saw.
     let both: Vec<(Parts, Parts)> = markov
         .iter()
         .zip(&independent)

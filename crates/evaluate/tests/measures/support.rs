@@ -25,9 +25,10 @@ pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort
             let mut values = draws.visit(number, 0, visit as u16, Purpose::Code);
             let held = |code: &Code| {
                 let kept = visit > 1 && visits[visit - 1].contains(code);
-                let chance = 0.6 / (1.0 + 0.5 * f64::from(code.0)) + if kept { 0.4 } else { 0.0 };
+                let probability =
+                    0.6 / (1.0 + 0.5 * f64::from(code.0)) + if kept { 0.4 } else { 0.0 };
                 let fits = vocabulary.kind(*code) == Kind::of_visit(visit);
-                fits && *code != vocabulary.end() && values.below(code.0, chance)
+                fits && *code != vocabulary.end() && values.below(code.0, probability)
             };
             let codes = vocabulary.codes().filter(held).collect();
             visits.push(codes);
@@ -38,7 +39,7 @@ pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort
     cohort
 }
 
-/// A network that has learnt nothing; the larger its weights, the further its chances from one half.
+/// An untrained network; the larger its weights, the further its probabilities from one half.
 pub fn network(codes: CodeOrder, max_visits: usize, scale: f32) -> Network {
     let sizes = Sizes { max_visits, width: 8, layers: 2, heads: 2, head_units: 2 };
     let mut network = Network::drawn(codes, &sizes, 5).unwrap();

@@ -17,7 +17,7 @@ fn baselines_cost_what_others_measured_and_markov_less() {
     let (train, test) = (uci.of(Split::Train), uci.of(Split::HeldOut));
     let (cohort, codes) = (&uci.cohort, CodeOrder::natural(Arc::clone(&uci.vocabulary)));
     let options = ReplayOptions::default();
-    let model = Independent::learn(codes.clone(), cohort, &train, 100).unwrap();
+    let model = Independent::fit(codes.clone(), cohort, &train, 100).unwrap();
     let independent = likelihood(&model, cohort, &test, &options).unwrap();
     eprintln!("independent codes: {independent}");
     assert_eq!((independent.measured, independent.positives.total()), (7_193, 65_100));
@@ -29,7 +29,7 @@ fn baselines_cost_what_others_measured_and_markov_less() {
     let table = static_table(cohort, codes.vocabulary(), &train, &test).unwrap();
     assert_eq!((table.nats.round(), table.unseen), (13_823.0, 0));
 
-    let markov = Markov::learn(codes, cohort, &train, 100);
+    let markov = Markov::fit(codes, cohort, &train, 100);
     let markov = likelihood(&markov, cohort, &test, &options).unwrap();
     eprintln!("Markov: {markov}");
     assert_eq!((markov.measured, markov.positives), (7_193, independent.positives));
@@ -46,7 +46,7 @@ fn the_mined_rules_forbid_one_real_patient() {
     let rules = uci.rules(&uci.mined()).unwrap();
     let plan = compile(rules, &CompileOptions::default()).unwrap();
     let codes = CodeOrder::new(vocabulary, plan.order().clone());
-    let markov = Markov::learn(codes, &uci.cohort, &train, 100);
+    let markov = Markov::fit(codes, &uci.cohort, &train, 100);
     let (enforcer, options) = (Enforcer::new(&plan), ReplayOptions::default());
     let ruled = likelihood_with_rules(&markov, &enforcer, &uci.cohort, &test, &options);
     let ruled = ruled.unwrap();

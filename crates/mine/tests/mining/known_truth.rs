@@ -49,13 +49,13 @@ struct Patient<'a> {
 }
 
 impl Patient<'_> {
-    fn chance(&mut self, probability: f64) -> bool {
+    fn probability(&mut self, probability: f64) -> bool {
         self.next += 1;
         self.draws.below(self.next, probability)
     }
 
     fn put(&mut self, name: &str, probability: f64) -> bool {
-        let there = self.chance(probability);
+        let there = self.probability(probability);
         if there {
             self.now.insert(name.to_owned());
         }
@@ -85,7 +85,7 @@ impl Patient<'_> {
             let bond = 0.6 + 0.38 * along;
             let name = |kind: &str| format!("{kind}-{number}");
             self.put(&name("companion"), 0.01);
-            if self.put(&name("loose"), 0.001 + 0.01 * along * along) && self.chance(bond) {
+            if self.put(&name("loose"), 0.001 + 0.01 * along * along) && self.probability(bond) {
                 self.now.insert(name("companion"));
             }
             let stays = if self.previous.contains(&name("chronic")) { bond } else { 0.004 };
@@ -113,13 +113,13 @@ fn cohort(seed: u64, records: u64, vocabulary: &Vocabulary) -> Cohort {
             previous: BTreeSet::new(),
             now: BTreeSet::new(),
         };
-        let (male, old) = (patient.chance(0.5), patient.chance(0.5));
+        let (male, old) = (patient.probability(0.5), patient.probability(0.5));
         let statics =
             [if male { "SEX//M" } else { "SEX//F" }, if old { "AGE//old" } else { "AGE//young" }];
         let statics = statics.iter().filter_map(|name| vocabulary.code(name)).collect();
         let mut visits = vec![statics];
         visits.push(patient.encounter(male, old));
-        while visits.len() < 6 && patient.chance(0.6) {
+        while visits.len() < 6 && patient.probability(0.6) {
             visits.push(patient.encounter(male, old));
         }
         cohort.push(&number.to_string(), &Record::new(visits));

@@ -201,7 +201,7 @@ fn odd_input_is_refused_or_passed_over() {
 fn sure_rules_are_found_whatever_is_asked_for() {
     let vocabulary = vocabulary(&["a", "b"]);
     let cohort = cohort(&vocabulary, &[(300, "| a b"), (300, "| b"), (3000, "|")]);
-    let evidence = Some(Evidence { chance: 1e-9, doubt: 0.01 });
+    let evidence = Some(Evidence { probability: 1e-9, doubt: 0.01 });
     let options = MineOptions { evidence, ..MineOptions::default() };
     assert_eq!(said(&mine_all(&cohort, &vocabulary, &options)), ["a => b"]);
 }

@@ -7,14 +7,14 @@ use super::tables::{EARLIER, FIRST, NEW, PREVIOUS, STATES};
 /// Encounters that the rate over all encounters counts for, beside those in one state.
 const PRIOR: f64 = 8.0;
 
-/// Encounters, by number, that have a chance of `END` of their own.
+/// Encounters, by number, that have a probability of `END` of their own.
 const NUMBERED: usize = 32;
 
 /// How often each code was in each state, and how often it was then present.
 pub(super) struct Counts {
     present: [Vec<u64>; STATES],
     /// Of the states that need the code to have been seen; the rest follow.
-    chances: [Vec<u64>; STATES],
+    probabilities: [Vec<u64>; STATES],
     /// The number of first encounters, second ones, ...
     numbered: Vec<u64>,
     /// How many of them were the last of an ended record.
@@ -26,7 +26,7 @@ impl Counts {
         let none = || [0; STATES].map(|_: u8| vec![0u64; codes]);
         let mut counts = Self {
             present: none(),
-            chances: none(),
+            probabilities: none(),
             numbered: vec![0; NUMBERED],
             ended: vec![0; NUMBERED],
         };
@@ -38,7 +38,7 @@ impl Counts {
                 counts.numbered[place] += 1;
                 counts.ended[place] += u64::from(pack.visit(visit).binary_search(&end).is_ok());
                 for &code in &seen {
-                    counts.chances[state[code as usize]][code as usize] += 1;
+                    counts.probabilities[state[code as usize]][code as usize] += 1;
                 }
                 for &code in pack.visit(visit) {
                     let state = if number == 0 { FIRST } else { state[code as usize] };
@@ -55,9 +55,9 @@ impl Counts {
             seen.drain(..).for_each(|code| state[code as usize] = NEW);
         }
         for code in 0..codes {
-            let known = counts.chances[EARLIER][code] + counts.chances[PREVIOUS][code];
-            counts.chances[FIRST][code] = counts.encounters(false);
-            counts.chances[NEW][code] = counts.encounters(true) - known;
+            let known = counts.probabilities[EARLIER][code] + counts.probabilities[PREVIOUS][code];
+            counts.probabilities[FIRST][code] = counts.encounters(false);
+            counts.probabilities[NEW][code] = counts.encounters(true) - known;
         }
         counts
     }
@@ -89,21 +89,21 @@ impl Counts {
     /// The log-odds of each code in each state.
     pub fn base(&self) -> [Vec<f32>; STATES] {
         std::array::from_fn(|state| {
-            let all = self.present[state].iter().zip(&self.chances[state]).enumerate();
-            let odds = all.map(|(code, (&present, &chances))| {
+            let all = self.present[state].iter().zip(&self.probabilities[state]).enumerate();
+            let odds = all.map(|(code, (&present, &probabilities))| {
                 let rate = self.rate(code);
-                log_odds((present as f64 + PRIOR * rate) / (chances as f64 + PRIOR)) as f32
+                log_odds((present as f64 + PRIOR * rate) / (probabilities as f64 + PRIOR)) as f32
             });
             odds.collect()
         })
     }
 
-    /// The log-odds of `END` at each encounter: what was seen there, and the chance before it.
+    /// The log-odds of `END` at each encounter: what was seen there, and the probability before it.
     pub fn ends(&self) -> Vec<f32> {
-        let mut chance = self.rate_of_end();
+        let mut probability = self.rate_of_end();
         let each = self.numbered.iter().zip(&self.ended).map(|(&number, &ended)| {
-            chance = (ended as f64 + PRIOR * chance) / (number as f64 + PRIOR);
-            log_odds(chance) as f32
+            probability = (ended as f64 + PRIOR * probability) / (number as f64 + PRIOR);
+            log_odds(probability) as f32
         });
         each.collect()
     }

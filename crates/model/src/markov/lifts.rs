@@ -51,7 +51,7 @@ impl Lifts {
     }
 }
 
-/// The log-odds of a chance.
-pub(super) fn log_odds(chance: f64) -> f64 {
-    (chance / (1.0 - chance)).ln()
+/// The log-odds of a probability.
+pub(super) fn log_odds(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln()
 }

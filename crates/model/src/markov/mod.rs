@@ -1,7 +1,7 @@
-//! Counts of codes and of pairs of codes as a model of records: learnt in a moment.
+//! Counts of codes and of pairs of codes as a model of records: trained in a moment.
 
 mod counts;
-mod learn;
+mod fit;
 mod lifts;
 mod newton;
 mod pack;
@@ -25,7 +25,7 @@ const TURNS: usize = 8;
 /// encounter are those of its base rate, which goes by whether the code was in the previous encounter,
 /// in an earlier one, or in none, plus a lift for every static code, for every code of the previous
 /// encounter, and for every code of the same visit decided before it. `END` goes by the number of the
-/// encounter instead. Rates and lifts are counts, smoothed. How much the lifts count is learnt from a
+/// encounter instead. Rates and lifts are counts, smoothed. How much the lifts count is trained on a
 /// tenth of the records, kept back from counting the first time; a few more passes set the base rates
 /// so that each code is expected as often as it was seen.
 ///
@@ -38,7 +38,7 @@ const TURNS: usize = 8;
 /// let [a, b] = ["A", "B"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![a, b]]));
-/// let markov = Markov::learn(CodeOrder::natural(vocabulary), &cohort, &[0], 10);
+/// let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &[0], 10);
 /// assert_eq!(markov.max_visits(), 10);
 ///
 /// let text = serde_json::to_string(markov.tables())?;
@@ -84,8 +84,8 @@ impl Markov {
     ///
     /// If a place is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
     /// in the other kind of visit.
-    pub fn learn(codes: CodeOrder, cohort: &Cohort, records: &[usize], max_visits: usize) -> Self {
-        let tables = learn::learn(&codes, cohort, records, max_visits);
+    pub fn fit(codes: CodeOrder, cohort: &Cohort, records: &[usize], max_visits: usize) -> Self {
+        let tables = fit::fit(&codes, cohort, records, max_visits);
         Self { codes, tables }
     }
 
@@ -94,7 +94,7 @@ impl Markov {
         tables.fit(codes.statics(), codes.len()).then_some(Self { codes, tables })
     }
 
-    /// What was learnt.
+    /// What was trained.
     pub fn tables(&self) -> &MarkovTables {
         &self.tables
     }
@@ -120,7 +120,7 @@ impl Generator for Markov {
         let (range, end) = (self.codes.range(1), self.codes.end());
         let turns = turns.par_iter_mut().with_min_len(TURNS);
         turns.for_each_init(Vec::new, |odds, turn| {
-            let decide = |position, chance| turn.decider.decide(position, chance);
+            let decide = |position, probability| turn.decider.decide(position, probability);
             match turn.last {
                 None => self.tables.statics.walk(decide),
                 Some(last) => {
@@ -150,7 +150,7 @@ mod tests {
         ))
     }
 
-    fn learnt() -> Markov {
+    fn trained() -> Markov {
         let mut cohort = Cohort::default();
         for number in 0..40u32 {
             let [sex, a, b] = [Code(number % 2), Code(2), Code(3)];
@@ -161,20 +161,20 @@ mod tests {
             };
             cohort.push("", &Record::new(visits));
         }
-        Markov::learn(codes(), &cohort, &(0..40).collect::<Vec<_>>(), 5)
+        Markov::fit(codes(), &cohort, &(0..40).collect::<Vec<_>>(), 5)
     }
 
-    /// Decides by a list, and keeps the chances.
+    /// Decides by a list, and keeps the probabilities.
     struct Listed(Vec<u32>, Vec<f64>);
 
     impl Decide for Listed {
-        fn decide(&mut self, position: u32, chance: f64) -> bool {
-            self.1.push(chance);
+        fn decide(&mut self, position: u32, probability: f64) -> bool {
+            self.1.push(probability);
             self.0.contains(&position)
         }
     }
 
-    fn chances(markov: &Markov, visits: &[&[u32]]) -> Vec<f64> {
+    fn probabilities(markov: &Markov, visits: &[&[u32]]) -> Vec<f64> {
         let mut past = markov.begin();
         let mut listed = Listed(Vec::new(), Vec::new());
         let mut last = None;
@@ -187,29 +187,33 @@ mod tests {
     }
 
     #[test]
-    fn chances_follow_what_was_seen() {
-        let markov = learnt();
-        let [first, second] = [vec![0], vec![]].map(|visit| chances(&markov, &[&visit]));
+    fn probabilities_follow_what_was_seen() {
+        let markov = trained();
+        let [first, second] = [vec![0], vec![]].map(|visit| probabilities(&markov, &[&visit]));
         assert!((first[0] - 0.5).abs() < 0.01);
         assert!(first[1] < 0.02 && second[1] > 0.98, "one sex, and always one");
-        let after_b = chances(&markov, &[&[0], &[3], &[2, 3]]);
+        let after_b = probabilities(&markov, &[&[0], &[3], &[2, 3]]);
         assert!(after_b[0] > 0.8 && after_b[1] > 0.8, "A and B follow B: {after_b:?}");
-        let ends = [chances(&markov, &[&[0], &[2]])[3], chances(&markov, &[&[0], &[3]])[3]];
+        let ends =
+            [probabilities(&markov, &[&[0], &[2]])[3], probabilities(&markov, &[&[0], &[3]])[3]];
         assert!(ends[0] > ends[1], "A ends the record: {ends:?}");
-        let strange = chances(&markov, &[&[0, 1], &[4], &[4], &[2, 3, 4]]);
-        assert!(strange.iter().all(|&chance| 0.0 < chance && chance < 1.0), "{strange:?}");
+        let strange = probabilities(&markov, &[&[0, 1], &[4], &[4], &[2, 3, 4]]);
+        assert!(
+            strange.iter().all(|&probability| 0.0 < probability && probability < 1.0),
+            "{strange:?}"
+        );
     }
 
     #[test]
     fn nothing_seen_is_no_obstacle() {
-        let markov = Markov::learn(codes(), &Cohort::default(), &[], 5);
-        let all = chances(&markov, &[&[0], &[2, 3], &[4]]);
-        assert!(all.iter().all(|&chance| 0.0 < chance && chance < 1.0), "{all:?}");
+        let markov = Markov::fit(codes(), &Cohort::default(), &[], 5);
+        let all = probabilities(&markov, &[&[0], &[2, 3], &[4]]);
+        assert!(all.iter().all(|&probability| 0.0 < probability && probability < 1.0), "{all:?}");
     }
 
     #[test]
     fn damaged_tables_are_refused() {
-        let tables = serde_json::to_value(learnt().tables()).unwrap();
+        let tables = serde_json::to_value(trained().tables()).unwrap();
         let fits = |tables: Value| {
             let tables = serde_json::from_value(tables);
             tables.is_ok_and(|tables| Markov::new(codes(), tables).is_some())

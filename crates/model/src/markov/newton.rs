@@ -4,7 +4,7 @@
 /// How firmly base rates stay where they are, as so many toss-ups.
 const FIRMNESS: f64 = 1.0;
 
-/// Slopes and curvatures of the likelihood, by code and by weight.
+/// Gradients and curvatures of the likelihood, by code and by weight.
 pub(super) struct Sums {
     /// In first and in later encounters.
     codes: [Vec<OfCode>; 2],
@@ -25,11 +25,18 @@ impl Sums {
         Self { codes: [vec![OfCode::default(); codes], vec![OfCode::default(); codes]] }
     }
 
-    /// Adds one code of one visit: what was said of it, its chance, and the truth.
+    /// Adds one code of one visit: what was said of it, its probability, and the truth.
     #[inline]
-    pub fn add(&mut self, later: usize, code: usize, said: &[f64; 3], chance: f64, present: bool) {
-        let missed = f64::from(u8::from(present)) - chance;
-        let spread = chance * (1.0 - chance);
+    pub fn add(
+        &mut self,
+        later: usize,
+        code: usize,
+        said: &[f64; 3],
+        probability: f64,
+        present: bool,
+    ) {
+        let missed = f64::from(u8::from(present)) - probability;
+        let spread = probability * (1.0 - probability);
         let sums = &mut self.codes[later][code];
         sums.missed += missed;
         sums.spread += spread;
@@ -64,7 +71,7 @@ impl Sums {
         codes: impl Iterator<Item = usize> + Clone,
         moved: &mut [Vec<f64>; 2],
     ) -> [f64; 3] {
-        let (mut slope, mut curvature) = ([0.0; 3], [[0.0; 3]; 3]);
+        let (mut gradient, mut curvature) = ([0.0; 3], [[0.0; 3]; 3]);
         let all =
             || [0, 1].into_iter().flat_map(|later| codes.clone().map(move |code| (later, code)));
         for (later, code) in all() {
@@ -72,14 +79,14 @@ impl Sums {
             let firm = sums.spread + FIRMNESS;
             let missed = sums.missed - FIRMNESS * moved[later][code];
             for row in 0..3 {
-                slope[row] += sums.missed_by[row] - sums.spread_by[row] * missed / firm;
+                gradient[row] += sums.missed_by[row] - sums.spread_by[row] * missed / firm;
                 for column in 0..3 {
                     let follows = sums.spread_by[row] * sums.spread_by[column] / firm;
                     curvature[row][column] += sums.curvature[row][column] - follows;
                 }
             }
         }
-        let step = solve(curvature, slope);
+        let step = solve(curvature, gradient);
         for (later, code) in all() {
             let sums = &self.codes[later][code];
             let follows: f64 =

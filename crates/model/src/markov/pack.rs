@@ -6,7 +6,7 @@ use consequence_record::{Cohort, Lists};
 
 use crate::CodeOrder;
 
-/// The records to learn from: visits end to end, each as ascending positions, `END` among them.
+/// The records to train on: visits end to end, each as ascending positions, `END` among them.
 pub(super) struct Pack {
     visits: Lists<u32>,
     records: Vec<Range<usize>>,

@@ -89,8 +89,8 @@ impl Tally {
                 let (seen, expected) = (f64::from(self.counts[code as usize]), expected(code));
                 let rate = rates.rate[code as usize];
                 // Never reaches 1: no more encounters held the code than there were.
-                let chance = rate * (seen + PRIOR) / (expected + PRIOR);
-                let lift = log_odds(chance) - log_odds(rate);
+                let probability = rate * (seen + PRIOR) / (expected + PRIOR);
+                let lift = log_odds(probability) - log_odds(rate);
                 ((seen - expected).abs() * lift.abs(), code, lift)
             })
             .collect();

@@ -22,7 +22,7 @@ struct Node {
 
 impl StaticTree {
     /// Counts static visits, each as ascending positions below `statics`.
-    pub fn learn<'a>(statics: usize, visits: impl Iterator<Item = &'a [u32]>) -> Self {
+    pub fn fit<'a>(statics: usize, visits: impl Iterator<Item = &'a [u32]>) -> Self {
         let mut counts = vec![0u64; statics];
         let mut nodes = vec![Node::default()];
         for visit in visits {
@@ -57,8 +57,8 @@ impl StaticTree {
             let child = next.split_first().filter(|(first, _)| first.0 == position);
             let node = child.map(|(first, _)| &self.nodes[first.1 as usize]);
             let present = node.map_or(0, |node| node.records);
-            let chance = (present as f64 + PRIOR * frequency) / (alike as f64 + PRIOR);
-            let decided = decide(position, chance);
+            let probability = (present as f64 + PRIOR * frequency) / (alike as f64 + PRIOR);
+            let decided = decide(position, probability);
             alike -= present;
             if let Some((_, rest)) = child {
                 next = rest;
@@ -70,7 +70,7 @@ impl StaticTree {
     }
 
     /// Whether this is a tree over so many static codes.
-    pub fn fit(&self, statics: usize) -> bool {
+    pub fn matches(&self, statics: usize) -> bool {
         let proper = |&frequency: &f64| 0.0 < frequency && frequency < 1.0;
         self.frequencies.len() == statics
             && self.frequencies.iter().all(proper)

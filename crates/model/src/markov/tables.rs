@@ -1,4 +1,4 @@
-//! What a Markov model has learnt, and the walk over the codes of an encounter.
+//! The tables of a Markov model, and the walk over the codes of an encounter.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) const EARLIER: usize = 2;
 /// The code was in the previous encounter.
 pub(super) const PREVIOUS: usize = 3;
 
-/// What a [`Markov`](super::Markov) model has learnt, ready to be written to a file.
+/// The tables of a [`Markov`](super::Markov) model, ready to be written to a file.
 ///
 /// Codes are numbered by their places in the order they are decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl MarkovTables {
             previous.iter().for_each(|&code| self.by_previous.add(code, odds));
         }
         for position in range {
-            if decide(position, chance(odds[position as usize])) {
+            if decide(position, probability(odds[position as usize])) {
                 self.by_current.add(position, odds);
             }
         }
@@ -91,7 +91,7 @@ impl MarkovTables {
     pub(super) fn fit(&self, statics: usize, codes: usize) -> bool {
         let finite = |odds: &Vec<f32>| odds.iter().all(|odds| odds.is_finite());
         self.max_visits > 0
-            && self.statics.fit(statics)
+            && self.statics.matches(statics)
             && self.base.iter().all(|odds| odds.len() == codes && finite(odds))
             && !self.ends.is_empty()
             && finite(&self.ends)
@@ -101,7 +101,7 @@ impl MarkovTables {
     }
 }
 
-/// The chance of log-odds.
-pub(super) fn chance(odds: f64) -> f64 {
+/// The probability of log-odds.
+pub(super) fn probability(odds: f64) -> f64 {
     1.0 / (1.0 + (-odds.clamp(-MOST_ODDS, MOST_ODDS)).exp())
 }

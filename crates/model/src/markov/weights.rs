@@ -1,17 +1,17 @@
 //! How much lifts count.
 //!
 //! Codes that come together say the same thing more than once, so their lifts must not be added in
-//! full. How much of each kind to add is learnt from records that the lifts were not counted in, by
+//! full. How much of each kind to add is trained on records that the lifts were not counted in, by
 //! their likelihood. Base rates that move along keep each code as frequent as it is.
 
 use rayon::prelude::*;
 
 use super::MarkovPast;
-use super::learn::PARTS;
+use super::fit::PARTS;
 use super::newton::Sums;
 use super::pack::Pack;
 use super::pairs::Evidence;
-use super::tables::{MarkovTables, chance};
+use super::tables::{MarkovTables, probability};
 use crate::CodeOrder;
 
 /// Steps of Newton's method: the likelihood is concave in weights and base rates.
@@ -36,7 +36,7 @@ impl Weighting {
     }
 
     /// Chooses weights by the likelihood of records that `evidence` and `tables` do not know.
-    pub fn learn(
+    pub fn fit(
         tables: &MarkovTables,
         evidence: &[Evidence; 3],
         fresh: &Pack,
@@ -95,9 +95,9 @@ fn add_up(
                         let weights = weighting.of(position == codes.end());
                         let weighted: f64 =
                             weights.iter().zip(said).map(|(w, said)| w * said).sum();
-                        let chance = chance(odds[code] + moved[later][code] + weighted);
+                        let probability = probability(odds[code] + moved[later][code] + weighted);
                         let present = present.next_if_eq(&position).is_some();
-                        sums.add(later, code, &said, chance, present);
+                        sums.add(later, code, &said, probability, present);
                     }
                 }
             }

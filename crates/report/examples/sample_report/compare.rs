@@ -7,7 +7,7 @@ use consequence_report::{
 };
 
 use crate::invented::{
-    HOSTILE, broken_record, codes, learned, noise, probabilities, rules, shaped_record,
+    HOSTILE, broken_record, codes, noise, probabilities, rules, shaped_record, trained,
 };
 
 /// A method: name, how far off it is, static and temporal violations, training seconds, milliseconds
@@ -229,7 +229,7 @@ fn quality() -> Section {
         let panels = METHODS.iter().enumerate().map(|(number, method)| ScatterPanel {
             title: method.0.to_owned(),
             figure: format!("R² {:.3} ± 0.001", 1.0 - method.1 * method.1 / 9.0),
-            synthetic: learned(&real, stream + number as u64, method.1),
+            synthetic: trained(&real, stream + number as u64, method.1),
             ours: is_ours(method),
         });
         Scatter {
@@ -265,7 +265,7 @@ fn quality() -> Section {
         LinePanel { title: method.0.to_owned(), series }
     });
     let curves = Lines {
-        title: "Learning".to_owned(),
+        title: "Training".to_owned(),
         note: "The epoch with the least tuning loss is kept.".to_owned(),
         x_axis: "epoch".to_owned(),
         y_axis: "nats per record".to_owned(),

@@ -7,7 +7,7 @@ use consequence_report::{
 };
 
 use crate::invented::{
-    HOSTILE, broken_record, codes, learned, probabilities, rules, shaped_record,
+    HOSTILE, broken_record, codes, probabilities, rules, shaped_record, trained,
 };
 
 pub fn report() -> Report {
@@ -33,7 +33,7 @@ pub fn report() -> Report {
             ],
         },
         summary: vec![text(
-            "A synthetic cohort was measured against the real one it was learned from.",
+            "A synthetic cohort was measured against the real one it was trained from.",
         )],
         statements: vec![
             Statement {
@@ -83,7 +83,7 @@ pub fn report() -> Report {
 fn scatter() -> Scatter {
     let names = codes(1600);
     let real = probabilities(names.len());
-    let synthetic = learned(&real, 4, 0.3);
+    let synthetic = trained(&real, 4, 0.3);
     Scatter {
         title: "Probability of each code".to_owned(),
         note: "Each dot is a code. On the line it is as frequent in both cohorts.".to_owned(),

@@ -45,8 +45,8 @@ pub fn probabilities(count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The same probabilities as a method learned them, more or less well.
-pub fn learned(real: &[f64], stream: u64, error: f64) -> Vec<f64> {
+/// The same probabilities as a method trained them, more or less well.
+pub fn trained(real: &[f64], stream: u64, error: f64) -> Vec<f64> {
     real.iter()
         .enumerate()
         .map(|(number, real)| {
@@ -101,8 +101,8 @@ pub fn rules(count: usize, breaks: &[f64]) -> Vec<Rule> {
                 .iter()
                 .enumerate()
                 .map(|(method, often)| {
-                    let chance = noise(method as u64 + 50, number as u64);
-                    let count = (often * 40.0 * chance * chance * 25.0).floor() / 25.0;
+                    let probability = noise(method as u64 + 50, number as u64);
+                    let count = (often * 40.0 * probability * probability * 25.0).floor() / 25.0;
                     (!soft).then_some(count)
                 })
                 .collect(),

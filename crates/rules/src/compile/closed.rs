@@ -20,7 +20,7 @@ pub enum Derivation {
     /// Follows within a visit from the rules it names.
     Implied,
     /// Asked of a visit so that the visits after it can obey the rules it names.
-    Foreseen,
+    LookAhead,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +226,7 @@ impl ClosedRules {
         self.parts.diagram.as_ref()
     }
 
-    /// Codes that depend on each other in a circle.
+    /// Codes that depend on each other in a cycle.
     pub fn cycles(&self) -> &[Vec<Code>] {
         &self.parts.cycles
     }

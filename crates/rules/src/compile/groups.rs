@@ -30,7 +30,7 @@ impl ClosedRules {
     /// The rules as written, in groups to be applied one after the other: a code is written before
     /// it is read, and a hard rule after the soft rules on the same code.
     ///
-    /// This is the paper's pass in a safe order. On rule sets without circles and conflicts it
+    /// This is the paper's pass in a safe order. On rule sets without cycles and conflicts it
     /// leaves what the enforcer's override leaves; where clauses had
     /// to be derived it is not enough, and the plan's own clauses are what enforcers run on.
     pub fn groups(&self) -> Vec<Group> {

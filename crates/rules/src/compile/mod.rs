@@ -119,8 +119,8 @@ pub enum CompileError {
         /// The limit of nodes.
         nodes: usize,
     },
-    /// Soft rules in a circle: the draw of one would depend on itself.
-    #[error("soft rules in a circle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
+    /// Soft rules in a cycle: the draw of one would depend on itself.
+    #[error("soft rules in a cycle: {}; a soft rule's antecedent cannot depend on its own output", .0.join(", "))]
     SoftCycle(Vec<String>),
     /// The order given is not one of this vocabulary.
     #[error("the order of codes is not a permutation of the vocabulary with static codes first")]
@@ -377,7 +377,7 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
         match closure.clause(id).source {
             Source::Rule(_) => {}
             Source::LastVisit | Source::Regressed(_) | Source::Diagram => {
-                return Derivation::Foreseen;
+                return Derivation::LookAhead;
             }
             Source::Resolved(left, right) | Source::Merged(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));

@@ -55,9 +55,9 @@ impl Order {
 #[derive(Debug)]
 pub(crate) struct Ordered {
     pub order: Order,
-    /// Codes that depend on each other in a circle, each circle sorted.
+    /// Codes that depend on each other in a cycle, each cycle sorted.
     pub cycles: Vec<Vec<Code>>,
-    /// Soft rules that are part of a circle, by index.
+    /// Soft rules that are part of a cycle, by index.
     pub cyclic_soft: Vec<usize>,
 }
 
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_found_and_kept_together() {
+    fn cycles_are_found_and_kept_together() {
         let rules = [
             rule(now(3).implies(now(1)), Strength::Hard),
             rule(now(1).implies(now(3)), Strength::Hard),

@@ -453,7 +453,7 @@ mod tests {
         let texts = [
             // A conflict, which needs a derived clause within the visit.
             "rule one: A => B  rule two: C => not B",
-            // A demand that is impossible in the next visit, which needs foresight.
+            // A demand that is impossible in the next visit, which needs prediction.
             "rule one: A in previous => B  rule two: C in past => not B",
             "static S  rule one: S in static => A  rule two: not A or END  rule three: A => not END",
             "rule one: A in visit 1 => B  rule two: C in 2 visits ago => not B",

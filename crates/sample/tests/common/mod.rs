@@ -53,30 +53,30 @@ pub fn sample<G: Generator>(
     records(&Source::new(generator, rules, request).unwrap(), count)
 }
 
-/// Decides a visit as it is in a record, and multiplies the chances of it.
+/// Decides a visit as it is in a record, and multiplies the probabilities of it.
 struct Replay {
     present: Vec<u32>,
     certain: Option<u32>,
-    chance: f64,
+    probability: f64,
     temperature: f64,
 }
 
 impl Decide for Replay {
-    fn decide(&mut self, position: u32, chance: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64) -> bool {
         let present = self.present.contains(&position);
         if self.certain != Some(position) {
-            let odds = (chance / (1.0 - chance)).powf(1.0 / self.temperature);
-            self.chance *= if present { odds / (1.0 + odds) } else { 1.0 / (1.0 + odds) };
+            let odds = (probability / (1.0 - probability)).powf(1.0 / self.temperature);
+            self.probability *= if present { odds / (1.0 + odds) } else { 1.0 / (1.0 + odds) };
         }
         present
     }
 }
 
-/// The chance that a model writes a record, by asking it for the chance of every code. At the last
+/// The probability that a model writes a record, by asking it for the probability of every code. At the last
 /// visit that the model has, the end is certain.
-pub fn chance(generator: &NetworkGenerator, record: &Record, temperature: f64) -> f64 {
+pub fn probability(generator: &NetworkGenerator, record: &Record, temperature: f64) -> f64 {
     let codes = generator.codes();
-    let (mut past, mut last, mut chance) = (generator.begin(), None, 1.0);
+    let (mut past, mut last, mut probability) = (generator.begin(), None, 1.0);
     for (visit, list) in record.visits.iter().enumerate() {
         let mut present: Vec<u32> = list.iter().map(|&code| codes.order().position(code)).collect();
         if visit + 1 == record.visits.len() {
@@ -84,13 +84,13 @@ pub fn chance(generator: &NetworkGenerator, record: &Record, temperature: f64) -
         }
         present.sort_unstable();
         let certain = (visit == generator.max_visits()).then(|| codes.end());
-        let mut replay = Replay { present, certain, chance: 1.0, temperature };
+        let mut replay = Replay { present, certain, probability: 1.0, temperature };
         let turn = Turn { past: &mut past, last: last.as_deref(), decider: &mut replay };
         generator.next(&mut [turn], &mut Default::default());
-        chance *= replay.chance;
+        probability *= replay.probability;
         last = Some(replay.present);
     }
-    chance
+    probability
 }
 
 /// Every record of a small vocabulary.
@@ -132,8 +132,9 @@ pub fn counted(records: &[Record]) -> BTreeMap<Vec<Vec<Code>>, u64> {
 /// Half the sum of the differences between what was written and what should be.
 pub fn total_variation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
     let (counts, written) = (counted(records), records.len() as f64);
-    let differences = expected.iter().map(|(record, chance)| {
-        (counts.get(&record.visits).copied().unwrap_or_default() as f64 / written - chance).abs()
+    let differences = expected.iter().map(|(record, probability)| {
+        (counts.get(&record.visits).copied().unwrap_or_default() as f64 / written - probability)
+            .abs()
     });
     differences.sum::<f64>() / 2.0
 }
@@ -143,9 +144,9 @@ pub fn total_variation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
 pub fn deviation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
     let (counts, written) = (counted(records), records.len() as f64);
     let (mut rare, mut statistic, mut cells) = ((0.0, 0.0), 0.0, 0.0);
-    for (record, chance) in expected {
+    for (record, probability) in expected {
         let seen = counts.get(&record.visits).copied().unwrap_or_default() as f64;
-        let wanted = chance * written;
+        let wanted = probability * written;
         if wanted < 5.0 {
             rare = (rare.0 + seen, rare.1 + wanted);
         } else {

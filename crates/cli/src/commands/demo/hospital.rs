@@ -9,14 +9,14 @@ use consequence::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
 use consequence::generate::GenerateTask;
 use consequence::mine::{MineOptions, MineReport, Template, mine};
 use consequence::simulate::{self, SimulateOptions, simulate};
-use consequence::train::{Learner, NetworkTask, Preset, TrainTask};
+use consequence::train::{ModelChoice, NetworkTask, Preset, TrainTask};
 use consequence::{Error, Inputs, Split};
 
 use super::{shown, step};
 use crate::bar::Bar;
 use crate::commands::Outcome;
 use crate::commands::generate::write;
-use crate::commands::train::learn;
+use crate::commands::train::fit;
 use crate::output;
 
 pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outcome, Error> {
@@ -71,17 +71,17 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
     let held_out = AuditOptions { split: Some(Split::HeldOut), ..AuditOptions::default() };
     output::data(&audit(&inputs(&hospital.cohort), &held_out, &bar)?.to_string());
 
-    let learnt = format!("train {cohort} --rules {rules} --size tiny --out {model}{other_seed}");
-    step("Have a network learn from them, with the rules.", &learnt);
+    let trained = format!("train {cohort} --rules {rules} --size tiny --out {model}{other_seed}");
+    step("Train a network on them, with the rules.", &trained);
     let mut network = NetworkTask::of(Preset::Tiny);
     network.options.seed = seed;
     let task = TrainTask {
         inputs: inputs(&hospital.cohort),
         force,
-        learner: Learner::Halo(network),
+        model_kind: ModelChoice::Halo(network),
         ..TrainTask::new(&hospital.cohort, &hospital.model)
     };
-    output::data(&learn(&task)?.to_string());
+    output::data(&fit(&task)?.to_string());
 
     let generated = format!("generate {model} --records {patients} --out {synthetic}{other_seed}");
     step("Write new records.", &generated);
@@ -98,7 +98,7 @@ pub fn run(folder: &Path, patients: u64, seed: u64, force: bool) -> Result<Outco
     output::data(&audited.to_string());
 
     step(
-        "How well does the network foresee patients that it never saw?",
+        "How well does the network predict patients that it never saw?",
         &format!("evaluate --perplexity {model} --real {cohort}"),
     );
     let task = PerplexityTask::new(&hospital.model, &hospital.cohort);

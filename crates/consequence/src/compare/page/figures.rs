@@ -1,4 +1,4 @@
-//! How well methods foresee, how fast they are, and what their records are worth.
+//! How well methods predict, how fast they are, and what their records are worth.
 
 use consequence_baselines::Method;
 use consequence_report::{
@@ -12,7 +12,7 @@ use crate::compare::{Median, MethodFigures};
 use crate::reporting::{cell, interval_cell, measure};
 
 impl Page<'_> {
-    pub(super) fn foresight(&self) -> Section {
+    pub(super) fn prediction(&self) -> Section {
         let mut table = Table {
             title: "Perplexity".to_owned(),
             note: "For each code present in held-out records that break no rule; lower is better. \
@@ -29,16 +29,16 @@ impl Page<'_> {
             rows: Vec::new(),
         };
         for (figures, said, ours) in self.rows() {
-            let why = "records thrown away have no chance of their own";
+            let why = "records thrown away have no probability of their own";
             let mut cells = vec![Cell::text(figures.title)];
-            match &figures.foresight {
+            match &figures.prediction {
                 Some(found) if !found.normalised => {
                     let figure = found.perplexity.map_or("-".to_owned(), |one| format!("{one:.3}"));
                     cells.push(Cell::text(format!("({figure}, not normalised)")));
                     cells.extend(found.nats.map(|nats| Cell::number(nats, 0)));
                 }
                 Some(found) => {
-                    cells.push(cell(found.perplexity, 3, "nothing foreseen"));
+                    cells.push(cell(found.perplexity, 3, "nothing predicted"));
                     cells.extend(found.nats.map(|nats| Cell::number(nats, 0)));
                 }
                 None => cells.extend((0..4).map(|_| Cell::missing(why))),
@@ -49,7 +49,7 @@ impl Page<'_> {
         table.mark_best(1, Better::Lower);
         let curve = |figures: &MethodFigures| {
             let points = |of: fn(&consequence_model::Epoch) -> f64| {
-                let epochs = figures.learning.epochs.iter();
+                let epochs = figures.training.epochs.iter();
                 epochs.map(|epoch| (f64::from(epoch.epoch), of(epoch))).collect()
             };
             LinePanel {
@@ -60,25 +60,25 @@ impl Page<'_> {
                 ],
             }
         };
-        let learning = self
+        let training = self
             .contestants
             .iter()
             .zip(&self.report.methods)
-            .filter(|(contestant, _)| contestant.method.learns_as() == contestant.method);
+            .filter(|(contestant, _)| contestant.method.trains_as() == contestant.method);
         let lines = Lines {
-            title: "Learning".to_owned(),
-            note: "What each method learns, in nats a record: for semantic loss with its penalty, for \
+            title: "Training".to_owned(),
+            note: "What each method trains for, in nats a record: for semantic loss with its penalty, for \
                    CCN its own loss, for methods with rules without what rules decide. Levels of \
                    different methods cannot be compared; shapes can."
                 .to_owned(),
             x_axis: "epoch".to_owned(),
             y_axis: "nats a record".to_owned(),
-            panels: learning.map(|(_, figures)| curve(figures)).collect(),
+            panels: training.map(|(_, figures)| curve(figures)).collect(),
             ..Lines::default()
         };
         Section {
             key: "perplexity".to_owned(),
-            title: "Who foresees real records".to_owned(),
+            title: "Who predicts real records".to_owned(),
             lead: String::new(),
             blocks: vec![Block::Table(table), Block::Lines(lines)],
         }
@@ -86,12 +86,12 @@ impl Page<'_> {
 
     pub(super) fn clock(&self) -> Section {
         let plain = published(Method::Vanilla, self.paper_cohort());
-        let learnt = self.of(Method::Vanilla).map(|one| one.learning.seconds_per_epoch());
-        let mut learning = Table {
-            title: "Learning".to_owned(),
+        let trained = self.of(Method::Vanilla).map(|one| one.training.seconds_per_epoch());
+        let mut training = Table {
+            title: "Training".to_owned(),
             note: format!(
                 "On {} threads of a CPU; the paper's on a Tesla P100. Epochs until the tuning split \
-                 was foreseen no better.",
+                 was predicted no better.",
                 self.report.threads
             ),
             columns: vec![
@@ -122,16 +122,16 @@ impl Page<'_> {
         let none = "vanilla HALO was not measured";
         let mut bars = [Vec::new(), Vec::new()];
         for (figures, said, ours) in self.rows() {
-            let (found, lesson) = (&figures.generation, &figures.learning);
+            let (found, lesson) = (&figures.generation, &figures.training);
             let epoch = lesson.seconds_per_epoch();
-            learning.rows.push(self.row(
+            training.rows.push(self.row(
                 ours,
                 vec![
                     Cell::text(figures.title),
                     Cell::number(lesson.seconds, 1),
                     Cell::number(lesson.epochs.len() as f64, 0),
                     Cell::number(epoch, 2),
-                    cell(learnt.map(|plain| epoch / plain), 2, none),
+                    cell(trained.map(|plain| epoch / plain), 2, none),
                     Cell::number(said.training_seconds / plain.training_seconds, 2),
                 ],
             ));
@@ -166,7 +166,7 @@ impl Page<'_> {
         };
         let [epochs, records] = bars;
         let panels = [
-            ("Learning, seconds an epoch", 1, epochs),
+            ("Training, seconds an epoch", 1, epochs),
             ("Generation, milliseconds a record", 3, records),
         ];
         let plot = Bars {
@@ -174,7 +174,7 @@ impl Page<'_> {
             note: "Generation: means over generations, with 95% intervals.".to_owned(),
             panels: panels.into_iter().map(panel).collect(),
         };
-        let blocks = vec![Block::Table(learning), Block::Table(writing), Block::Bars(plot)];
+        let blocks = vec![Block::Table(training), Block::Table(writing), Block::Bars(plot)];
         Section::new("clock", "Who is fast", blocks)
     }
 
@@ -183,7 +183,7 @@ impl Page<'_> {
         let mut useful = Table {
             title: "What they are good for".to_owned(),
             note: format!(
-                "The next encounter's codes foretold in held-out records, by regressions learnt from \
+                "The next encounter's codes predicted in held-out records, by regressions trained on \
                  generated records; over the first {runs} generations."
             ),
             columns: ["method", "AUROC", "average precision"].map(Column::new).to_vec(),

@@ -49,7 +49,7 @@ pub(in crate::compare) fn page(
         cautions: page.cautions(),
         sections: vec![
             page.violations(),
-            page.foresight(),
+            page.prediction(),
             page.correlations(&cohorts)?,
             page.clock(),
             page.utility_and_privacy(),
@@ -106,7 +106,7 @@ impl Page<'_> {
                     role: if self.report.mined { "rules, mined" } else { "rules" }.to_owned(),
                     name: self.report.files.join(", "),
                     counts: vec![
-                        count(rules.static_rules, "static rules"),
+                        count(rules.within_visit_rules, "rules within a visit"),
                         count(rules.temporal_rules, "temporal rules"),
                         count(rules.soft_rules, "soft rules"),
                     ],
@@ -120,7 +120,7 @@ impl Page<'_> {
         let MethodsReport { records, effort, .. } = self.report;
         vec![
             format!(
-                "Each method learnt from the same {} records with the same network, the same \
+                "Each method trained on the same {} records with the same network, the same \
                  settings and the same number of epochs at most. Then each wrote {} records, {} \
                  times over with other seeds. Every generated figure is the mean of these \
                  generations, with 1.96 standard errors on each side, as in the paper.",
@@ -130,9 +130,9 @@ impl Page<'_> {
             ),
             format!(
                 "A record is valid if it breaks no hard rule. Perplexity is that of the {} held-out \
-                 records that break none ({} do), so that every method can foresee all of them.",
-                number(records.foreseen as u64),
-                number((records.held_out - records.foreseen) as u64)
+                 records that break none ({} do), so that every method can predict all of them.",
+                number(records.predicted as u64),
+                number((records.held_out - records.predicted) as u64)
             ),
         ]
     }
@@ -158,11 +158,11 @@ impl Page<'_> {
             });
         }
         let perplexity = both.and_then(|(ours, plain)| {
-            let of = |one: &MethodFigures| one.foresight.as_ref()?.perplexity;
+            let of = |one: &MethodFigures| one.prediction.as_ref()?.perplexity;
             of(ours).zip(of(plain))
         });
         all.push(Statement {
-            text: "With rules the network foresees held-out records at least as well as without"
+            text: "With rules the network predicts held-out records at least as well as without"
                 .to_owned(),
             figure: perplexity.map_or_else(String::new, |(ours, plain)| {
                 format!("perplexity {ours:.3}, without rules {plain:.3}")

@@ -20,17 +20,17 @@ impl Page<'_> {
         let mut table = Table {
             title: "Violations".to_owned(),
             note: format!(
-                "In {} records; static rules look at one visit, temporal rules look back. The \
+                "In {} records; rules within a visit look at one visit (the paper calls them static), temporal rules look back. The \
                  paper's figures are of 10,000 records of {}.",
                 number(self.report.effort.records),
                 self.paper_cohort().title()
             ),
             columns: vec![
                 Column::new("method"),
-                Column::grouped("here", "static"),
+                Column::grouped("here", "within a visit"),
                 Column::grouped("here", "temporal"),
                 Column::grouped("here", "% valid"),
-                Column::grouped("paper", "static"),
+                Column::grouped("paper", "within a visit"),
                 Column::grouped("paper", "temporal"),
                 Column::grouped("paper", "% valid"),
             ],
@@ -43,7 +43,7 @@ impl Page<'_> {
                 ours,
                 vec![
                     Cell::text(figures.title),
-                    interval_cell(found.static_violations, 1, "not measured"),
+                    interval_cell(found.within_visit_violations, 1, "not measured"),
                     interval_cell(found.temporal_violations, 1, "not measured"),
                     interval_cell(found.valid_percent, 2, "not measured"),
                     Cell::number(said.violations[0], 1),
@@ -51,7 +51,7 @@ impl Page<'_> {
                     Cell::number(said.valid_percent, 1),
                 ],
             ));
-            let kinds = [found.static_violations, found.temporal_violations];
+            let kinds = [found.within_visit_violations, found.temporal_violations];
             for ((bars, kind), said) in bars.iter_mut().zip(kinds).zip(said.violations) {
                 bars.push(Bar {
                     label: figures.title.to_owned(),
@@ -64,7 +64,7 @@ impl Page<'_> {
         for (column, better) in [(1, Better::Lower), (2, Better::Lower), (3, Better::Higher)] {
             table.mark_best(column, better);
         }
-        let titles = ["static rules", "temporal rules"];
+        let titles = ["rules within a visit", "temporal rules"];
         let panel = |(title, bars): (&str, Vec<Bar>)| BarPanel {
             title: format!("Violations of {title}"),
             scale: ScaleKind::Log,
@@ -151,7 +151,7 @@ impl Page<'_> {
                 Cell::text(figures.title),
                 Cell::text(figures.reach),
                 Cell::text(unexpressed),
-                Cell::number(figures.learning.parameters as f64, 0),
+                Cell::number(figures.training.parameters as f64, 0),
             ])
         };
         let table = Table {

@@ -14,7 +14,7 @@ use crate::reporting::{program, today};
 use crate::words::{count, number};
 use crate::{Error, digest, model_rules};
 
-/// Fewer generated records than this give figures that chance moves.
+/// Fewer generated records than this give figures that probability moves.
 const FEW: u64 = 1_000;
 
 /// The share of synthetic records that are copies of real ones from which on something is amiss.
@@ -128,7 +128,7 @@ impl Page<'_> {
                 text: "No synthetic record breaks a hard rule".to_owned(),
                 figure: format!(
                     "{} static and {} temporal violations; {:.2}% of the records are valid",
-                    number(found.static_rules.violations),
+                    number(found.within_visit_rules.violations),
                     number(found.temporal_rules.violations),
                     found.all.valid_percent.unwrap_or(100.0)
                 ),
@@ -166,8 +166,8 @@ impl Page<'_> {
         let unknown = |why: Unmeasured| Holds::Unknown(why.to_string());
         all.push(match &deep.utility {
             Measured::Measured(found) => Statement {
-                text: "Models learnt from synthetic records foretell the next encounter nearly as \
-                       well as those learnt from real ones (AUROC within 0.05)"
+                text: "Models trained on synthetic records predict the next encounter nearly as \
+                       well as those trained on real ones (AUROC within 0.05)"
                     .to_owned(),
                 figure: format!(
                     "AUROC {:.3}, from real records {:.3}",
@@ -176,7 +176,7 @@ impl Page<'_> {
                 holds: told(found.synthetic.auroc >= found.real.auroc - 0.05),
             },
             Measured::Unmeasured(why) => Statement {
-                text: "Models learnt from synthetic records foretell the next encounter".to_owned(),
+                text: "Models trained on synthetic records predict the next encounter".to_owned(),
                 figure: String::new(),
                 holds: unknown(*why),
             },
@@ -192,7 +192,7 @@ impl Page<'_> {
         });
         all.push(match &deep.privacy.membership {
             Measured::Measured(found) => Statement {
-                text: "Nearness to a synthetic record does not tell who was learnt from (AUROC at most \
+                text: "Nearness to a synthetic record does not tell who was trained on (AUROC at most \
                        1.96 standard errors above one half)"
                     .to_owned(),
                 figure: match found.standard_error {
@@ -213,7 +213,7 @@ impl Page<'_> {
                 },
             },
             Measured::Unmeasured(why) => Statement {
-                text: "Nearness to a synthetic record does not tell who was learnt from".to_owned(),
+                text: "Nearness to a synthetic record does not tell who was trained on".to_owned(),
                 figure: String::new(),
                 holds: unknown(*why),
             },
@@ -254,7 +254,7 @@ impl Page<'_> {
             all.push(say(
                 CautionKind::Warning,
                 format!(
-                    "There are only {}: chance alone moves most of these figures.",
+                    "There are only {}: probability alone moves most of these figures.",
                     count(records, "synthetic record")
                 ),
             ));
@@ -271,7 +271,7 @@ impl Page<'_> {
             all.push(say(
                 CautionKind::Warning,
                 "Many synthetic records have exactly the codes of a real one. Where records are short \
-                 that may be chance; else the generator copies. No example records are shown."
+                 that may be probability; else the generator copies. No example records are shown."
                     .to_owned(),
             ));
         }

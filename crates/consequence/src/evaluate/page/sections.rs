@@ -58,7 +58,7 @@ impl Page<'_> {
                 .map(Column::new)
                 .to_vec(),
             rows: vec![
-                row("static", &found.static_rules),
+                row("within a visit", &found.within_visit_rules),
                 row("temporal", &found.temporal_rules),
                 row("all", &found.all),
             ],
@@ -178,23 +178,23 @@ impl Page<'_> {
                 }));
                 let left_out = match found.left_out.len() {
                     0 => String::new(),
-                    left => format!(" {} could not be foretold.", count(left as u64, "code")),
+                    left => format!(" {} could not be predicted.", count(left as u64, "code")),
                 };
                 Block::Table(Table {
-                    title: "The next encounter, foretold".to_owned(),
+                    title: "The next encounter, predicted".to_owned(),
                     note: format!(
-                        "Is the code in the next encounter? Logistic regressions learnt from {} \
+                        "Is the code in the next encounter? Logistic regressions trained on {} \
                          transitions of synthetic records and from as many of real ones, tried on \
                          {} held-out transitions.{left_out}",
-                        number(found.learnt_from),
+                        number(found.trained_on),
                         number(found.tried_on)
                     ),
                     columns: vec![
                         Column::new("code"),
-                        Column::grouped("learnt from synthetic records", "AUROC"),
-                        Column::grouped("learnt from synthetic records", "average precision"),
-                        Column::grouped("learnt from real records", "AUROC"),
-                        Column::grouped("learnt from real records", "average precision"),
+                        Column::grouped("trained on synthetic records", "AUROC"),
+                        Column::grouped("trained on synthetic records", "average precision"),
+                        Column::grouped("trained on real records", "AUROC"),
+                        Column::grouped("trained on real records", "average precision"),
                     ],
                     rows,
                 })

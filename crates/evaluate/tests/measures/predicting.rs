@@ -1,4 +1,4 @@
-//! The next encounter foretold: by hand where it can be, and what is left out.
+//! The next encounter predicted: by hand where it can be, and what is left out.
 
 use consequence_evaluate::{
     MeasureError, Measured, Role, Sample, Samples, Unmeasured, Utility, UtilityOptions, utility,
@@ -37,12 +37,12 @@ fn measured<'a>(
 }
 
 #[test]
-fn what_always_follows_is_foretold_and_what_never_does_misleads() {
+fn what_always_follows_is_predicted_and_what_never_does_misleads() {
     let vocabulary = vocabulary(1, 3);
     let (turns, stays) = (alternating(20, false), alternating(20, true));
     let found = measured(&vocabulary, [&turns, &stays, &turns], &UtilityOptions::default());
     let figures = found.figures().unwrap();
-    assert_eq!((figures.learnt_from, figures.tried_on), (40, 40));
+    assert_eq!((figures.trained_on, figures.tried_on), (40, 40));
     assert_eq!((figures.real.auroc, figures.real.average_precision), (1.0, 1.0));
     assert!(figures.synthetic.auroc < 0.5);
     let codes: Vec<_> = figures.codes.iter().map(|code| code.code.as_str()).collect();
@@ -52,11 +52,11 @@ fn what_always_follows_is_foretold_and_what_never_does_misleads() {
         figures.left_out.iter().map(|left| (left.code.as_str(), left.because)).collect();
     assert_eq!(left_out, [("E2", Unmeasured::AlwaysNext(Role::HeldOut))]);
     assert!(found.to_string().contains("E2 left out: it is in every next encounter"), "{found}");
-    // A model learnt from synthetic records learns from no more of them than there are real ones.
+    // A model of synthetic records is trained on no more of them than there are real ones.
     let options = UtilityOptions { examples: 30, ..UtilityOptions::default() };
     let few = measured(&vocabulary, [&turns, &alternating(5, false), &turns], &options);
     let few = few.figures().unwrap();
-    assert_eq!((few.learnt_from, few.tried_on), (10, 30));
+    assert_eq!((few.trained_on, few.tried_on), (10, 30));
 }
 
 #[test]

@@ -5,12 +5,12 @@ use consequence_prng::VisitDraws;
 use crate::preset::Spread;
 
 /// The draws of one encounter, one after the other.
-pub(crate) struct Chance {
+pub(crate) struct Probability {
     draws: VisitDraws,
     next: u32,
 }
 
-impl Chance {
+impl Probability {
     pub fn new(draws: VisitDraws) -> Self {
         Self { draws, next: 0 }
     }

@@ -13,9 +13,9 @@ fn what_is_generated_obeys_the_rules() {
     let train = "train cohort --rules mined.rules --size tiny --epochs 1 --out model";
     let ran = folder.run(train).exits(0);
     assert!(ran.err.starts_with("epoch 1 of 1: ") && ran.err.lines().count() == 1, "{}", ran.err);
-    ran.prints("model: a network that learnt from ")
+    ran.prints("model: a network that trained on ")
         .prints("6 static codes and 1,610 of encounters")
-        .prints("every record to learn from obeys every hard rule")
+        .prints("every record to train on obeys every hard rule")
         .prints("records a second");
     let ran = folder.run("generate model --records 500 --out synthetic").exits(0);
     assert_eq!(ran.err, "");
@@ -78,12 +78,12 @@ fn a_finished_model_is_not_trained_again() {
 }
 
 #[test]
-fn records_that_break_rules_are_named_before_learning() {
+fn records_that_break_rules_are_named_before_training() {
     let folder = Folder::with_records(400);
     let train = "train clinic/cohort.jsonl --rules clinic/clinic.rules --vocabulary \
                  clinic/codes.json --size tiny --epochs 1 --out model --json";
     let ran = folder.run(train).exits(0);
-    for part in ["to learn from break a hard rule", "dialysis-is-for-kidney-failure", "help"] {
+    for part in ["to train on break a hard rule", "dialysis-is-for-kidney-failure", "help"] {
         assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
     }
     let broken = &ran.json()["rules"]["broken"];
@@ -96,9 +96,9 @@ fn records_that_break_rules_are_named_before_learning() {
     folder.run(audit).exits(0).prints("no violations");
 }
 
-/// What a model learns from is one set of records, however often it is counted.
+/// What a model is trained on is one set of records, however often it is counted.
 #[test]
-fn the_records_to_learn_from_are_those_of_the_train_split() {
+fn the_records_to_train_on_are_those_of_the_train_split() {
     let folder = Folder::new();
     let line = |id| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
     folder.write("cohort.jsonl", (0..100).map(line).collect::<String>());
@@ -106,14 +106,14 @@ fn the_records_to_learn_from_are_those_of_the_train_split() {
     let train = "train cohort.jsonl --rules a.rules --generator markov --out model";
     let ran = folder.run(&format!("{train} --json")).exits(0);
     let report = ran.json();
-    let learnt = report["train_records"].as_u64().expect("a count");
+    let trained = report["train_records"].as_u64().expect("a count");
     assert!(report["tuning_records"].as_u64() > Some(0));
-    assert_eq!(report["rules"]["broken"]["records"].as_u64(), Some(learnt));
-    let warning = format!("warning: {learnt} records to learn from break a hard rule\n");
+    assert_eq!(report["rules"]["broken"]["records"].as_u64(), Some(trained));
+    let warning = format!("warning: {trained} records to train on break a hard rule\n");
     assert!(ran.err.starts_with(&warning), "{}", ran.err);
     let ran = folder.run(&format!("{train} --force")).exits(0);
-    ran.prints(&format!("learnt from {learnt} records of"))
-        .prints(&format!("  {learnt} records to learn from break 1 hard rule\n"));
+    ran.prints(&format!("trained on {trained} records of"))
+        .prints(&format!("  {trained} records to train on break 1 hard rule\n"));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn counts_instead_of_a_network() {
     let folder = Folder::with_records(400);
     let train = "train clinic/repaired.jsonl --rules clinic/clinic.rules --vocabulary \
                  clinic/codes.json --out counts --generator markov";
-    folder.run(train).exits(0).prints("a Markov model that learnt from");
+    folder.run(train).exits(0).prints("a Markov model that trained on");
     folder.run(&format!("{train} --resume")).exits(0);
     folder.run(&format!("{train} --force --epochs 3")).refuses(&["--epochs is for networks"]);
     folder.run("generate counts --records 300 --out new").exits(0);

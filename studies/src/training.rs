@@ -1,4 +1,4 @@
-//! What the studies of learning share: fit a network, foresee records, write records, compare.
+//! What the studies of training share: fit a network, predict records, write records, compare.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,11 +9,11 @@ use consequence_model::{CodeOrder, Generator, Network, Sizes};
 use consequence_record::{Cohort, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_sample::{Request, Source, Totals};
-use consequence_train::{Event, Examples, Teacher, TrainOptions, train, unlearnt};
+use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// A network that has learnt, and how long it took.
+/// A trained network, and how long it took.
 pub struct Fitted {
     /// The network.
     pub network: Network,
@@ -38,12 +38,12 @@ pub fn fit(
         Some(enforcer) => CodeOrder::new(Arc::clone(vocabulary), enforcer.plan().order().clone()),
         None => CodeOrder::natural(Arc::clone(vocabulary)),
     };
-    let network = unlearnt(codes, sizes, examples, options.seed)?;
+    let network = untrained(codes, sizes, examples, options.seed)?;
     let teacher = rules.map_or(Teacher::Off, Teacher::Causal);
     let trained = train(network, examples, &teacher, options, None, &mut |event| {
         if let Event::Epoch { figures, best, seconds } = event {
             eprintln!(
-                "  epoch {:2}: {:.3} nats a record while learning, {:.3} of tuning{}, {seconds:.1} s",
+                "  epoch {:2}: {:.3} nats a record while training, {:.3} of tuning{}, {seconds:.1} s",
                 figures.epoch,
                 figures.train_nats,
                 figures.tuning_nats,

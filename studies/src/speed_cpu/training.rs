@@ -37,7 +37,7 @@ impl FromStr for Length {
 
 /// A network that learns.
 #[derive(Debug)]
-pub struct Learning {
+pub struct Training {
     network: Network,
     gradient: Vec<f32>,
     mean: Vec<f32>,
@@ -46,7 +46,7 @@ pub struct Learning {
     steps: u64,
 }
 
-impl Learning {
+impl Training {
     /// Begins with the weights of a network.
     pub fn new(network: Network) -> Self {
         let zeros = || vec![0f32; network.weights().values().len()];
@@ -80,7 +80,7 @@ impl Learning {
         let scale = 1.0 / batch.rows() as f32;
         let weights = self.network.weights();
         let gradient = &mut self.gradient;
-        let nats = self.pass.learn(weights, &batch, &Codewise, scale, Dropout::default(), gradient);
+        let nats = self.pass.train(weights, &batch, &Codewise, scale, Dropout::default(), gradient);
         let length = squared_norm(gradient).sqrt() as f32;
         assert!(length.is_finite(), "the network has diverged");
         self.steps += 1;
@@ -92,7 +92,7 @@ impl Learning {
         (seconds, nats.iter().sum::<f64>() / records.len() as f64)
     }
 
-    /// The network, as far as it has learnt.
+    /// The network, as far as it is trained.
     pub fn into_network(self) -> Network {
         self.network
     }
@@ -116,10 +116,10 @@ pub fn full(network: &Network, number: usize) -> Vec<Vec<u32>> {
     let visit = |visit: usize| {
         let mut draw = Draws::new(6).visit(number as u64, 0, visit as u16, Purpose::Code);
         let range = codes.range(visit);
-        let chance = if visit == 0 { 0.3 } else { 13.6 / range.len() as f64 };
+        let probability = if visit == 0 { 0.3 } else { 13.6 / range.len() as f64 };
         let is_drawn = |&code: &u32| match code == end {
             true => visit == encounters,
-            false => draw.below(code, chance),
+            false => draw.below(code, probability),
         };
         range.filter(is_drawn).collect()
     };

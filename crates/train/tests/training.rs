@@ -1,4 +1,4 @@
-//! Networks learn, the same whatever the threads and however often they are stopped.
+//! Networks train, the same whatever the threads and however often they are stopped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_train::{
     Checkpoints, Event, Examples, Teacher, TrainError, TrainMode, TrainOptions, Trained, train,
-    unlearnt,
+    untrained,
 };
 
 const SIZES: Sizes = Sizes { max_visits: 200, width: 16, layers: 1, heads: 2, head_units: 2 };
@@ -44,10 +44,10 @@ impl World {
     fn network(&self) -> Network {
         let plan = self.enforcer.plan();
         let codes = CodeOrder::new(Arc::clone(&plan.rules().vocabulary), plan.order().clone());
-        unlearnt(codes, &SIZES, &self.examples(), 1).unwrap()
+        untrained(codes, &SIZES, &self.examples(), 1).unwrap()
     }
 
-    fn learn(
+    fn fit(
         &self,
         mode: TrainMode,
         checkpoints: Option<&Checkpoints>,
@@ -78,7 +78,7 @@ fn checkpoints(folder: &Path) -> Checkpoints {
 fn the_loss_falls_in_every_mode() {
     let world = World::new(200);
     for mode in [TrainMode::Off, TrainMode::Causal, TrainMode::Paper] {
-        let trained = world.learn(mode, None, &mut |_| true).unwrap();
+        let trained = world.fit(mode, None, &mut |_| true).unwrap();
         let [first, second] = trained.history[..] else { panic!("two epochs") };
         assert!(second.train_nats < first.train_nats, "{mode}: {first:?} {second:?}");
     }
@@ -87,7 +87,7 @@ fn the_loss_falls_in_every_mode() {
 #[test]
 fn rules_take_what_they_settle_out_of_the_loss() {
     let world = World::new(200);
-    let nats = |mode| world.learn(mode, None, &mut |_| true).unwrap().history[0].tuning_nats;
+    let nats = |mode| world.fit(mode, None, &mut |_| true).unwrap().history[0].tuning_nats;
     let (off, causal, paper) =
         (nats(TrainMode::Off), nats(TrainMode::Causal), nats(TrainMode::Paper));
     assert!(causal < off && paper < off, "off {off}, causal {causal}, paper {paper}");
@@ -98,7 +98,7 @@ fn threads_make_no_difference() {
     let world = World::new(120);
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| world.learn(TrainMode::Causal, None, &mut |_| true).unwrap())
+        pool.install(|| world.fit(TrainMode::Causal, None, &mut |_| true).unwrap())
     };
     let expected = on(1);
     for threads in [2, 7] {
@@ -111,14 +111,14 @@ fn threads_make_no_difference() {
 #[test]
 fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
     let world = World::new(120);
-    let expected = world.learn(TrainMode::Causal, None, &mut |_| true).unwrap();
+    let expected = world.fit(TrainMode::Causal, None, &mut |_| true).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let place = checkpoints(folder.path());
     let mut stops = 0;
     let got = loop {
         let mut steps = 0;
         let trained = world
-            .learn(TrainMode::Causal, Some(&place), &mut |event| {
+            .fit(TrainMode::Causal, Some(&place), &mut |event| {
                 steps += usize::from(matches!(event, Event::Step { .. }));
                 steps < 3
             })
@@ -138,10 +138,10 @@ fn bad_checkpoints_are_refused() {
     let world = World::new(60);
     let folder = tempfile::tempdir().unwrap();
     let place = checkpoints(folder.path());
-    world.learn(TrainMode::Off, Some(&place), &mut |_| false).unwrap();
+    world.fit(TrainMode::Off, Some(&place), &mut |_| false).unwrap();
     let other = Checkpoints { fingerprint: "two".into(), ..place.clone() };
     let refused = |place: &Checkpoints| {
-        world.learn(TrainMode::Off, Some(place), &mut |_| true).unwrap_err().to_string()
+        world.fit(TrainMode::Off, Some(place), &mut |_| true).unwrap_err().to_string()
     };
     assert!(refused(&other).contains("other records, rules or settings"));
     let bytes = std::fs::read(&place.path).unwrap();

@@ -1,4 +1,4 @@
-//! Learning: counts first, then base rates that make each code as frequent as it was seen.
+//! Training: counts first, then base rates that make each code as frequent as it was seen.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ const KEPT_BACK: usize = 10;
 /// Parts that are summed apart, whatever the number of threads.
 pub(super) const PARTS: usize = 16;
 
-pub(super) fn learn(
+pub(super) fn fit(
     codes: &CodeOrder,
     cohort: &Cohort,
     records: &[usize],
@@ -37,7 +37,7 @@ pub(super) fn learn(
         Pack::new(codes, cohort, &places)
     };
     let (tables, evidence, _) = count(codes, &pack(&rest), max_visits);
-    let weighting = Weighting::learn(&tables, &evidence, &pack(&kept), codes);
+    let weighting = Weighting::fit(&tables, &evidence, &pack(&kept), codes);
     let pack = Pack::new(codes, cohort, records);
     let (mut tables, evidence, counts) = count(codes, &pack, max_visits);
     add(&mut tables, evidence, &weighting, codes.end());
@@ -55,7 +55,7 @@ fn count(
     max_visits: usize,
 ) -> (MarkovTables, [Evidence; 3], Counts) {
     let static_visits = pack.records().iter().map(|visits| pack.visit(visits.start));
-    let statics = StaticTree::learn(codes.statics(), static_visits);
+    let statics = StaticTree::fit(codes.statics(), static_visits);
     let counts = Counts::new(pack, codes.len(), codes.end());
     let mut base = counts.base();
     // `END` goes by the number of the encounter.
@@ -126,8 +126,8 @@ fn expect(tables: &MarkovTables, pack: &Pack, codes: &CodeOrder) -> [Vec<f64>; 2
                     let sums = &mut sums[usize::from(past.visits > 1)];
                     let truth = pack.visit(visit);
                     let (range, end) = (codes.range(1), codes.end());
-                    tables.walk(&past, previous, range, end, &mut odds, |position, chance| {
-                        sums[position as usize] += chance;
+                    tables.walk(&past, previous, range, end, &mut odds, |position, probability| {
+                        sums[position as usize] += probability;
                         truth.binary_search(&position).is_ok()
                     });
                 }

@@ -1,12 +1,12 @@
-//! Short versions of the studies of learning.
+//! Short versions of the studies of training.
 
-use consequence_studies::{learning_simulated, learning_uci, peers};
+use consequence_studies::{peers, training_simulated, training_uci};
 use consequence_train::{Preset, TrainOptions};
 
 #[test]
-fn rules_are_kept_and_help_to_foresee() {
-    let extent = learning_simulated::Extent { patients: 600, written: 300, epochs: 2 };
-    let lines = learning_simulated::run(&extent).unwrap();
+fn rules_are_kept_and_help_to_predict() {
+    let extent = training_simulated::Extent { patients: 600, written: 300, epochs: 2 };
+    let lines = training_simulated::run(&extent).unwrap();
     let [fresh, markov, plain, guided, overridden] = &lines[..] else { panic!("five lines") };
     assert_eq!([fresh, guided, overridden].map(|line| line.violations), [0; 3]);
     // Without rules they are broken, or the others would prove nothing.
@@ -16,9 +16,9 @@ fn rules_are_kept_and_help_to_foresee() {
 }
 
 #[test]
-fn real_records_are_learnt_from() {
-    let extent = learning_uci::Extent { records: 1_500, epochs: 2, head_units: vec![1] };
-    let Some(lines) = learning_uci::run(&extent).unwrap() else { return };
+fn real_records_are_trained_on() {
+    let extent = training_uci::Extent { records: 1_500, epochs: 2, head_units: vec![1] };
+    let Some(lines) = training_uci::run(&extent).unwrap() else { return };
     let [_markov, plain, ruled] = &lines[..] else { panic!("three lines") };
     assert_eq!(plain.impossible, [0, 0]);
     // One test patient breaks a mined rule; nothing else is infinite.

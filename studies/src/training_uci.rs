@@ -1,4 +1,4 @@
-//! Learning from real records: the diabetes cohort, over the hidden units of the head.
+//! Training from real records: the diabetes cohort, over the hidden units of the head.
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_rules};
 use consequence_model::{CodeOrder, Markov, NetworkGenerator};
@@ -6,7 +6,7 @@ use consequence_record::Split;
 use consequence_train::{Examples, Preset, TrainOptions};
 use std::sync::Arc;
 
-use crate::learning::{enforcer, fit};
+use crate::training::{enforcer, fit};
 use crate::uci_reference::UciReference;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -14,7 +14,7 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 /// How much of the study to run.
 #[derive(Clone, Debug)]
 pub struct Extent {
-    /// Records to learn from, at most.
+    /// Records to train on, at most.
     pub records: usize,
     /// Epochs, at most.
     pub epochs: u32,
@@ -67,7 +67,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
     };
     let began = std::time::Instant::now();
     let codes = CodeOrder::natural(Arc::clone(&uci.vocabulary));
-    let markov = Markov::learn(codes, &uci.cohort, &train, max_visits);
+    let markov = Markov::fit(codes, &uci.cohort, &train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     line("Markov".into(), [seconds; 2], likelihood(&markov, &uci.cohort, &test, &replay)?);
     for &head_units in &extent.head_units {

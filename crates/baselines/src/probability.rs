@@ -1,19 +1,19 @@
-//! Chances of codes as logarithms, so that none is ever lost to rounding.
+//! Probabilities of codes as logarithms, so that none is ever lost to rounding.
 
-/// One code that is in a visit or not: the logarithms of both chances.
+/// One code that is in a visit or not: the logarithms of both probabilities.
 ///
 /// ```
 /// use consequence_baselines::Coin;
 ///
 /// let coin = Coin::from_logit(-800.0);
-/// assert_eq!(coin.nats(true), 800.0, "no chance is too small");
-/// assert_eq!(Coin::from_chance(0.25).chance(), 0.25);
+/// assert_eq!(coin.nats(true), 800.0, "no probability is too small");
+/// assert_eq!(Coin::from_probability(0.25).probability(), 0.25);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coin {
-    /// The logarithm of the chance that the code is there.
+    /// The logarithm of the probability that the code is there.
     pub present: f64,
-    /// The logarithm of the chance that it is not.
+    /// The logarithm of the probability that it is not.
     pub absent: f64,
 }
 
@@ -23,14 +23,14 @@ impl Coin {
         Self { present: -softplus(-logit), absent: -softplus(logit) }
     }
 
-    /// A code with this chance. Chances closer to 0 or 1 than 1e-12 are moved there.
-    pub fn from_chance(chance: f64) -> Self {
-        let chance = chance.clamp(1e-12, 1.0 - 1e-12);
-        Self { present: chance.ln(), absent: (-chance).ln_1p() }
+    /// A code with this probability. Probabilities closer to 0 or 1 than 1e-12 are moved there.
+    pub fn from_probability(probability: f64) -> Self {
+        let probability = probability.clamp(1e-12, 1.0 - 1e-12);
+        Self { present: probability.ln(), absent: (-probability).ln_1p() }
     }
 
-    /// The chance that the code is there.
-    pub fn chance(self) -> f64 {
+    /// The probability that the code is there.
+    pub fn probability(self) -> f64 {
         self.present.exp()
     }
 
@@ -51,7 +51,7 @@ pub(crate) fn softplus(x: f64) -> f64 {
 
 /// `1 / (1 + exp(-x))`.
 pub(crate) fn sigmoid(x: f64) -> f64 {
-    Coin::from_logit(x).chance()
+    Coin::from_logit(x).probability()
 }
 
 /// `ln(exp(a) + exp(b))`, exact where one of them is the logarithm of zero.

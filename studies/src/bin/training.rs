@@ -1,10 +1,10 @@
 //! Prints what networks learn, and what they write.
 //!
-//! `cargo run --release -p consequence-studies --bin learning -- [uci|simulated|peers]`; all three if
+//! `cargo run --release -p consequence-studies --bin training -- [uci|simulated|peers]`; all three if
 //! none is named. The first and the last need the material beside the workspace.
 
-use consequence_studies::learning::cell;
-use consequence_studies::{learning_simulated, learning_uci, peers};
+use consequence_studies::training::cell;
+use consequence_studies::{peers, training_simulated, training_uci};
 
 type Fallible = Result<(), Box<dyn std::error::Error>>;
 
@@ -24,7 +24,7 @@ fn main() -> Fallible {
 }
 
 fn print_uci() -> Fallible {
-    let Some(lines) = learning_uci::run(&learning_uci::Extent::default())? else { return Ok(()) };
+    let Some(lines) = training_uci::run(&training_uci::Extent::default())? else { return Ok(()) };
     println!(
         "| UCI diabetes, test split | static | encounters | END | perplexity | forbidden, infinite | s an epoch | s |"
     );
@@ -46,7 +46,7 @@ fn print_simulated() -> Fallible {
         "| simulated inpatients | perplexity | nats a record | R2 code / pair / sequential | violations | s to learn | s for 1,000 records |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for line in learning_simulated::run(&learning_simulated::Extent::default())? {
+    for line in training_simulated::run(&training_simulated::Extent::default())? {
         let figure = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
         let [learn, write] = line.seconds;
         println!(

@@ -1,4 +1,4 @@
-//! Learning from simulated records: against counting, against a fresh sample, with rules and without.
+//! Training from simulated records: against counting, against a fresh sample, with rules and without.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use consequence_sample::{Mode, Request};
 use consequence_simulate::{Preset as Simulated, Simulation};
 use consequence_train::{Examples, Preset, TrainOptions};
 
-use crate::learning::{enforcer, fit, r2, write};
+use crate::training::{enforcer, fit, r2, write};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -45,7 +45,7 @@ pub struct Line {
     pub r2: [f64; 3],
     /// Violations of the planted rules in what was written.
     pub violations: u64,
-    /// Seconds to learn, and to write a thousand records.
+    /// Seconds to train, and to write a thousand records.
     pub seconds: [f64; 2],
 }
 
@@ -75,7 +75,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let mut line = |model: &str,
                     found: Likelihood,
                     (written, seconds): (Cohort, f64),
-                    learning: f64|
+                    training: f64|
      -> Fallible<()> {
         lines.push(Line {
             model: model.into(),
@@ -83,20 +83,20 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
             nats: found.nats_per_record,
             r2: r2(real, &written, vocabulary)?,
             violations: violations(planted, &written)?,
-            seconds: [learning, 1000.0 * seconds / extent.written as f64],
+            seconds: [training, 1000.0 * seconds / extent.written as f64],
         });
         Ok(())
     };
     let replay = ReplayOptions::default();
     let request = |mode: Mode| Request { mode, seed: 7, ..Request::default() };
-    let foreseen = |generator: &dyn Foresees| generator.foresee(&cohort, &held_out, &replay);
+    let predicted = |generator: &dyn Predicts| generator.predict(&cohort, &held_out, &replay);
 
     let began = std::time::Instant::now();
     let codes = CodeOrder::natural(Arc::clone(vocabulary));
-    let markov = Markov::learn(codes, &cohort, &train, max_visits);
+    let markov = Markov::fit(codes, &cohort, &train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     let written = write(&markov, planted, request(Mode::Off), extent.written)?;
-    line("Markov", foreseen(&markov)?, written, seconds)?;
+    line("Markov", predicted(&markov)?, written, seconds)?;
 
     let sizes = Preset::Small.sizes(max_visits);
     let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
@@ -104,7 +104,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let plain = fit(&examples, vocabulary, None, &sizes, &options)?;
     let generator = NetworkGenerator::new(&plain.network);
     let written = write(&generator, planted, request(Mode::Off), extent.written)?;
-    line("HALO, no rules", foreseen(&generator)?, written, plain.seconds)?;
+    line("HALO, no rules", predicted(&generator)?, written, plain.seconds)?;
 
     eprintln!("with the planted rules");
     let enforcer = enforcer(planted, max_visits)?;
@@ -119,8 +119,8 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
 }
 
 /// A model whose kind does not matter.
-trait Foresees {
-    fn foresee(
+trait Predicts {
+    fn predict(
         &self,
         cohort: &Cohort,
         records: &[usize],
@@ -128,8 +128,8 @@ trait Foresees {
     ) -> Fallible<Likelihood>;
 }
 
-impl<G: Generator> Foresees for G {
-    fn foresee(
+impl<G: Generator> Predicts for G {
+    fn predict(
         &self,
         cohort: &Cohort,
         records: &[usize],
@@ -143,5 +143,5 @@ impl<G: Generator> Foresees for G {
 pub fn violations(rules: &Arc<RuleSet>, cohort: &Cohort) -> Fallible<u64> {
     let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())?;
     let audit = Auditor::new(&written).audit(cohort, 0, &|_| {});
-    Ok(audit.static_violations + audit.temporal_violations)
+    Ok(audit.within_visit_violations + audit.temporal_violations)
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use consequence_model::{Epoch, Learnt};
-use consequence_train::{Checkpoints, Event, Examples, Teacher, train, unlearnt};
+use consequence_model::{Epoch, Trained};
+use consequence_train::{Checkpoints, Event, Examples, Teacher, train, untrained};
 
 use super::NetworkTask;
 use super::lesson::Lesson;
@@ -20,10 +20,10 @@ pub(super) struct Run {
     pub records: u64,
 }
 
-/// What was learnt, every epoch, and what the run took.
-pub(super) type Outcome = (Learnt, Vec<Epoch>, Option<Run>);
+/// What was trained, every epoch, and what the run took.
+pub(super) type Outcome = (Trained, Vec<Epoch>, Option<Run>);
 
-/// Has a network learn; `checkpoint` is the file, how often it is written, and what the run depends on.
+/// Trains a network; `checkpoint` is the file, how often it is written, and what the run depends on.
 pub(super) fn network(
     lesson: &Lesson,
     task: &NetworkTask,
@@ -33,7 +33,7 @@ pub(super) fn network(
     let examples =
         Examples { cohort: &lesson.cohort, train: &lesson.train, tuning: &lesson.tuning };
     let sizes = task.sizes.with_visits(lesson.max_visits);
-    let fresh = unlearnt(lesson.codes.clone(), &sizes, &examples, task.options.seed)?;
+    let fresh = untrained(lesson.codes.clone(), &sizes, &examples, task.options.seed)?;
     let teacher = match &lesson.enforcer {
         Some(enforcer) => Teacher::new(lesson.mode, enforcer),
         None => Teacher::Off,
@@ -54,7 +54,7 @@ pub(super) fn network(
         return Err(Error::Interrupted { epochs_done, checkpoint: checkpoints.path });
     }
     let run = Run { seconds: began.elapsed().as_secs_f64(), records: meter.records };
-    Ok((Learnt::Network(Box::new(trained.network)), trained.history, Some(run)))
+    Ok((Trained::Network(Box::new(trained.network)), trained.history, Some(run)))
 }
 
 /// Tells how far a network has come.
@@ -74,7 +74,7 @@ impl Meter<'_> {
                     // A run that was taken up has less before it.
                     let done = records - more;
                     let left = u64::from(self.epochs.saturating_sub(epoch)) * of + of - done;
-                    self.watch.begin("learning", Some(left));
+                    self.watch.begin("training", Some(left));
                     self.began = true;
                 }
                 self.watch.advance(more);
