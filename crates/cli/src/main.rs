@@ -46,6 +46,6 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &consequence::Error) -> ExitCode {
-    output::message(&error.render());
+    output::error(error);
     ExitCode::from(2)
 }

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use consequence::{Error, report_json};
-use serde::Serialize;
+use consequence::{Error, Report, Setting};
+
+use crate::commands::Outcome;
 
 /// Writes data to stdout. Whoever closed the pipe has read enough.
 pub fn data(text: &str) {
@@ -11,10 +12,38 @@ pub fn data(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Writes a report to stdout as JSON.
-pub fn json(report: &impl Serialize) -> Result<(), Error> {
-    data(&report_json(report)?);
-    Ok(())
+/// Shows a report, as JSON or as text with its warnings, and tells whether something was found.
+pub fn report(report: &impl Report, json: bool) -> Result<Outcome, Error> {
+    if json {
+        data(&report.json()?);
+    } else {
+        warnings(report.warnings());
+        data(&report.to_string());
+    }
+    Ok(if report.found() { Outcome::Violations } else { Outcome::Done })
+}
+
+/// Writes an error to stderr: what, where, and what to do in the words of the command line.
+pub fn error(error: &Error) {
+    let advice = error.advice().map(|advice| advice.worded(flag));
+    message(&match (error, advice) {
+        // Diagnostics say themselves what is an error and what a note.
+        (Error::Rules(diagnostics), _) => diagnostics.to_string(),
+        (Error::UnknownCodes { diagnostics, .. }, Some(advice)) => {
+            format!("{diagnostics}\nhelp: {advice}\n")
+        }
+        (_, Some(advice)) => format!("error: {error}\n  = help: {advice}\n"),
+        (_, None) => format!("error: {error}\n"),
+    });
+}
+
+/// A setting as the command line has it.
+fn flag(setting: Setting<'_>) -> String {
+    let name = setting.name.replace('_', "-");
+    match setting.value {
+        Some(value) => format!("--{name} {value}"),
+        None => format!("--{name}"),
+    }
 }
 
 /// Writes a message to stderr.

@@ -146,7 +146,7 @@ fn every_mode_and_every_wish() {
         audit(&out).exits(0);
     }
     let ran = folder.run("generate model --records 300 --mode off --out off.jsonl").exits(0);
-    assert!(ran.err.contains("--train-mode off"), "{}", ran.err);
+    assert!(ran.err.contains("train with mode `off`"), "{}", ran.err);
     audit("off.jsonl").exits(1);
     folder.run(&format!("{TRAIN} free --epochs 2 --train-mode off")).exits(0);
     let ran = folder.run("generate free --records 40 --mode exact --out free.jsonl").exits(0);

@@ -1,7 +1,6 @@
 //! A cohort made to obey the rules.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_enforce::{Enforcer, Repair, repair};
@@ -14,19 +13,35 @@ use consequence_tables::meds::{Subject, WriterOptions};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::load::LoadedCohort;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
-use crate::words::{count, number};
-use crate::{Error, Inputs};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
 
-/// How to repair.
-#[derive(Clone, Debug, Default)]
-pub struct EnforceOptions {
+/// A cohort to be repaired.
+///
+/// ```
+/// use consequence::enforce::EnforceTask;
+/// use consequence::{RecordInputs, Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [rules, cohort, out] =
+///     ["a.rules", "a.jsonl", "repaired.jsonl"].map(|name| folder.path().join(name));
+/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
+/// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["DIABETES"], []]}"#)?;
+/// let task = EnforceTask::new(RecordInputs::new(cohort).with_rules([rules]), &out);
+/// assert_eq!(task.run(&Unwatched)?.added_codes, 1);
+/// assert_eq!(
+///     std::fs::read_to_string(out)?,
+///     "{\"id\":\"1\",\"static\":[],\"visits\":[[\"DIABETES\"],[\"DIABETES\"]]}\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct EnforceTask {
+    /// The cohort, and the rules.
+    pub inputs: RecordInputs,
     /// The file to write if its name ends in `.jsonl`, else the folder of a MEDS dataset.
-    pub out: PathBuf,
-    /// Whether to replace it if it is there.
-    pub force: bool,
+    pub out: Out,
     /// Whether soft rules draw their outputs anew; else only hard rules change anything.
     pub soft: bool,
     /// What the draws of soft rules depend on.
@@ -66,81 +81,64 @@ pub struct EnforceReport {
     pub warnings: Vec<String>,
 }
 
-/// Repairs every record of the cohort and writes those that the referee finds valid: all of them,
-/// or nothing is written. Splits, titles and times are those of the cohort that was read.
-///
-/// ```
-/// use consequence::{Inputs, Unwatched};
-/// use consequence::enforce::{EnforceOptions, enforce};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [rules, cohort, out] =
-///     ["a.rules", "a.jsonl", "repaired.jsonl"].map(|name| folder.path().join(name));
-/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
-/// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["DIABETES"], []]}"#)?;
-/// let inputs = Inputs { rules: vec![rules], cohort: Some(cohort), ..Inputs::default() };
-/// let options = EnforceOptions { out: out.clone(), ..EnforceOptions::default() };
-/// assert_eq!(enforce(&inputs, &options, &Unwatched)?.added_codes, 1);
-/// assert_eq!(
-///     std::fs::read_to_string(out)?,
-///     "{\"id\":\"1\",\"static\":[],\"visits\":[[\"DIABETES\"],[\"DIABETES\"]]}\n"
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn enforce(
-    inputs: &Inputs,
-    options: &EnforceOptions,
-    watch: &dyn Watch,
-) -> Result<EnforceReport, Error> {
-    let _out = Out::cohort(&options.out, options.force)?;
-    let (loaded, known) = inputs.open_records("enforce the rules on", watch)?;
-    let cohort = &known.cohort;
-    let set = chosen(&loaded.rules, options.soft);
-    let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
-    let records = cohort.len() as u64;
-    let enforcer = Enforcer::new(&plan);
-    let (repaired, done) = watched(watch, "repairing", Some(records), || {
-        repair(&enforcer, cohort, &Draws::new(options.seed), &|done| watch.advance(done))
-    });
-    if repaired.is_empty() {
-        return Err(Error::NothingLeft { records });
+impl EnforceTask {
+    /// A repair by hard rules alone.
+    pub fn new(inputs: RecordInputs, out: impl Into<Out>) -> Self {
+        Self { inputs, out: out.into(), soft: false, seed: 0 }
     }
-    watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
-    watched(watch, "writing", None, || write(options, &repaired, &known, &set))?;
-    let Repair { changed, added, removed, cut, dropped_visits, refused, .. } = done;
-    let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
-    Ok(EnforceReport {
-        cohort: inputs.cohort.as_ref().map_or_else(String::new, |path| path.display().to_string()),
-        files: loaded.files,
-        out: options.out.display().to_string(),
-        hard_rules: hard,
-        soft_rules: set.rules.len() - hard,
-        records,
-        written: repaired.len() as u64,
-        changed,
-        added_codes: added,
-        removed_codes: removed,
-        cut_records: cut,
-        dropped_visits,
-        refused_records: refused,
-        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
-    })
+}
+
+impl Task for EnforceTask {
+    type Report = EnforceReport;
+
+    /// Repairs every record of the cohort and writes those that the referee finds valid: all of them,
+    /// or nothing is written. Splits, titles and times are those of the cohort that was read.
+    fn run(&self, watch: &dyn Watch) -> Result<EnforceReport, Error> {
+        let _out = self.out.cohort()?;
+        let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open(watch)?;
+        let cohort = &known.cohort;
+        let set = chosen(&loaded.rules, self.soft);
+        let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
+        let records = cohort.len() as u64;
+        let enforcer = Enforcer::new(&plan);
+        let (repaired, done) = watched(watch, "repairing", Some(records), || {
+            repair(&enforcer, cohort, &Draws::new(self.seed), &|done| watch.advance(done))
+        });
+        if repaired.is_empty() {
+            return Err(Error::NothingLeft { records });
+        }
+        watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
+        watched(watch, "writing", None, || write(&self.out, &repaired, &known, &set))?;
+        let Repair { changed, added, removed, cut, dropped_visits, refused, .. } = done;
+        let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
+        Ok(EnforceReport {
+            cohort: self.inputs.cohort.display().to_string(),
+            files: loaded.files,
+            out: self.out.shown(),
+            hard_rules: hard,
+            soft_rules: set.rules.len() - hard,
+            records,
+            written: repaired.len() as u64,
+            changed,
+            added_codes: added,
+            removed_codes: removed,
+            cut_records: cut,
+            dropped_visits,
+            refused_records: refused,
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+        })
+    }
 }
 
 /// Writes the records with what was known of them: splits, titles and times. A record that a rule
 /// ended early loses its later times.
-fn write(
-    options: &EnforceOptions,
-    repaired: &Cohort,
-    known: &LoadedCohort,
-    set: &RuleSet,
-) -> Result<(), Error> {
+fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> Result<(), Error> {
     let codes = |(code, title): (&Code, &String)| {
         Some((set.vocabulary.code(known.vocabulary.name(*code))?, title.clone()))
     };
     let titles = known.titles.iter().filter_map(codes).collect();
-    let writer = WriterOptions { replace: options.force, titles, ..WriterOptions::default() };
-    let mut writer = CohortWriter::create(&options.out, Arc::clone(&set.vocabulary), writer)?;
+    let writer = WriterOptions { replace: out.force, titles, ..WriterOptions::default() };
+    let mut writer = CohortWriter::create(&out.path, Arc::clone(&set.vocabulary), writer)?;
     let mut before = 0..known.cohort.len();
     for (index, record) in repaired.records().enumerate() {
         let id = repaired.id(index);
@@ -188,6 +186,12 @@ fn judge(set: &RuleSet, cohort: &Cohort, watch: &dyn Watch) -> Result<(), Error>
             false => Err(Error::Rejected { record: index + 1 }),
         }
     })
+}
+
+impl Report for EnforceReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
 }
 
 impl Display for EnforceReport {

@@ -1,16 +1,14 @@
 //! A cohort for other programs.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use consequence_tables::Dataset;
 use consequence_tables::export::{self, ExportOptions};
 use serde::Serialize;
 
-use crate::Error;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
-use crate::words::count;
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 
 /// What a cohort can be exported as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +32,33 @@ impl ExportForm {
     }
 }
 
+/// Which cohort to export, and as what.
+///
+/// ```
+/// use consequence::export::{ExportForm, ExportTask};
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, table] = ["a.jsonl", "a.csv"].map(|name| folder.path().join(name));
+/// std::fs::write(&cohort, r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"]]}"#)?;
+/// let task = ExportTask { cohort, form: ExportForm::Csv, out: table.clone().into() };
+/// assert_eq!(task.run(&Unwatched)?.records, 1);
+/// assert_eq!(
+///     std::fs::read_to_string(table)?,
+///     "subject_id,visit,code,static,ended\np1,0,SEX//F,1,1\np1,1,ICD9CM//250,0,1\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExportTask {
+    /// The cohort: JSON lines, or a MEDS dataset.
+    pub cohort: PathBuf,
+    /// What to export it as.
+    pub form: ExportForm,
+    /// The file or folder to write.
+    pub out: Out,
+}
+
 /// What was exported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExportReport {
@@ -49,49 +74,34 @@ pub struct ExportReport {
     pub dated: bool,
 }
 
-/// Exports a cohort; what is there is replaced only if `force` says so.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::export::{ExportForm, export};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [cohort, table] = ["a.jsonl", "a.csv"].map(|name| folder.path().join(name));
-/// std::fs::write(&cohort, r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"]]}"#)?;
-/// assert_eq!(export(&cohort, ExportForm::Csv, &table, false, &Unwatched)?.records, 1);
-/// assert_eq!(
-///     std::fs::read_to_string(table)?,
-///     "subject_id,visit,code,static,ended\np1,0,SEX//F,1,1\np1,1,ICD9CM//250,0,1\n"
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn export(
-    cohort: &Path,
-    form: ExportForm,
-    out: &Path,
-    force: bool,
-    watch: &dyn Watch,
-) -> Result<ExportReport, Error> {
-    let _out = match form {
-        ExportForm::Jsonl => Out::lines(out, force)?,
-        ExportForm::Csv => Out::file(out, force)?,
-        ExportForm::Omop => Out::folder(out, force)?,
-    };
-    let dataset = watched(watch, "reading the cohort", None, || Dataset::open(cohort))?;
-    let options = ExportOptions { replace: force };
-    watched(watch, "writing", None, || match form {
-        ExportForm::Jsonl => export::jsonl(out, &dataset, &options),
-        ExportForm::Csv => export::csv(out, &dataset, &options),
-        ExportForm::Omop => export::omop(out, &dataset, &options),
-    })?;
-    Ok(ExportReport {
-        cohort: cohort.display().to_string(),
-        form: form.name(),
-        out: out.to_path_buf(),
-        records: dataset.cohort.len() as u64,
-        dated: !dataset.ordinal_time(),
-    })
+impl Task for ExportTask {
+    type Report = ExportReport;
+
+    /// Exports a cohort.
+    fn run(&self, watch: &dyn Watch) -> Result<ExportReport, Error> {
+        let _out = match self.form {
+            ExportForm::Jsonl => self.out.lines()?,
+            ExportForm::Csv => self.out.file()?,
+            ExportForm::Omop => self.out.folder()?,
+        };
+        let dataset = watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort))?;
+        let (out, options) = (&*self.out.path, ExportOptions { replace: self.out.force });
+        watched(watch, "writing", None, || match self.form {
+            ExportForm::Jsonl => export::jsonl(out, &dataset, &options),
+            ExportForm::Csv => export::csv(out, &dataset, &options),
+            ExportForm::Omop => export::omop(out, &dataset, &options),
+        })?;
+        Ok(ExportReport {
+            cohort: self.cohort.display().to_string(),
+            form: self.form.name(),
+            out: self.out.path.clone(),
+            records: dataset.cohort.len() as u64,
+            dated: !dataset.ordinal_time(),
+        })
+    }
 }
+
+impl Report for ExportReport {}
 
 impl Display for ExportReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

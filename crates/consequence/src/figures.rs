@@ -6,7 +6,7 @@ use consequence_record::{Kind, Split, Vocabulary};
 use consequence_tables::import::ImportSummary;
 use serde::Serialize;
 
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 /// How large a cohort is, in the words of the paper's table of datasets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -8,11 +8,9 @@ use consequence_tables::import::{self, Import, Step};
 use consequence_tables::meds::{Subject, WriterOptions};
 use serde::Serialize;
 
-use crate::Error;
 use crate::figures::CohortFigures;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 
 pub use consequence_tables::import::{
     CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem, ImportSummary,
@@ -20,6 +18,22 @@ pub use consequence_tables::import::{
 };
 
 /// What to import, and where to.
+///
+/// ```
+/// use consequence::import::{CsvColumns, ImportOptions, ImportTask, Source};
+/// use consequence::{Dataset, Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [path, out] = ["visits.csv", "cohort"].map(|name| folder.path().join(name));
+/// std::fs::write(&path, "subject_id,time,code\n7,2024-01-31,ICD9CM//250.01\n")?;
+/// let task = ImportTask {
+///     options: ImportOptions { truncate: Some(3), ..ImportOptions::default() },
+///     ..ImportTask::new(Source::Csv(CsvColumns::default()), path, &out)
+/// };
+/// assert_eq!(task.run(&Unwatched)?.summary.patients, 1);
+/// assert!(Dataset::open(&out)?.vocabulary.code("ICD9CM//250").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ImportTask {
     /// The kind of source.
@@ -29,9 +43,14 @@ pub struct ImportTask {
     /// What becomes of its codes, visits and subjects.
     pub options: ImportOptions,
     /// The folder to write, or the file if its name ends in `.jsonl`.
-    pub out: PathBuf,
-    /// Whether to replace a cohort that is there.
-    pub force: bool,
+    pub out: Out,
+}
+
+impl ImportTask {
+    /// With the usual options.
+    pub fn new(source: Source, path: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
+        Self { source, path: path.into(), options: ImportOptions::default(), out: out.into() }
+    }
 }
 
 /// What was imported, and what was left out and why.
@@ -48,54 +67,41 @@ pub struct ImportReport {
     pub summary: ImportSummary,
 }
 
-/// Imports a cohort. Records go to disk one after the other; what is in memory is the list of
-/// subjects, the list of codes, and a batch of rows.
-///
-/// ```
-/// use consequence::import::{CsvColumns, ImportOptions, ImportTask, Source, import};
-/// use consequence::{Dataset, Unwatched};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [path, out] = ["visits.csv", "cohort"].map(|name| folder.path().join(name));
-/// std::fs::write(&path, "subject_id,time,code\n7,2024-01-31,ICD9CM//250.01\n")?;
-/// let task = ImportTask {
-///     source: Source::Csv(CsvColumns::default()),
-///     path,
-///     options: ImportOptions { truncate: Some(3), ..ImportOptions::default() },
-///     out: out.clone(),
-///     force: false,
-/// };
-/// assert_eq!(import(&task, &Unwatched)?.summary.patients, 1);
-/// assert!(Dataset::open(&out)?.vocabulary.code("ICD9CM//250").is_some());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn import(task: &ImportTask, watch: &dyn Watch) -> Result<ImportReport, Error> {
-    let _out = Out::cohort(&task.out, task.force)?;
-    let tell = |step: Step<'_>| match step {
-        Step::Begin { task, total } => watch.begin(task, (total > 0).then_some(total)),
-        Step::Advance(bytes) => watch.advance(bytes),
-        Step::Finish => watch.finish(),
-    };
-    let opened = import::open_telling(&task.source, &task.path, &task.options, &tell);
-    // A table that could not be read was begun and not finished.
-    watch.finish();
-    let summary = watched(watch, "writing", None, || write(&opened?, task, watch))?;
-    Ok(ImportReport {
-        kind: task.source.name(),
-        source: task.path.display().to_string(),
-        out: task.out.display().to_string(),
-        summary,
-    })
+impl Task for ImportTask {
+    type Report = ImportReport;
+
+    /// Imports a cohort. Records go to disk one after the other; what is in memory is the list of
+    /// subjects, the list of codes, and a batch of rows.
+    fn run(&self, watch: &dyn Watch) -> Result<ImportReport, Error> {
+        let _out = self.out.cohort()?;
+        let tell = |step: Step<'_>| match step {
+            Step::Begin { task, total } => watch.begin(task, (total > 0).then_some(total)),
+            Step::Advance(bytes) => watch.advance(bytes),
+            Step::Finish => watch.finish(),
+        };
+        let opened = import::open_telling(&self.source, &self.path, &self.options, &tell);
+        // A table that could not be read was begun and not finished.
+        watch.finish();
+        let summary = watched(watch, "writing", None, || write(&opened?, &self.out, watch))?;
+        Ok(ImportReport {
+            kind: self.source.name(),
+            source: self.path.display().to_string(),
+            out: self.out.shown(),
+            summary,
+        })
+    }
 }
 
+impl Report for ImportReport {}
+
 /// Writes the records one after the other.
-fn write(import: &Import, task: &ImportTask, watch: &dyn Watch) -> Result<ImportSummary, Error> {
+fn write(import: &Import, out: &Out, watch: &dyn Watch) -> Result<ImportSummary, Error> {
     let options = WriterOptions {
-        replace: task.force,
+        replace: out.force,
         titles: import.titles().clone(),
         ..WriterOptions::default()
     };
-    let mut writer = CohortWriter::create(&task.out, import.vocabulary(), options)?;
+    let mut writer = CohortWriter::create(&out.path, import.vocabulary(), options)?;
     let mut records = import.records();
     for record in &mut records {
         let record = record?;

@@ -140,10 +140,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Learn and generate
-//! [`train::train`] trains a model on a cohort, with rules; [`generate::generate`] writes new records
-//! with it, each obeying every hard rule; [`evaluate::perplexity`] and [`evaluate::compare`] measure the
-//! model and what it wrote. [`synthesize::synthesize`] does all of it.
+//! # Train and generate
+//! [`train`] trains a model on a cohort, with rules; [`generate`] writes new records with it, each
+//! obeying every hard rule; [`evaluate`] measures the model and what it wrote. [`synthesize`] does all
+//! of it. Each is a [`Task`] that is run and ends in a [`Report`].
 //!
 //! # Sample
 //! A model of your own needs no more than probabilities. [`Writer::guided`] samples a visit code by code. The caller gives each code's probability,
@@ -175,33 +175,19 @@
 
 pub mod audit;
 pub mod check;
-pub mod compare;
 pub mod convert;
-mod count;
 pub mod demo;
-mod digest;
 pub mod enforce;
-mod error;
 pub mod evaluate;
 pub mod export;
 mod figures;
 pub mod generate;
 pub mod import;
-pub mod load;
 pub mod mine;
-mod model_rules;
-mod notes;
 pub mod packs;
-mod place;
-mod reference;
-mod reporting;
 pub mod simulate;
-mod source;
 pub mod synthesize;
-mod threads;
 pub mod train;
-mod watch;
-mod words;
 
 pub use consequence_record::{
     Code, Cohort, Kind, Record, RecordView, Split, Vocabulary, VocabularyError,
@@ -232,14 +218,11 @@ pub use consequence_referee::{Defect, Referee};
 
 pub use consequence_tables::{Dataset, TableError, VisitTimes, jsonl, meds, vocabulary};
 
-pub use count::{CountError, parse_count};
-pub use error::Error;
+pub use consequence_pipeline::{
+    Advice, CodeSource, CodeSummary, CountError, Error, Inputs, Out, REPORT_FORMAT, RecordInputs,
+    Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count, use_threads,
+};
 pub use figures::CohortFigures;
-pub use notes::{REPORT_FORMAT, report_json};
-pub use reference::RuleReference;
-pub use source::{CodeSource, CodeSummary, Inputs};
-pub use threads::use_threads;
-pub use watch::{Unwatched, Watch};
 
 /// Crash-safe files.
 pub use consequence_store as store;

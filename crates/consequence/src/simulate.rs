@@ -1,7 +1,6 @@
 //! A built-in cohort, written to disk with the rules that it obeys.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_record::Split;
@@ -10,11 +9,9 @@ use consequence_tables::meds::{Subject, WriterOptions};
 use consequence_tables::{CohortWriter, Format};
 use serde::Serialize;
 
-use crate::Error;
 use crate::figures::CohortFigures;
-use crate::place::{Out, refuse_file, write_file};
-use crate::watch::{Watch, watched};
-use crate::words::count;
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Out, Report, Task, Watch, refuse_file, watched, write_file};
 
 pub use consequence_simulate::Preset;
 
@@ -22,16 +19,27 @@ pub use consequence_simulate::Preset;
 const PART: usize = 1 << 15;
 
 /// What to simulate.
+///
+/// ```
+/// use consequence::simulate::{Preset, SimulateTask};
+/// use consequence::{Dataset, Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("cohort");
+/// let task = SimulateTask { patients: Some(100), ..SimulateTask::new(Preset::Inpatient, &out) };
+/// assert_eq!(task.run(&Unwatched)?.figures.patients, 100);
+/// assert_eq!(Dataset::open(&out)?.cohort.len(), 100);
+/// assert!(std::fs::read_to_string(out.join("truth.rules"))?.contains("rule one-sex"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct SimulateOptions {
+pub struct SimulateTask {
     /// The kind of cohort.
     pub preset: Preset,
     /// How many patients; none: as many as the paper's dataset has.
     pub patients: Option<usize>,
     /// The folder to write, or the file if its name ends in `.jsonl`.
-    pub out: PathBuf,
-    /// Whether to replace a cohort that is there.
-    pub force: bool,
+    pub out: Out,
     /// What the patients depend on.
     pub seed: u64,
 }
@@ -54,81 +62,75 @@ pub struct SimulateReport {
     pub figures: CohortFigures,
 }
 
-/// Simulates a cohort and writes it as it is made, so that any number of patients fits. The rules
-/// that every record obeys are in `truth.rules` in its folder; beside a file `x.jsonl` they are in
-/// `x.truth.rules`.
-///
-/// The files depend on the options alone, and not on the number of threads.
-///
-/// ```
-/// use consequence::simulate::{Preset, SimulateOptions, simulate};
-/// use consequence::{Dataset, Unwatched};
-///
-/// let folder = tempfile::tempdir()?;
-/// let out = folder.path().join("cohort");
-/// let options = SimulateOptions {
-///     preset: Preset::Inpatient,
-///     patients: Some(100),
-///     out: out.clone(),
-///     force: false,
-///     seed: 7,
-/// };
-/// let report = simulate(&options, &Unwatched)?;
-/// assert_eq!(report.figures.patients, 100);
-/// assert_eq!(Dataset::open(&out)?.cohort.len(), 100);
-/// assert!(std::fs::read_to_string(out.join("truth.rules"))?.contains("rule one-sex"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn simulate(options: &SimulateOptions, watch: &dyn Watch) -> Result<SimulateReport, Error> {
-    let SimulateOptions { preset, patients, out, force, seed } = options;
-    let lines = Format::to_write(out) == Format::Lines;
-    let truth_file = match lines {
-        true => out.with_extension("truth.rules"),
-        false => out.join("truth.rules"),
-    };
-    let _out = Out::cohort(out, *force)?;
-    if lines {
-        refuse_file(&truth_file, *force)?;
+impl SimulateTask {
+    /// As many patients as the paper's dataset has.
+    pub fn new(preset: Preset, out: impl Into<Out>) -> Self {
+        Self { preset, patients: None, out: out.into(), seed: 1 }
     }
-    let patients = patients.unwrap_or(preset.figures().records);
-    let simulation = Simulation::new(*preset, patients, *seed);
-    let truth = simulation.truth();
-    let vocabulary = simulation.vocabulary();
-    let titled = |code| simulation.title(code).map(|title| (code, title.to_owned()));
-    let writer = WriterOptions {
-        replace: *force,
-        titles: vocabulary.codes().filter_map(titled).collect(),
-        truth: Some(truth.text.clone()),
-        ..WriterOptions::default()
-    };
-    let mut writer = CohortWriter::create(out, Arc::clone(vocabulary), writer)?;
-    let mut figures = CohortFigures::of(vocabulary);
-    watched(watch, "simulating", Some(patients as u64), || -> Result<(), Error> {
-        for part in simulation.parts(PART) {
-            for (index, record) in part.records().enumerate() {
-                let id = part.id(index);
-                let split = Split::of(id);
-                let subject = Subject { id, split, ended: record.ended(), times: None };
-                writer.push(subject, record.visits())?;
-                let codes = record.visits().skip(1).map(<[_]>::len).sum();
-                figures.add(split, record.len() - 1, codes);
-            }
-            watch.advance(part.len() as u64);
-        }
-        if lines {
-            write_file(&truth_file, *force, |file| file.write_all(truth.text.as_bytes()))?;
-        }
-        Ok(writer.finish()?)
-    })?;
-    Ok(SimulateReport {
-        preset: preset.name(),
-        seed: *seed,
-        out: out.display().to_string(),
-        truth: truth_file.display().to_string(),
-        rules: truth.rules.rules.len(),
-        figures,
-    })
 }
+
+impl Task for SimulateTask {
+    type Report = SimulateReport;
+
+    /// Simulates a cohort and writes it as it is made, so that any number of patients fits. The rules
+    /// that every record obeys are in `truth.rules` in its folder; beside a file `x.jsonl` they are in
+    /// `x.truth.rules`.
+    ///
+    /// The files depend on the task alone, and not on the number of threads.
+    fn run(&self, watch: &dyn Watch) -> Result<SimulateReport, Error> {
+        let Self { preset, patients, out: target, seed } = self;
+        let Out { path: out, force, .. } = target;
+        let lines = Format::to_write(out) == Format::Lines;
+        let truth_file = match lines {
+            true => out.with_extension("truth.rules"),
+            false => out.join("truth.rules"),
+        };
+        let _out = target.cohort()?;
+        if lines {
+            refuse_file(&truth_file, *force)?;
+        }
+        let patients = patients.unwrap_or(preset.figures().records);
+        let simulation = Simulation::new(*preset, patients, *seed);
+        let truth = simulation.truth();
+        let vocabulary = simulation.vocabulary();
+        let titled = |code| simulation.title(code).map(|title| (code, title.to_owned()));
+        let writer = WriterOptions {
+            replace: *force,
+            titles: vocabulary.codes().filter_map(titled).collect(),
+            truth: Some(truth.text.clone()),
+            ..WriterOptions::default()
+        };
+        let mut writer = CohortWriter::create(out, Arc::clone(vocabulary), writer)?;
+        let mut figures = CohortFigures::of(vocabulary);
+        watched(watch, "simulating", Some(patients as u64), || -> Result<(), Error> {
+            for part in simulation.parts(PART) {
+                for (index, record) in part.records().enumerate() {
+                    let id = part.id(index);
+                    let split = Split::of(id);
+                    let subject = Subject { id, split, ended: record.ended(), times: None };
+                    writer.push(subject, record.visits())?;
+                    let codes = record.visits().skip(1).map(<[_]>::len).sum();
+                    figures.add(split, record.len() - 1, codes);
+                }
+                watch.advance(part.len() as u64);
+            }
+            if lines {
+                write_file(&truth_file, *force, |file| file.write_all(truth.text.as_bytes()))?;
+            }
+            Ok(writer.finish()?)
+        })?;
+        Ok(SimulateReport {
+            preset: preset.name(),
+            seed: *seed,
+            out: out.display().to_string(),
+            truth: truth_file.display().to_string(),
+            rules: truth.rules.rules.len(),
+            figures,
+        })
+    }
+}
+
+impl Report for SimulateReport {}
 
 impl Display for SimulateReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

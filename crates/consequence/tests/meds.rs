@@ -1,8 +1,8 @@
 //! Cohorts of MEDS datasets are checked, audited and repaired like those of JSON lines.
 
-use consequence::audit::{AuditOptions, audit};
-use consequence::enforce::{EnforceOptions, enforce};
-use consequence::{Dataset, Inputs, Unwatched, meds};
+use consequence::audit::AuditTask;
+use consequence::enforce::EnforceTask;
+use consequence::{Dataset, RecordInputs, Task, Unwatched, meds};
 
 #[test]
 fn a_meds_dataset_is_audited_and_repaired() {
@@ -14,10 +14,9 @@ fn a_meds_dataset_is_audited_and_repaired() {
     std::fs::write(&lines, text).unwrap();
     meds::write(&dataset, &Dataset::open(&lines).unwrap()).unwrap();
 
-    let inputs = Inputs { rules: vec![rules], cohort: Some(dataset), ..Inputs::default() };
-    let report = audit(&inputs, &AuditOptions::default(), &Unwatched).unwrap();
+    let inputs = RecordInputs::new(dataset).with_rules([rules]);
+    let report = AuditTask::new(inputs.clone()).run(&Unwatched).unwrap();
     assert_eq!((report.records, report.violations()), (1, 1));
     assert!(!report.to_string().contains("is line"), "there are no lines");
-    let options = EnforceOptions { out, ..EnforceOptions::default() };
-    assert_eq!(enforce(&inputs, &options, &Unwatched).unwrap().added_codes, 2);
+    assert_eq!(EnforceTask::new(inputs, out).run(&Unwatched).unwrap().added_codes, 2);
 }

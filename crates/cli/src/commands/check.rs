@@ -1,26 +1,23 @@
 //! `consequence check`
 
-use consequence::Error;
-use consequence::check::{CheckOptions, check};
+use consequence::check::CheckTask;
+use consequence::{Error, Inputs};
 
-use super::{Outcome, inputs};
+use super::{Outcome, unknown_codes};
 use crate::args::CheckArguments;
-use crate::bar::Bar;
-use crate::output;
 
 pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
-    let inputs = inputs(&arguments.rules, arguments.cohort.as_ref(), &arguments.codes);
-    let options = CheckOptions {
+    let inputs = Inputs {
+        rules: arguments.rules.clone(),
+        cohort: arguments.cohort.clone(),
+        vocabulary: arguments.codes.vocabulary.clone(),
+        unknown_codes: unknown_codes(arguments.codes.allow_unknown),
+    };
+    let task = CheckTask {
+        inputs,
         max_visits: arguments.max_visits,
         explain: arguments.explain.clone(),
-        ..CheckOptions::default()
+        ..CheckTask::default()
     };
-    let report = check(&inputs, &options, &Bar::default())?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::found(!report.is_proved()))
+    super::run(&task, arguments.json)
 }

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use consequence::Error;
-use consequence::compare::{Effort, Method, MethodsTask, compare_methods};
 use consequence::train::Preset;
+use consequence::{Error, Out};
+use consequence_comparison::{ComparisonTask, Effort, Method, UnknownMethod};
 
 use super::train::NetworkArguments;
 use super::{Outcome, unknown_codes};
 use crate::args::{positive, records};
-use crate::bar::Bar;
-use crate::{output, stop};
+use crate::stop;
 
 #[derive(Debug, Args)]
 pub struct CompareArguments {
@@ -63,7 +62,8 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
         false => (Preset::Small, Effort::PAPER),
     };
     let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let mut task = MethodsTask {
+    let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
+    let mut task = ComparisonTask {
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         network: arguments.network.task(usual, seed),
@@ -73,24 +73,15 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
             deep_runs: arguments.deep_runs.map_or(effort.deep_runs, short),
             train_records: arguments.train_records.or(effort.train_records),
         },
-        resume: arguments.resume,
-        force: arguments.force,
         seed,
-        ..MethodsTask::new(&arguments.cohort, &arguments.out)
+        ..ComparisonTask::new(&arguments.cohort, out)
     };
     if !arguments.methods.is_empty() {
         task.methods.retain(|method| arguments.methods.contains(method));
     }
-    let report = stop::gently(|| compare_methods(&task, &Bar::default()))?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    stop::gently(|| super::run(&task, arguments.json))
 }
 
 fn method(name: &str) -> Result<Method, String> {
-    name.parse().map_err(|error: consequence::compare::UnknownMethod| error.to_string())
+    name.parse().map_err(|error: UnknownMethod| error.to_string())
 }

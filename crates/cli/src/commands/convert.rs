@@ -1,7 +1,7 @@
 //! `consequence rules convert`
 
-use consequence::Error;
-use consequence::convert::{ConvertOptions, RuleForm, convert, convert_to_file};
+use consequence::convert::{ConvertTask, RuleForm};
+use consequence::{Error, Out, Task};
 
 use super::{Outcome, unknown_codes};
 use crate::args::{ConvertArguments, Form};
@@ -14,27 +14,22 @@ pub fn run(arguments: &ConvertArguments) -> Result<Outcome, Error> {
         Form::Json => RuleForm::Json,
         Form::Tuples => RuleForm::Tuples,
     };
-    let options = ConvertOptions {
+    let out = |path| Out::new(path).replacing(arguments.force);
+    let task = ConvertTask {
         cohort: arguments.cohort.clone(),
         vocabulary: arguments.codes.vocabulary.clone(),
         unknown_codes: unknown_codes(arguments.codes.allow_unknown),
+        out: arguments.out.as_ref().map(out),
+        ..ConvertTask::new(&arguments.rules, form)
     };
-    let (rules, bar) = (&arguments.rules, Bar::default());
-    let converted = match &arguments.out {
-        Some(out) => convert_to_file(rules, form, &options, out, arguments.force, &bar)?,
-        None => {
-            let converted = convert(rules, form, &options, &bar)?;
-            output::data(&converted.text);
-            converted
-        }
-    };
-    output::warnings(&converted.warnings);
+    let converted = task.run(&Bar::default())?;
+    let outcome = output::report(&converted, false);
     if let Some(pattern) = &converted.pattern {
         output::message(&format!(
             "warning: patterns such as `{pattern}` were expanded over the codes that {} names, and no \
              others\n  = help: give all codes there are by --vocabulary or --cohort\n",
-            rules.display()
+            arguments.rules.display()
         ));
     }
-    Ok(Outcome::Done)
+    outcome
 }

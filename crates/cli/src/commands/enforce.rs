@@ -1,27 +1,17 @@
 //! `consequence enforce`
 
-use consequence::Error;
-use consequence::enforce::{EnforceOptions, enforce};
+use consequence::enforce::EnforceTask;
+use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
 use crate::args::EnforceArguments;
-use crate::bar::Bar;
-use crate::output;
 
 pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
-    let inputs = inputs(&arguments.rules, Some(&arguments.cohort), &arguments.codes);
-    let options = EnforceOptions {
-        out: arguments.out.clone(),
-        force: arguments.force,
+    let task = EnforceTask {
+        inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
+        out: Out::new(&arguments.out).replacing(arguments.force),
         soft: arguments.soft,
         seed,
     };
-    let report = enforce(&inputs, &options, &Bar::default())?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    super::run(&task, arguments.json)
 }

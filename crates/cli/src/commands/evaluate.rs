@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use consequence::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
-use consequence::{Error, Split};
+use consequence::evaluate::{EvaluateTask, PerplexityTask};
+use consequence::{Error, Out, Split};
 
 use super::{Outcome, unknown_codes};
 use crate::args::split;
-use crate::bar::Bar;
-use crate::output;
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["perplexity", "synthetic"])))]
@@ -58,29 +56,15 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
             unknown_codes,
             ..PerplexityTask::new(model, real)
         };
-        let report = perplexity(&task, &Bar::default())?;
-        if *json {
-            output::json(&report)?;
-        } else {
-            output::warnings(&report.warnings);
-            output::data(&report.to_string());
-        }
-        return Ok(Outcome::Done);
+        return super::run(&task, *json);
     }
-    let task = CompareTask {
-        real: real.clone(),
-        synthetic: arguments.synthetic.clone().unwrap_or_default(),
+    let out = |path| Out::new(path).replacing(arguments.force);
+    let synthetic = arguments.synthetic.clone().unwrap_or_default();
+    let task = EvaluateTask {
         rules: rules.clone(),
         unknown_codes,
-        out: arguments.out.clone(),
-        force: arguments.force,
+        out: arguments.out.as_ref().map(out),
+        ..EvaluateTask::new(real, synthetic)
     };
-    let report = compare(&task, &Bar::default())?;
-    if *json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::found(report.obedience.is_some_and(|obedience| obedience.violations > 0)))
+    super::run(&task, *json)
 }

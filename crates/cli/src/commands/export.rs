@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
-use consequence::export::{ExportForm, export};
+use consequence::export::{ExportForm, ExportTask};
+use consequence::{Error, Out};
 
 use super::Outcome;
-use crate::bar::Bar;
-use crate::output;
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {
@@ -44,12 +42,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Outcome, Error> {
         FormName::Csv => ExportForm::Csv,
         FormName::Omop => ExportForm::Omop,
     };
-    let ExportArguments { cohort, out, force, .. } = arguments;
-    let report = export(cohort, form, out, *force, &Bar::default())?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    let cohort = arguments.cohort.clone();
+    let out = Out::new(&arguments.out).replacing(arguments.force);
+    super::run(&ExportTask { cohort, form, out }, arguments.json)
 }

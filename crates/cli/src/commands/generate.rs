@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
-use consequence::generate::{GenerateReport, GenerateTask, Mode, generate};
+use consequence::generate::{GenerateTask, Mode};
+use consequence::{Error, Out};
 
 use super::{Outcome, unknown_codes};
 use crate::args::{positive, records};
-use crate::bar::Bar;
-use crate::{output, stop};
+use crate::stop;
 
 #[derive(Debug, Args)]
 pub struct GenerateArguments {
@@ -78,6 +77,7 @@ pub enum ModeName {
 }
 
 pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
+    let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = GenerateTask {
         mode: match arguments.mode {
             ModeName::Guided => Mode::Guided,
@@ -95,31 +95,17 @@ pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
         attempts: arguments.attempts,
         batch: arguments.batch,
         shard_records: arguments.shard_records,
-        resume: arguments.resume,
-        force: arguments.force,
         seed,
-        ..GenerateTask::new(&arguments.model, arguments.records, &arguments.out)
+        ..GenerateTask::new(&arguments.model, arguments.records, out)
     };
-    let report = write(&task)?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
-}
-
-/// Generates so that Ctrl-C says what becomes of it.
-pub fn write(task: &GenerateTask) -> Result<GenerateReport, Error> {
-    let words = match is_lines(&task.out) {
+    let words = match is_lines(&arguments.out) {
         true => "stopped: a file of JSON lines is written in one go, and this one was not",
         false => {
             "stopped: what was written is kept\n  = help: give the same command with --resume to \
              go on"
         }
     };
-    stop::at_once(words, || generate(task, &Bar::default()))
+    stop::at_once(words, || super::run(&task, arguments.json))
 }
 
 fn is_lines(path: &Path) -> bool {

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use consequence::Error;
-use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source, import};
+use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source};
+use consequence::{Error, Out};
 
 use super::Outcome;
 use crate::args::number;
-use crate::bar::Bar;
-use crate::output;
 
 /// A kind of source, each with the options that mean something for it.
 #[derive(Debug, Subcommand)]
@@ -202,16 +200,9 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
         source,
         path: common.source.clone(),
         options,
-        out: common.out.clone(),
-        force: common.force,
+        out: Out::new(&common.out).replacing(common.force),
     };
-    let report = import(&task, &Bar::default())?;
-    if common.json {
-        output::json(&report)?;
-    } else {
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    super::run(&task, common.json)
 }
 
 impl Common {

@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
-use consequence::mine::{Cutoffs, MineOptions, NearRules, SearchOptions, mine};
+use consequence::mine::{Cutoffs, MineTask, NearRules, SearchOptions};
+use consequence::{Error, Out};
 
 use super::Outcome;
-use crate::bar::Bar;
-use crate::output;
 
 #[derive(Debug, Args)]
 pub struct MineArguments {
@@ -52,10 +50,9 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
         Some(Kind::Outpatient) => Some(Cutoffs::outpatient()),
         None => arguments.min_support.map(Cutoffs::alike),
     };
-    let options = MineOptions {
+    let task = MineTask {
         cohort: arguments.cohort.clone(),
-        out: arguments.out.clone(),
-        force: arguments.force,
+        out: Out::new(&arguments.out).replacing(arguments.force),
         titles: arguments.titles.clone(),
         search: SearchOptions {
             cutoffs,
@@ -63,13 +60,7 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
             ..SearchOptions::default()
         },
     };
-    let report = mine(&options, &Bar::default())?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    super::run(&task, arguments.json)
 }
 
 fn support(text: &str) -> Result<u64, String> {

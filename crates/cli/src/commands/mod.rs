@@ -16,11 +16,13 @@ pub mod simulate;
 pub mod synthesize;
 pub mod train;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use consequence::{Inputs, UnknownCodes};
+use consequence::{Error, RecordInputs, Task, UnknownCodes};
 
 use crate::args::CodeArguments;
+use crate::bar::Bar;
+use crate::output;
 
 /// How a command that did not fail came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +33,15 @@ pub enum Outcome {
     Violations,
 }
 
-impl Outcome {
-    fn found(something: bool) -> Self {
-        if something { Self::Violations } else { Self::Done }
-    }
+/// Runs a task with a progress bar, and shows its report.
+fn run(task: &impl Task, json: bool) -> Result<Outcome, Error> {
+    output::report(&task.run(&Bar::default())?, json)
 }
 
-fn inputs(rules: &[PathBuf], cohort: Option<&PathBuf>, codes: &CodeArguments) -> Inputs {
-    Inputs {
+fn inputs(rules: &[PathBuf], cohort: &Path, codes: &CodeArguments) -> RecordInputs {
+    RecordInputs {
         rules: rules.to_vec(),
-        cohort: cohort.cloned(),
+        cohort: cohort.to_path_buf(),
         vocabulary: codes.vocabulary.clone(),
         unknown_codes: unknown_codes(codes.allow_unknown),
     }

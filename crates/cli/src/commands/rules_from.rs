@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use consequence::Error;
-use consequence::packs::{self, RuleTable, RulesFromOptions, rules_from};
+use consequence::packs::{self, RuleTable, RulesFromTask};
+use consequence::{Error, Out};
 
 use super::Outcome;
-use crate::bar::Bar;
-use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub enum FromCommand {
@@ -139,9 +137,9 @@ enum Over {
 }
 
 pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
-    let (options, json) = match command {
+    let (task, json) = match command {
         FromCommand::Mce(given) => (
-            RulesFromOptions {
+            RulesFromTask {
                 table: RuleTable::Mce,
                 level: given.level.chosen(),
                 codes: given.codes.clone(),
@@ -155,7 +153,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             given.shared.json,
         ),
         FromCommand::Dqd(given) => (
-            RulesFromOptions {
+            RulesFromTask {
                 table: RuleTable::Dqd,
                 female: given.sexes.female.clone(),
                 male: given.sexes.male.clone(),
@@ -164,7 +162,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             given.shared.json,
         ),
         FromCommand::Phecode(given) => (
-            RulesFromOptions {
+            RulesFromTask {
                 table: RuleTable::Phecode(match given.over {
                     Over::Icd => packs::Over::Icd,
                     Over::Phecodes => packs::Over::Phecodes,
@@ -177,7 +175,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             given.shared.json,
         ),
         FromCommand::Cci(given) => (
-            RulesFromOptions {
+            RulesFromTask {
                 table: RuleTable::Cci,
                 level: given.level.chosen(),
                 stays: given.stays,
@@ -186,13 +184,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             given.shared.json,
         ),
     };
-    let report = rules_from(&options, &Bar::default())?;
-    if json {
-        output::json(&report)?;
-    } else {
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    super::run(&task, json)
 }
 
 impl LevelArguments {
@@ -206,15 +198,12 @@ impl LevelArguments {
 
 impl TableArguments {
     /// What the arguments say, and nothing that belongs to one table alone.
-    fn options(&self) -> RulesFromOptions {
-        RulesFromOptions {
-            file: self.file.clone(),
-            out: self.out.clone(),
-            force: self.force,
+    fn options(&self) -> RulesFromTask {
+        RulesFromTask {
             cohort: self.cohort.clone(),
             vocabulary: self.vocabulary.clone(),
             prefix: self.prefix.clone(),
-            ..RulesFromOptions::default()
+            ..RulesFromTask::new(&self.file, Out::new(&self.out).replacing(self.force))
         }
     }
 }

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
-use consequence::simulate::{Preset, SimulateOptions, simulate};
+use consequence::simulate::{Preset, SimulateTask};
+use consequence::{Error, Out};
 
 use super::Outcome;
 use crate::args::records;
-use crate::bar::Bar;
-use crate::output;
 
 #[derive(Debug, Args)]
 pub struct SimulateArguments {
@@ -39,21 +37,14 @@ pub enum PresetName {
 }
 
 pub fn run(arguments: &SimulateArguments, seed: u64) -> Result<Outcome, Error> {
-    let options = SimulateOptions {
+    let task = SimulateTask {
         preset: match arguments.preset {
             PresetName::Inpatient => Preset::Inpatient,
             PresetName::Outpatient => Preset::Outpatient,
         },
         patients: arguments.patients.map(|patients| patients as usize),
-        out: arguments.out.clone(),
-        force: arguments.force,
+        out: Out::new(&arguments.out).replacing(arguments.force),
         seed,
     };
-    let report = simulate(&options, &Bar::default())?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    super::run(&task, arguments.json)
 }

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
 use consequence::import::{CsvColumns, Source};
-use consequence::synthesize::{SynthesizeTask, synthesize};
+use consequence::synthesize::{Origin, SynthesizeTask};
+use consequence::{Error, Out};
 
 use super::train::TrainingArguments;
 use super::{Outcome, unknown_codes};
 use crate::args::records;
-use crate::bar::Bar;
-use crate::{output, stop};
+use crate::stop;
 
 #[derive(Debug, Args)]
 pub struct SynthesizeArguments {
@@ -19,7 +18,7 @@ pub struct SynthesizeArguments {
     pub source: PathBuf,
     /// The kind of tables; to choose how they are read, use import first
     #[arg(long, value_name = "KIND")]
-    pub from: Option<From>,
+    pub from: Option<Tables>,
     /// The folder for everything that is made
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -47,7 +46,7 @@ pub struct SynthesizeArguments {
 
 /// A kind of tables.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum From {
+pub enum Tables {
     /// MIMIC-III
     Mimic3,
     /// MIMIC-IV
@@ -67,32 +66,26 @@ pub enum From {
 }
 
 pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error> {
-    let model_kind = arguments.training.model_kind(seed)?;
+    let path = arguments.source.clone();
+    let tables = |kind| Origin::Tables { kind, path: path.clone() };
+    let origin = match arguments.from {
+        None => Origin::Cohort(path),
+        Some(Tables::Mimic3) => tables(Source::Mimic3),
+        Some(Tables::Mimic4) => tables(Source::Mimic4),
+        Some(Tables::Omop) => tables(Source::Omop),
+        Some(Tables::Synthea) => tables(Source::Synthea),
+        Some(Tables::UciDiabetes) => tables(Source::UciDiabetes),
+        Some(Tables::Csv) => tables(Source::Csv(CsvColumns::default())),
+        Some(Tables::Jsonl) => tables(Source::Jsonl),
+        Some(Tables::Meds) => tables(Source::Meds),
+    };
+    let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = SynthesizeTask {
-        from: arguments.from.map(|kind| match kind {
-            From::Mimic3 => Source::Mimic3,
-            From::Mimic4 => Source::Mimic4,
-            From::Omop => Source::Omop,
-            From::Synthea => Source::Synthea,
-            From::UciDiabetes => Source::UciDiabetes,
-            From::Csv => Source::Csv(CsvColumns::default()),
-            From::Jsonl => Source::Jsonl,
-            From::Meds => Source::Meds,
-        }),
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         records: arguments.records,
-        resume: arguments.resume,
-        force: arguments.force,
         seed,
-        ..SynthesizeTask::new(&arguments.source, &arguments.out, model_kind)
+        ..SynthesizeTask::new(origin, out, arguments.training.model_kind(seed)?)
     };
-    let report = stop::gently(|| synthesize(&task, &Bar::default()))?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.synthetic.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
+    stop::gently(|| super::run(&task, arguments.json))
 }

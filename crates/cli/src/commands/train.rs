@@ -4,15 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use consequence::Error;
-use consequence::train::{
-    ModelChoice, NetworkTask, Preset, TrainMode, TrainReport, TrainTask, train,
-};
+use consequence::train::{ModelChoice, NetworkTask, Preset, TrainMode, TrainTask};
+use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
 use crate::args::{CodeArguments, number, positive, visits};
-use crate::bar::Bar;
-use crate::{output, stop};
+use crate::stop;
 
 #[derive(Debug, Args)]
 pub struct TrainArguments {
@@ -128,28 +125,15 @@ pub enum ModeName {
 }
 
 pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
+    let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = TrainTask {
-        inputs: inputs(&arguments.rules, Some(&arguments.cohort), &arguments.codes),
-        force: arguments.force,
-        resume: arguments.resume,
+        inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,
         checkpoint_every: Duration::from_secs(arguments.checkpoint_every as u64),
-        ..TrainTask::new(&arguments.cohort, &arguments.out)
+        ..TrainTask::new(&arguments.cohort, out)
     };
-    let report = fit(&task)?;
-    if arguments.json {
-        output::json(&report)?;
-    } else {
-        output::warnings(&report.warnings);
-        output::data(&report.to_string());
-    }
-    Ok(Outcome::Done)
-}
-
-/// Trains so that Ctrl-C loses nothing.
-pub fn fit(task: &TrainTask) -> Result<TrainReport, Error> {
-    stop::gently(|| train(task, &Bar::default()))
+    stop::gently(|| super::run(&task, arguments.json))
 }
 
 impl TrainingArguments {
@@ -165,10 +149,10 @@ impl TrainingArguments {
                 Ok(ModelChoice::Halo(task))
             }
             Kind::Markov => match self.of_networks() {
-                Some(option) => Err(Error::Option {
-                    what: format!("--{option} is for networks, and a Markov model has none"),
-                    help: "leave the option out, or choose --generator halo",
-                }),
+                Some(option) => Err(Error::refused(
+                    format!("--{option} is for networks, and a Markov model has none"),
+                    "leave the option out, or choose {generator=halo}",
+                )),
                 None => Ok(ModelChoice::Markov),
             },
         }
@@ -191,14 +175,14 @@ impl NetworkArguments {
         });
         let (sizes, options) = (&mut task.sizes, &mut task.options);
         options.seed = seed;
-        for (given, place) in [
+        for (given, setting) in [
             (self.width, &mut sizes.width),
             (self.layers, &mut sizes.layers),
             (self.heads, &mut sizes.heads),
             (self.head_units, &mut sizes.head_units),
             (self.batch, &mut options.batch),
         ] {
-            *place = given.unwrap_or(*place);
+            *setting = given.unwrap_or(*setting);
         }
         let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         options.epochs = self.epochs.map_or(options.epochs, short);

@@ -11,13 +11,29 @@ use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::load::LoadedCohort;
-use crate::watch::{Watch, watched};
-use crate::{Error, Inputs, RuleReference};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::{
+    Error, OpenedRecords, RecordInputs, Report, RuleReference, Task, Watch, watched,
+};
 
-/// How to audit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuditOptions {
+/// A cohort to be held against rules.
+///
+/// ```
+/// use consequence::audit::AuditTask;
+/// use consequence::{RecordInputs, Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let (rules, cohort) = (folder.path().join("a.rules"), folder.path().join("a.jsonl"));
+/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
+/// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["DIABETES"], []]}"#)?;
+/// let report = AuditTask::new(RecordInputs::new(cohort).with_rules([rules])).run(&Unwatched)?;
+/// assert_eq!((report.violations(), report.broken[0].examples[0].visit), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AuditTask {
+    /// The cohort, and the rules.
+    pub inputs: RecordInputs,
     /// Examples kept for each rule.
     pub examples: usize,
     /// Rules listed in the text; the rest are counted.
@@ -30,9 +46,10 @@ pub struct AuditOptions {
     pub split: Option<Split>,
 }
 
-impl Default for AuditOptions {
-    fn default() -> Self {
-        Self { examples: 3, top: 20, show_ids: false, referee: false, split: None }
+impl AuditTask {
+    /// An audit of all records.
+    pub fn new(inputs: RecordInputs) -> Self {
+        Self { inputs, examples: 3, top: 20, show_ids: false, referee: false, split: None }
     }
 }
 
@@ -105,92 +122,88 @@ impl AuditReport {
     }
 }
 
-/// Checks every record of the cohort against every hard rule.
-///
-/// ```
-/// use consequence::{Inputs, Unwatched};
-/// use consequence::audit::{AuditOptions, audit};
-///
-/// let folder = tempfile::tempdir()?;
-/// let (rules, cohort) = (folder.path().join("a.rules"), folder.path().join("a.jsonl"));
-/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
-/// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["DIABETES"], []]}"#)?;
-/// let inputs = Inputs { rules: vec![rules], cohort: Some(cohort), ..Inputs::default() };
-/// let report = audit(&inputs, &AuditOptions::default(), &Unwatched)?;
-/// assert_eq!((report.violations(), report.broken[0].examples[0].visit), (1, 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn audit(
-    inputs: &Inputs,
-    options: &AuditOptions,
-    watch: &dyn Watch,
-) -> Result<AuditReport, Error> {
-    let (loaded, known) = inputs.open_records("audit", watch)?;
-    let records_are_lines = known.records_are_lines;
-    let (cohort, places) = chosen(inputs, known, options.split)?;
-    let place = |index: usize| places.as_ref().map_or(index, |places| places[index]);
-    let set = &loaded.rules;
-    let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
-        .map_err(|error| Error::compile(set, error))?;
-    let auditor = Auditor::new(&written);
-    let records = cohort.len() as u64;
-    let found = watched(watch, "auditing", Some(records), || {
-        auditor.audit(&cohort, options.examples, &|done| watch.advance(done))
-    });
-    if options.referee {
-        watched(watch, "judging again", Some(records), || agree(&auditor, set, &cohort, watch))
-            .map_err(|error| match error {
-                Error::Disagreement { record, visit, rule } => {
-                    Error::Disagreement { record: place(record - 1) + 1, visit, rule }
-                }
-                other => other,
-            })?;
+impl Report for AuditReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
     }
-    let mut broken: Vec<BrokenRule> = set
-        .rules
-        .iter()
-        .zip(found.rules)
-        .filter(|(_, finding)| finding.violations > 0)
-        .map(|(rule, finding)| BrokenRule {
-            rule: RuleReference::new(rule),
-            temporal: rule.is_temporal(),
-            violations: finding.violations,
-            records: finding.records,
-            examples: finding
-                .examples
-                .iter()
-                .map(|example| BrokenVisit {
-                    record: place(example.record) + 1,
-                    visit: example.visit,
-                    id: options.show_ids.then(|| cohort.id(example.record).to_owned()),
-                })
-                .collect(),
+
+    fn found(&self) -> bool {
+        self.violations() > 0
+    }
+}
+
+impl Task for AuditTask {
+    type Report = AuditReport;
+
+    /// Checks every record of the cohort against every hard rule.
+    fn run(&self, watch: &dyn Watch) -> Result<AuditReport, Error> {
+        let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open(watch)?;
+        let records_are_lines = known.records_are_lines;
+        let (cohort, places) = chosen(&self.inputs, known, self.split)?;
+        let place = |index: usize| places.as_ref().map_or(index, |places| places[index]);
+        let set = &loaded.rules;
+        let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
+            .map_err(|error| Error::compile(set, error))?;
+        let auditor = Auditor::new(&written);
+        let records = cohort.len() as u64;
+        let found = watched(watch, "auditing", Some(records), || {
+            auditor.audit(&cohort, self.examples, &|done| watch.advance(done))
+        });
+        if self.referee {
+            watched(watch, "judging again", Some(records), || agree(&auditor, set, &cohort, watch))
+                .map_err(|error| match error {
+                    Error::Disagreement { record, visit, rule } => {
+                        Error::Disagreement { record: place(record - 1) + 1, visit, rule }
+                    }
+                    other => other,
+                })?;
+        }
+        let mut broken: Vec<BrokenRule> = set
+            .rules
+            .iter()
+            .zip(found.rules)
+            .filter(|(_, finding)| finding.violations > 0)
+            .map(|(rule, finding)| BrokenRule {
+                rule: RuleReference::new(rule),
+                temporal: rule.is_temporal(),
+                violations: finding.violations,
+                records: finding.records,
+                examples: finding
+                    .examples
+                    .iter()
+                    .map(|example| BrokenVisit {
+                        record: place(example.record) + 1,
+                        visit: example.visit,
+                        id: self.show_ids.then(|| cohort.id(example.record).to_owned()),
+                    })
+                    .collect(),
+            })
+            .collect();
+        broken.sort_by_key(|rule| std::cmp::Reverse(rule.violations));
+        let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
+        Ok(AuditReport {
+            cohort: self.inputs.cohort.display().to_string(),
+            files: loaded.files,
+            split: self.split.map(Split::name),
+            records: found.records,
+            encounters: found.visits - found.records.min(found.visits),
+            valid_records: found.valid_records,
+            within_visit_violations: found.within_visit_violations,
+            temporal_violations: found.temporal_violations,
+            rules_checked: hard,
+            soft_rules: set.rules.len() - hard,
+            broken,
+            refereed: self.referee,
+            records_are_lines,
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+            top: self.top,
         })
-        .collect();
-    broken.sort_by_key(|rule| std::cmp::Reverse(rule.violations));
-    let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
-    Ok(AuditReport {
-        cohort: inputs.cohort.as_ref().map_or_else(String::new, |path| path.display().to_string()),
-        files: loaded.files,
-        split: options.split.map(Split::name),
-        records: found.records,
-        encounters: found.visits - found.records.min(found.visits),
-        valid_records: found.valid_records,
-        within_visit_violations: found.within_visit_violations,
-        temporal_violations: found.temporal_violations,
-        rules_checked: hard,
-        soft_rules: set.rules.len() - hard,
-        broken,
-        refereed: options.referee,
-        records_are_lines,
-        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
-        top: options.top,
-    })
+    }
 }
 
 /// The records to look at and, where these are not all, their places in the cohort.
 fn chosen(
-    inputs: &Inputs,
+    inputs: &RecordInputs,
     loaded: LoadedCohort,
     split: Option<Split>,
 ) -> Result<(Cohort, Option<Vec<usize>>), Error> {
@@ -198,11 +211,8 @@ fn chosen(
     let of_split = |&index: &usize| loaded.splits.get(index) == Some(&split);
     let places: Vec<usize> = (0..loaded.cohort.len()).filter(of_split).collect();
     if places.is_empty() {
-        return Err(Error::Cohort {
-            path: inputs.cohort.clone().unwrap_or_default(),
-            what: format!("no record is in the {split} split"),
-            help: "audit another split, or all records",
-        });
+        let what = format!("no record is in the {split} split");
+        return Err(Error::refused_at(&inputs.cohort, what, "audit another split, or all records"));
     }
     let mut part = Cohort::default();
     for &index in &places {

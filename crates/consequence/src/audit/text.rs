@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{AuditReport, BrokenRule, BrokenVisit};
-use crate::words::{count, list, number, percent};
+use consequence_pipeline::words::{count, list, number, percent};
 
 impl Display for AuditReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -84,7 +84,7 @@ impl AuditReport {
             0 => Ok(()),
             more => writeln!(
                 out,
-                "  and {} (raise --top, or see all with --json)",
+                "  and {} (all in the report as JSON)",
                 count(more as u64, "more rule")
             ),
         }

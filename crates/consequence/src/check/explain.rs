@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::clause::{derived, implication};
 use super::report::DerivedRule;
-use crate::{Error, RuleReference};
+use consequence_pipeline::{Error, RuleReference};
 
 /// Implications listed in the text; the rest are counted.
 const SHOWN: usize = 20;
@@ -114,6 +114,6 @@ fn shown<T>(
     match items.len().saturating_sub(SHOWN) {
         0 if items.is_empty() => writeln!(out, "  nothing: it holds of every visit"),
         0 => Ok(()),
-        more => writeln!(out, "  and {more} more (all with --json)"),
+        more => writeln!(out, "  and {more} more (all in the report as JSON)"),
     }
 }

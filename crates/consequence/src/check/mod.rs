@@ -19,13 +19,27 @@ pub use report::{
     RuleCounts, SharedOutput, SoftRule, SuperfluousRule, Verdict, WhySuperfluous,
 };
 
-use crate::source::Opened;
-use crate::watch::{Watch, watched};
-use crate::{Error, Inputs, RuleReference};
+use consequence_pipeline::{Error, Inputs, Opened, RuleReference, Task, Watch, watched};
 
-/// How to check.
+/// The rules to be analysed, and how.
+///
+/// ```
+/// use consequence::{Inputs, Task, Unwatched};
+/// use consequence::check::{CheckTask, Verdict};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("clinic.rules");
+/// std::fs::write(&path, "rule a: INSULIN => DIABETES\nrule b: DIABETES in previous => DIABETES")?;
+/// let inputs = Inputs { rules: vec![path], ..Inputs::default() };
+/// let report = CheckTask { inputs, ..CheckTask::default() }.run(&Unwatched)?;
+/// assert!(matches!(report.verdict, Verdict::Proved { .. }));
+/// assert!(report.to_string().contains("proved: no input can end in a violation"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
-pub struct CheckOptions {
+pub struct CheckTask {
+    /// The rules, and where their codes come from.
+    pub inputs: Inputs,
     /// The most encounters a record may have. Without it 100, or the length of the cohort's
     /// longest record if that is more.
     pub max_visits: Option<u16>,
@@ -35,109 +49,97 @@ pub struct CheckOptions {
     pub analysis: AnalysisLimits,
 }
 
-/// Analyses the rules and proves that whoever follows them never ends in a violation.
-///
-/// ```
-/// use consequence::{Inputs, Unwatched};
-/// use consequence::check::{CheckOptions, Verdict, check};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("clinic.rules");
-/// std::fs::write(&path, "rule a: INSULIN => DIABETES\nrule b: DIABETES in previous => DIABETES")?;
-/// let inputs = Inputs { rules: vec![path], ..Inputs::default() };
-/// let report = check(&inputs, &CheckOptions::default(), &Unwatched)?;
-/// assert!(matches!(report.verdict, Verdict::Proved { .. }));
-/// assert!(report.to_string().contains("proved: no input can end in a violation"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn check(
-    inputs: &Inputs,
-    options: &CheckOptions,
-    watch: &dyn Watch,
-) -> Result<CheckReport, Error> {
-    let Opened { rules: loaded, cohort, codes } = inputs.open(watch)?;
-    let set = &loaded.rules;
-    let longest = cohort.as_ref().map_or(0, |loaded| loaded.cohort.longest());
-    let max_visits =
-        options.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
-    let limits = CompileLimits::default();
-    let failed = |error| Error::compile(set, error);
-    let written = WrittenRules::new(Arc::clone(set), &limits).map_err(failed)?;
-    let compile_options = CompileOptions { max_visits, limits, ..CompileOptions::default() };
-    let compiled = watched(watch, "compiling and proving", None, || {
-        compile(Arc::clone(set), &compile_options)
-    });
-    let (plan, verdict) = match compiled {
-        Ok(plan) => {
-            let verdict = proved(&plan);
-            (Some(plan), verdict)
-        }
-        Err(CompileError::Unsatisfiable { rules, cut_obeys, .. }) => {
-            let core = rules.iter().map(|&rule| RuleReference::new(&set.rules[rule])).collect();
-            (None, Verdict::Impossible { core, cut_obeys })
-        }
-        Err(error) => return Err(failed(error)),
-    };
-    let plan = plan.as_ref();
-    let explanation = match &options.explain {
-        Some(name) => Some(explain::explain(name, &written, plan)?),
-        None => None,
-    };
-    let analysis = &options.analysis;
-    let found = watched(watch, "looking for conflicts", None, || {
-        conflicts(&written, max_visits.into(), analysis)
-    });
-    let (unneeded, compared_all) =
-        watched(watch, "looking for superfluous rules", None, || superfluous(&written, analysis));
-    let one_pass = watched(watch, "trying one ordered pass", None, || {
-        pass::one_pass(&written, max_visits.into(), limits.rule_literals)
-    });
-    let reference = |rule: usize| RuleReference::new(&set.rules[rule]);
-    let name = |code| set.vocabulary.name(code).to_owned();
-    Ok(CheckReport {
-        files: loaded.files.clone(),
-        rules: counts(set),
-        forms: forms(&written),
-        codes,
-        max_visits,
-        verdict,
-        conflicts: found
-            .found
-            .iter()
-            .map(|conflict| ConflictReport {
-                demands: reference(conflict.demands),
-                forbids: reference(conflict.forbids),
-                code: name(conflict.code),
-                witness: NamedVisits::of_record(&set.vocabulary, &conflict.witness),
-            })
-            .collect(),
-        pairs_not_examined: found.unexamined,
-        cycles: plan
-            .map_or(&[][..], |plan| plan.cycles())
-            .iter()
-            .map(|cycle| cycle.iter().copied().map(name).collect())
-            .collect(),
-        superfluous: unneeded
-            .into_iter()
-            .map(|one| SuperfluousRule {
-                rule: reference(one.rule),
-                why: match one.why {
-                    Why::AlwaysTrue => WhySuperfluous::AlwaysTrue,
-                    Why::NeverFires => WhySuperfluous::NeverFires,
-                    Why::Implied(by) => WhySuperfluous::ImpliedBy(
-                        by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect(),
-                    ),
-                },
-            })
-            .collect(),
-        all_rules_compared: compared_all,
-        derived: plan.map_or_else(Vec::new, |plan| clause::derived(plan, |_| true)),
-        one_pass,
-        soft: soft(set),
-        shared_outputs: shared_outputs(set),
-        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
-        explanation,
-    })
+impl Task for CheckTask {
+    type Report = CheckReport;
+
+    /// Analyses the rules and proves that whoever follows them never ends in a violation.
+    fn run(&self, watch: &dyn Watch) -> Result<CheckReport, Error> {
+        let Opened { rules: loaded, cohort, codes } = self.inputs.open(watch)?;
+        let set = &loaded.rules;
+        let longest = cohort.as_ref().map_or(0, |loaded| loaded.cohort.longest());
+        let max_visits =
+            self.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
+        let limits = CompileLimits::default();
+        let failed = |error| Error::compile(set, error);
+        let written = WrittenRules::new(Arc::clone(set), &limits).map_err(failed)?;
+        let compile_options = CompileOptions { max_visits, limits, ..CompileOptions::default() };
+        let compiled = watched(watch, "compiling and proving", None, || {
+            compile(Arc::clone(set), &compile_options)
+        });
+        let (plan, verdict) = match compiled {
+            Ok(plan) => {
+                let verdict = proved(&plan);
+                (Some(plan), verdict)
+            }
+            Err(CompileError::Unsatisfiable { rules, cut_obeys, .. }) => {
+                let core = rules.iter().map(|&rule| RuleReference::new(&set.rules[rule])).collect();
+                (None, Verdict::Impossible { core, cut_obeys })
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let plan = plan.as_ref();
+        let explanation = match &self.explain {
+            Some(name) => Some(explain::explain(name, &written, plan)?),
+            None => None,
+        };
+        let analysis = &self.analysis;
+        let found = watched(watch, "looking for conflicts", None, || {
+            conflicts(&written, max_visits.into(), analysis)
+        });
+        let (unneeded, compared_all) =
+            watched(watch, "looking for superfluous rules", None, || {
+                superfluous(&written, analysis)
+            });
+        let one_pass = watched(watch, "trying one ordered pass", None, || {
+            pass::one_pass(&written, max_visits.into(), limits.rule_literals)
+        });
+        let reference = |rule: usize| RuleReference::new(&set.rules[rule]);
+        let name = |code| set.vocabulary.name(code).to_owned();
+        Ok(CheckReport {
+            files: loaded.files.clone(),
+            rules: counts(set),
+            forms: forms(&written),
+            codes,
+            max_visits,
+            verdict,
+            conflicts: found
+                .found
+                .iter()
+                .map(|conflict| ConflictReport {
+                    demands: reference(conflict.demands),
+                    forbids: reference(conflict.forbids),
+                    code: name(conflict.code),
+                    witness: NamedVisits::of_record(&set.vocabulary, &conflict.witness),
+                })
+                .collect(),
+            pairs_not_examined: found.unexamined,
+            cycles: plan
+                .map_or(&[][..], |plan| plan.cycles())
+                .iter()
+                .map(|cycle| cycle.iter().copied().map(name).collect())
+                .collect(),
+            superfluous: unneeded
+                .into_iter()
+                .map(|one| SuperfluousRule {
+                    rule: reference(one.rule),
+                    why: match one.why {
+                        Why::AlwaysTrue => WhySuperfluous::AlwaysTrue,
+                        Why::NeverFires => WhySuperfluous::NeverFires,
+                        Why::Implied(by) => WhySuperfluous::ImpliedBy(
+                            by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect(),
+                        ),
+                    },
+                })
+                .collect(),
+            all_rules_compared: compared_all,
+            derived: plan.map_or_else(Vec::new, |plan| clause::derived(plan, |_| true)),
+            one_pass,
+            soft: soft(set),
+            shared_outputs: shared_outputs(set),
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+            explanation,
+        })
+    }
 }
 
 fn proved(plan: &Plan) -> Verdict {

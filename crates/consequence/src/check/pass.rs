@@ -6,7 +6,7 @@ use consequence_rules::{Pass, PassCounterexample, PassVerdict, RuleSet, WrittenR
 
 use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
-use crate::words::number;
+use consequence_pipeline::words::number;
 
 /// Above so many rules or implications the question is not asked.
 const MOST_RULES: usize = 5_000;

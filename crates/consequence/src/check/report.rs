@@ -4,7 +4,7 @@ use consequence_record::{Code, Record, Vocabulary};
 use serde::Serialize;
 
 use super::Explanation;
-use crate::{CodeSummary, RuleReference};
+use consequence_pipeline::{CodeSummary, Report, RuleReference};
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +43,16 @@ pub struct CheckReport {
     pub warnings: Vec<String>,
     /// The rule that was asked about.
     pub explanation: Option<Explanation>,
+}
+
+impl Report for CheckReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn found(&self) -> bool {
+        !self.is_proved()
+    }
 }
 
 impl CheckReport {

@@ -6,8 +6,8 @@ use super::report::{
     CheckReport, ConflictReport, DerivedKind, DerivedRule, NamedVisits, OnePass, Verdict,
     WhySuperfluous,
 };
-use crate::source::CodeSource;
-use crate::words::{count, list, number};
+use consequence_pipeline::CodeSource;
+use consequence_pipeline::words::{count, list, number};
 
 /// Findings of a kind listed in the text; the rest are counted.
 const SHOWN: usize = 20;
@@ -54,10 +54,9 @@ impl CheckReport {
         }
         let source = match &self.codes.source {
             CodeSource::Rules => "as the rules name them",
-            CodeSource::Cohort(file)
-            | CodeSource::Cohorts(file)
-            | CodeSource::Vocabulary(file)
-            | CodeSource::Model(file) => &format!("from {file}"),
+            CodeSource::Cohort(file) | CodeSource::Vocabulary(file) | CodeSource::Model(file) => {
+                &format!("from {file}")
+            }
         };
         let (statics, encounters) = (self.codes.statics as u64, self.codes.encounters as u64);
         writeln!(
@@ -281,6 +280,6 @@ fn shown<T>(
     }
     match items.len().saturating_sub(SHOWN) {
         0 => Ok(()),
-        more => writeln!(out, "  and {} more (all with --json)", number(more as u64)),
+        more => writeln!(out, "  and {} more (all in the report as JSON)", number(more as u64)),
     }
 }

@@ -13,20 +13,33 @@ use serde::Serialize;
 
 use super::page::page;
 use super::pair::{OnlyIn, Pair};
-use crate::Error;
-use crate::load::{self, LoadedRules, RuleOptions};
-use crate::notes::report_json;
-use crate::place::Out;
-use crate::source::CodeSource;
-use crate::watch::{Watch, watched};
+use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
+use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
 
 /// The page to read, and the figures for programs.
 const REPORT_FILE: &str = "report.html";
 const METRICS_FILE: &str = "metrics.json";
 
-/// Which cohorts to compare.
-#[derive(Clone, Debug, Default)]
-pub struct CompareTask {
+/// Generated records, and the real ones to hold them against.
+///
+/// ```
+/// use consequence::evaluate::EvaluateTask;
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [real, synthetic] = ["real.jsonl", "synthetic.jsonl"].map(|name| folder.path().join(name));
+/// let line = |n: usize| {
+///     let visit = ["\"A\"", "\"A\",\"B\"", "\"C\""][n % 3];
+///     format!("{{\"id\": {n}, \"static\": [], \"visits\": [[{visit}]]}}\n")
+/// };
+/// std::fs::write(&real, (0..300).map(line).collect::<String>())?;
+/// std::fs::write(&synthetic, (1000..1300).map(line).collect::<String>())?;
+/// let report = EvaluateTask::new(real, synthetic).run(&Unwatched)?;
+/// assert!(report.comparison.all.code.r2.unwrap() > 0.9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct EvaluateTask {
     /// The real cohort: its train split is what the other is held against.
     pub real: PathBuf,
     /// The generated cohort, from any source.
@@ -37,14 +50,12 @@ pub struct CompareTask {
     pub unknown_codes: UnknownCodes,
     /// The folder for a report to read and the figures for programs; with it, utility and privacy are
     /// measured too.
-    pub out: Option<PathBuf>,
-    /// Whether to replace a report that is there.
-    pub force: bool,
+    pub out: Option<Out>,
 }
 
 /// How close generated records come to real ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CompareReport {
+pub struct EvaluateReport {
     /// The real cohort, as the user named it.
     pub real: String,
     /// The generated cohort.
@@ -108,101 +119,109 @@ pub struct Obedience {
     pub broken_rules: usize,
 }
 
-/// Holds generated records against the train split of a real cohort: how far the frequencies of codes,
-/// of pairs of codes and of sequential pairs agree, how long records are, and which rules they break.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::evaluate::{CompareTask, compare};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [real, synthetic] = ["real.jsonl", "synthetic.jsonl"].map(|name| folder.path().join(name));
-/// let line = |n: usize| {
-///     let visit = ["\"A\"", "\"A\",\"B\"", "\"C\""][n % 3];
-///     format!("{{\"id\": {n}, \"static\": [], \"visits\": [[{visit}]]}}\n")
-/// };
-/// std::fs::write(&real, (0..300).map(line).collect::<String>())?;
-/// std::fs::write(&synthetic, (1000..1300).map(line).collect::<String>())?;
-/// let task = CompareTask { real, synthetic, ..CompareTask::default() };
-/// assert!(compare(&task, &Unwatched)?.comparison.all.code.r2.unwrap() > 0.9);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn compare(task: &CompareTask, watch: &dyn Watch) -> Result<CompareReport, Error> {
-    let _out = task.out.as_deref().map(|out| Out::folder(out, task.force)).transpose()?;
-    // A folder that may not be replaced is refused before there is anything to put there.
-    task.folder()?;
-    let pair = Pair::load(task, watch)?;
-    let reference =
-        Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
-    let (comparison, fresh) = watched(watch, "comparing", None, || -> Result<_, Error> {
-        Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?))
-    })?;
-    let rules = match task.rules.is_empty() {
-        true => None,
-        false => Some(task.rules_over(&pair)?),
-    };
-    let (judged, files, warnings) = match &rules {
-        Some(loaded) => {
-            let judged = watched(watch, "auditing", None, || {
-                violations(pair.synthetic_sample(), &loaded.rules, &CompileLimits::default())
-            });
-            let judged = judged.map_err(|error| match error {
-                ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
-                ViolationsError::Record(bad) => bad.into(),
-            })?;
-            let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
-            (Some(judged), loaded.files.clone(), warnings)
+impl Task for EvaluateTask {
+    type Report = EvaluateReport;
+
+    /// Holds generated records against the train split of a real cohort: how far the frequencies of codes,
+    /// of pairs of codes and of sequential pairs agree, how long records are, and which rules they break.
+    fn run(&self, watch: &dyn Watch) -> Result<EvaluateReport, Error> {
+        let _out = self.out.as_ref().map(Out::folder).transpose()?;
+        // A folder that may not be replaced is refused before there is anything to put there.
+        self.folder()?;
+        let pair = Pair::load(self, watch)?;
+        let reference =
+            Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
+        let (comparison, fresh) = watched(watch, "comparing", None, || -> Result<_, Error> {
+            Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?))
+        })?;
+        let rules = match self.rules.is_empty() {
+            true => None,
+            false => Some(self.rules_over(&pair)?),
+        };
+        let (judged, files, warnings) = match &rules {
+            Some(loaded) => {
+                let judged = watched(watch, "auditing", None, || {
+                    violations(pair.synthetic_sample(), &loaded.rules, &CompileLimits::default())
+                });
+                let judged = judged.map_err(|error| match error {
+                    ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
+                    ViolationsError::Record(bad) => bad.into(),
+                })?;
+                let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
+                (Some(judged), loaded.files.clone(), warnings)
+            }
+            None => (None, Vec::new(), Vec::new()),
+        };
+        let obedience = judged.as_ref().map(Obedience::of);
+        let deep = match &self.out {
+            Some(_) => Some(watched(watch, "measuring utility and privacy", None, || {
+                let samples = pair.samples();
+                let useful = utility(&samples, &UtilityOptions::default())?;
+                Ok::<_, Error>(Deeper {
+                    utility: useful,
+                    privacy: privacy(&samples, &PrivacyOptions::default())?,
+                })
+            })?),
+            None => None,
+        };
+        let report = EvaluateReport {
+            real: shown(&self.real),
+            synthetic: shown(&self.synthetic),
+            of_train_split: pair.of_train_split,
+            codes: pair.codes.clone(),
+            copies: pair.copies(),
+            comparison,
+            fresh,
+            files,
+            obedience,
+            violations: judged,
+            deep,
+            report: self.out.as_ref().map(|out| out.inside(REPORT_FILE).shown()),
+            warnings,
+        };
+        if let (Some(out), Some(folder)) = (&self.out, self.folder()?) {
+            let rules = rules.as_ref().map(|loaded| &loaded.rules);
+            let html =
+                watched(watch, "writing the report", None, || page(&report, &pair, rules))?.html();
+            for (name, text) in [(METRICS_FILE, report.json()?), (REPORT_FILE, html)] {
+                let path = folder.path().join(name);
+                write_atomically(path, |file| file.write_all(text.as_bytes()))
+                    .map_err(|error| error.told_of(&out.path))?;
+            }
+            folder.commit()?;
         }
-        None => (None, Vec::new(), Vec::new()),
-    };
-    let obedience = judged.as_ref().map(Obedience::of);
-    let deep = match &task.out {
-        Some(_) => Some(watched(watch, "measuring utility and privacy", None, || {
-            let samples = pair.samples();
-            let useful = utility(&samples, &UtilityOptions::default())?;
-            Ok::<_, Error>(Deeper {
-                utility: useful,
-                privacy: privacy(&samples, &PrivacyOptions::default())?,
-            })
-        })?),
-        None => None,
-    };
-    let report = CompareReport {
-        real: shown(&task.real),
-        synthetic: shown(&task.synthetic),
-        of_train_split: pair.of_train_split,
-        codes: pair.codes.clone(),
-        copies: pair.copies(),
-        comparison,
-        fresh,
-        files,
-        obedience,
-        violations: judged,
-        deep,
-        report: task.out.as_ref().map(|out| shown(&out.join(REPORT_FILE))),
-        warnings,
-    };
-    if let (Some(out), Some(folder)) = (&task.out, task.folder()?) {
-        let rules = rules.as_ref().map(|loaded| &loaded.rules);
-        let html =
-            watched(watch, "writing the report", None, || page(&report, &pair, rules))?.html();
-        for (name, text) in [(METRICS_FILE, report_json(&report)?), (REPORT_FILE, html)] {
-            let path = folder.path().join(name);
-            write_atomically(path, |file| file.write_all(text.as_bytes()))
-                .map_err(|error| error.told_of(out))?;
-        }
-        folder.commit()?;
+        Ok(report)
     }
-    Ok(report)
 }
 
-impl CompareTask {
+impl Report for EvaluateReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn found(&self) -> bool {
+        self.obedience.is_some_and(|obedience| obedience.violations > 0)
+    }
+}
+
+impl EvaluateTask {
+    /// Without rules, and without a report to read.
+    pub fn new(real: impl Into<PathBuf>, synthetic: impl Into<PathBuf>) -> Self {
+        Self {
+            real: real.into(),
+            synthetic: synthetic.into(),
+            rules: Vec::new(),
+            unknown_codes: UnknownCodes::default(),
+            out: None,
+        }
+    }
+
     /// The folder for the report, to be filled and put in place whole.
     fn folder(&self) -> Result<Option<AtomicFolder>, StoreError> {
         let is_part: Belongs = |name| name == REPORT_FILE || name == METRICS_FILE;
-        let begin = |out: &PathBuf| match self.force {
-            true => AtomicFolder::replacing(out, is_part),
-            false => AtomicFolder::create(out),
+        let begin = |out: &Out| match out.force {
+            true => AtomicFolder::replacing(&out.path, is_part),
+            false => AtomicFolder::create(&out.path),
         };
         self.out.as_ref().map(begin).transpose()
     }
@@ -215,7 +234,8 @@ impl CompareTask {
             ..RuleOptions::default()
         };
         let both = format!("{} and {}", shown(&self.real), shown(&self.synthetic));
-        load::rules_over(&self.rules, &options, &CodeSource::Cohorts(both))
+        load::rules_over(&self.rules, &options, &CodeSource::Cohort(both))
+            .map_err(Error::without_vocabulary)
     }
 }
 

@@ -4,13 +4,13 @@ use std::fmt::{self, Display, Formatter};
 
 use consequence_evaluate::{CohortShape, Correlation, Correlations};
 
-use super::cohorts::{CompareReport, Obedience};
-use crate::words::{count, number, percent};
+use super::cohorts::{EvaluateReport, Obedience};
+use consequence_pipeline::words::{count, number, percent};
 
 /// Lengths that have a row of their own; longer ones share the last.
 const LENGTHS: usize = 8;
 
-impl Display for CompareReport {
+impl Display for EvaluateReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let (real, synthetic) = (&self.comparison.real, &self.comparison.synthetic);
         let split = if self.of_train_split { " (train split)" } else { "" };
@@ -37,7 +37,7 @@ impl Display for CompareReport {
     }
 }
 
-impl CompareReport {
+impl EvaluateReport {
     /// The table of R2.
     fn agreement(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let all = &self.comparison;

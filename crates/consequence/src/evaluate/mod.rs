@@ -7,9 +7,9 @@ mod pair;
 mod perplexity;
 mod union;
 
-pub use cohorts::{CompareReport, CompareTask, Deeper, FreshSample, Obedience, compare};
+pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
 pub use consequence_evaluate::{
     Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Utility, Violations,
 };
 pub use pair::OnlyIn;
-pub use perplexity::{PerplexityReport, PerplexityTask, perplexity};
+pub use perplexity::{PerplexityReport, PerplexityTask};

@@ -9,10 +9,9 @@ use consequence_record::{Code, Cohort, Split, Vocabulary};
 use serde::Serialize;
 
 use super::union::union;
-use super::{CompareTask, FreshSample};
-use crate::Error;
-use crate::load::{self, LoadedCohort};
-use crate::watch::Watch;
+use super::{EvaluateTask, FreshSample};
+use consequence_pipeline::load::{self, LoadedCohort};
+use consequence_pipeline::{Error, Watch};
 
 /// A real cohort and a generated one, over one vocabulary.
 pub(super) struct Pair {
@@ -49,7 +48,7 @@ pub struct OnlyIn {
 const EXAMPLES: usize = 5;
 
 impl Pair {
-    pub fn load(task: &CompareTask, watch: &dyn Watch) -> Result<Self, Error> {
+    pub fn load(task: &EvaluateTask, watch: &dyn Watch) -> Result<Self, Error> {
         let real = load::cohort(&task.real, None, watch)?;
         let synthetic = load::cohort(&task.synthetic, None, watch)?;
         for (loaded, path) in [(&real, &task.real), (&synthetic, &task.synthetic)] {
@@ -145,11 +144,9 @@ impl Pair {
 fn refuse_empty(cohort: &Cohort, path: &Path) -> Result<(), Error> {
     match cohort.is_empty() {
         false => Ok(()),
-        true => Err(Error::Cohort {
-            path: path.to_path_buf(),
-            what: "the cohort has no record".into(),
-            help: "compare cohorts with records",
-        }),
+        true => {
+            Err(Error::refused_at(path, "the cohort has no record", "compare cohorts with records"))
+        }
     }
 }
 

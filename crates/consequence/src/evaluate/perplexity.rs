@@ -15,12 +15,28 @@ use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
 
-use crate::model_rules::ReadModel;
-use crate::watch::{Watch, watched};
-use crate::words::count;
-use crate::{Error, load, model_rules};
+use consequence_pipeline::model_rules::{self, ReadModel};
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Report, Task, Watch, load, watched};
 
 /// Which model to measure, and on what.
+///
+/// ```
+/// use consequence::evaluate::PerplexityTask;
+/// use consequence::train::{ModelChoice, TrainTask};
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, model] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..200).map(line).collect::<String>())?;
+/// let train = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) };
+/// train.run(&Unwatched)?;
+///
+/// let report = PerplexityTask::new(&model, &cohort).run(&Unwatched)?;
+/// assert!(report.likelihood.perplexity.unwrap() < 1.1, "all records are alike");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct PerplexityTask {
     /// The folder of the model.
@@ -76,60 +92,47 @@ pub struct PerplexityReport {
     pub warnings: Vec<String>,
 }
 
-/// Measures the likelihood of real records under a model with rules: each code is predicted from what
-/// is already decided, as when records are generated.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::evaluate::{PerplexityTask, perplexity};
-/// use consequence::train::{ModelChoice, TrainTask, train};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [cohort, model] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
-/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
-/// std::fs::write(&cohort, (0..200).map(line).collect::<String>())?;
-/// train(&TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) }, &Unwatched)?;
-///
-/// let report = perplexity(&PerplexityTask::new(&model, &cohort), &Unwatched)?;
-/// assert!(report.likelihood.perplexity.unwrap() < 1.1, "all records are alike");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
-    let model = ReadModel::open(&task.model, watch)?;
-    let mut loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
-    let vocabulary = model.trained.codes().vocabulary();
-    if task.no_rules {
-        let none = RuleSet { vocabulary: Arc::clone(vocabulary), rules: Vec::new() };
-        (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
+impl Task for PerplexityTask {
+    type Report = PerplexityReport;
+
+    /// Measures the likelihood of real records under a model with rules: each code is predicted from what
+    /// is already decided, as when records are generated.
+    fn run(&self, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
+        let model = ReadModel::open(&self.model, watch)?;
+        let mut loaded =
+            model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
+        let vocabulary = model.trained.codes().vocabulary();
+        if self.no_rules {
+            let none = RuleSet { vocabulary: Arc::clone(vocabulary), rules: Vec::new() };
+            (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
+        }
+        let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
+        let of_split = |&place: &usize| real.splits.get(place) == Some(&self.split);
+        let records: Vec<usize> = (0..real.cohort.len()).filter(of_split).collect();
+        if records.is_empty() {
+            let what = format!("no record is in the {} split", self.split);
+            return Err(Error::refused_at(&self.real, what, "measure on another split"));
+        }
+        let measure =
+            Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
+        let (likelihood, paper) = match &model.trained {
+            Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
+            Trained::Markov(markov) => measure.of(&**markov, watch)?,
+        };
+        let hard = loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count();
+        Ok(PerplexityReport {
+            model: self.model.display().to_string(),
+            generator: model.card.kind,
+            real: self.real.display().to_string(),
+            split: self.split.name(),
+            files: loaded.files,
+            hard_rules: hard,
+            soft_rules: loaded.rules.rules.len() - hard,
+            likelihood,
+            paper,
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+        })
     }
-    let real = load::cohort(&task.real, Some(Arc::clone(vocabulary)), watch)?;
-    let of_split = |&place: &usize| real.splits.get(place) == Some(&task.split);
-    let records: Vec<usize> = (0..real.cohort.len()).filter(of_split).collect();
-    if records.is_empty() {
-        return Err(Error::Cohort {
-            path: task.real.clone(),
-            what: format!("no record is in the {} split", task.split),
-            help: "measure on another split",
-        });
-    }
-    let measure = Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
-    let (likelihood, paper) = match &model.trained {
-        Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
-        Trained::Markov(markov) => measure.of(&**markov, watch)?,
-    };
-    let hard = loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count();
-    Ok(PerplexityReport {
-        model: task.model.display().to_string(),
-        generator: model.card.kind,
-        real: task.real.display().to_string(),
-        split: task.split.name(),
-        files: loaded.files,
-        hard_rules: hard,
-        soft_rules: loaded.rules.rules.len() - hard,
-        likelihood,
-        paper,
-        warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
-    })
 }
 
 /// What is the same for every kind of generator.
@@ -190,6 +193,12 @@ impl Measure<'_> {
         let plan = compile(Arc::clone(self.rules), &options)
             .map_err(|error| Error::compile(self.rules, error))?;
         Ok(Enforcer::new(&plan))
+    }
+}
+
+impl Report for PerplexityReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Cohort, Record, Vocabulary};
 
-use crate::Error;
+use consequence_pipeline::Error;
 
 /// The vocabulary of one cohort with the codes that only another has after it, and the other cohort
 /// numbered by it. The numbers of the first stay as they are.
@@ -18,10 +18,8 @@ pub(super) fn union(
     let own = |vocabulary: &Vocabulary| -> Vec<Code> {
         vocabulary.codes().filter(|&code| code != vocabulary.end()).collect()
     };
-    let refused = |what: String| Error::Cohort {
-        path: path.to_path_buf(),
-        what,
-        help: "compare cohorts that agree on which codes are static",
+    let refused = |what: String| {
+        Error::refused_at(path, what, "compare cohorts that agree on which codes are static")
     };
     let mut all: Vec<_> =
         own(first).into_iter().map(|code| (first.name(code), first.kind(code))).collect();

@@ -16,22 +16,38 @@ use consequence_sample::{
 use consequence_store::digest;
 use consequence_tables::Format;
 
-use crate::load;
-use crate::model_rules::ReadModel;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
-use crate::{Error, digest as record_digest, model_rules};
+use consequence_pipeline::model_rules::{self, ReadModel};
+use consequence_pipeline::{Error, Out, Task, Watch, load, records_digest, watched};
 
 pub use consequence_sample::{Mode, Totals};
 pub use report::GenerateReport;
 
 /// What to generate, and how.
+///
+/// ```
+/// use consequence::generate::GenerateTask;
+/// use consequence::train::{ModelChoice, TrainTask};
+/// use consequence::{Dataset, Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, model, out] =
+///     ["cohort.jsonl", "model", "new"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+/// let train = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &model) };
+/// train.run(&Unwatched)?;
+///
+/// let report = GenerateTask::new(&model, 20, &out).run(&Unwatched)?;
+/// assert_eq!(report.totals.records, 20);
+/// assert_eq!(Dataset::open(&out)?.cohort.len(), 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct GenerateTask {
     /// The folder of the model.
     pub model: PathBuf,
     /// The folder to write, or the file if its name ends in `.jsonl`.
-    pub out: PathBuf,
+    pub out: Out,
     /// How many records.
     pub records: u64,
     /// How rules and model work together.
@@ -42,7 +58,7 @@ pub struct GenerateTask {
     pub unknown_codes: UnknownCodes,
     /// Static codes that every record has, or has not: `SEX//F, not SMOKER`.
     pub given: Option<String>,
-    /// A cohort whose records are gone on with.
+    /// A cohort whose records are continued.
     pub prefix: Option<PathBuf>,
     /// What the logits are divided by.
     pub temperature: f64,
@@ -54,17 +70,13 @@ pub struct GenerateTask {
     pub batch: usize,
     /// Records of a data file.
     pub shard_records: u64,
-    /// Whether to go on with what an earlier run left.
-    pub resume: bool,
-    /// Whether to replace a cohort that is there.
-    pub force: bool,
     /// What every draw depends on.
     pub seed: u64,
 }
 
 impl GenerateTask {
     /// So many records of a model, obeying the rules that it was trained with.
-    pub fn new(model: impl Into<PathBuf>, records: u64, out: impl Into<PathBuf>) -> Self {
+    pub fn new(model: impl Into<PathBuf>, records: u64, out: impl Into<Out>) -> Self {
         let Request { seed, mode, temperature, proposals, attempts, batch, .. } =
             Request::default();
         Self {
@@ -81,71 +93,58 @@ impl GenerateTask {
             attempts,
             batch,
             shard_records: DatasetOptions::default().shard_records,
-            resume: false,
-            force: false,
             seed,
         }
     }
 }
 
-/// Generates records and writes them, each after the referee has found that it obeys the rules.
-///
-/// A record depends on the model, the rules, the seed and its number alone. A dataset that was not
-/// finished is completed with [`resume`](GenerateTask::resume); JSON lines are written in one go.
-///
-/// ```
-/// use consequence::generate::{GenerateTask, generate};
-/// use consequence::train::{ModelChoice, TrainTask, train};
-/// use consequence::{Dataset, Unwatched};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [cohort, model, out] =
-///     ["cohort.jsonl", "model", "new"].map(|name| folder.path().join(name));
-/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
-/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
-/// train(&TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &model) }, &Unwatched)?;
-///
-/// let report = generate(&GenerateTask::new(&model, 20, &out), &Unwatched)?;
-/// assert_eq!(report.totals.records, 20);
-/// assert_eq!(Dataset::open(&out)?.cohort.len(), 20);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn generate(task: &GenerateTask, watch: &dyn Watch) -> Result<GenerateReport, Error> {
-    let lines = Format::to_write(&task.out) == Format::Lines;
-    let _out = match lines || !task.resume {
-        true => Out::cohort(&task.out, task.force)?,
-        false => Out::lock(&task.out, task.force)?,
-    };
-    let model = ReadModel::open(&task.model, watch)?;
-    let vocabulary = model.trained.codes().vocabulary();
-    let loaded = model_rules::over_model(&model, &task.model, &task.rules, task.unknown_codes)?;
-    let given = match &task.given {
-        Some(text) => Condition::parse_list(text, vocabulary)?,
-        None => Vec::new(),
-    };
-    let prefix = match &task.prefix {
-        Some(path) => Some(load::cohort(path, Some(Arc::clone(vocabulary)), watch)?.cohort),
-        None => None,
-    };
-    let request = Request {
-        seed: task.seed,
-        mode: task.mode,
-        temperature: task.temperature,
-        proposals: task.proposals,
-        attempts: task.attempts,
-        given,
-        prefix: prefix.as_ref(),
-        pass: None,
-        batch: task.batch,
-    };
-    let job = Job { task, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };
-    let began = Instant::now();
-    let (written, sampling) = match &model.trained {
-        Trained::Network(network) => job.run(&NetworkGenerator::new(network), request, watch)?,
-        Trained::Markov(markov) => job.run(&**markov, request, watch)?,
-    };
-    let seconds = (began.elapsed().as_secs_f64(), sampling);
-    Ok(GenerateReport::new(task, &model.card, &loaded, written, seconds))
+impl Task for GenerateTask {
+    type Report = GenerateReport;
+
+    /// Generates records and writes them, each after the referee has found that it obeys the rules.
+    ///
+    /// A record depends on the model, the rules, the seed and its number alone. A dataset that was not
+    /// finished is completed with [`resume`](Out::resume); JSON lines are written in one go.
+    fn run(&self, watch: &dyn Watch) -> Result<GenerateReport, Error> {
+        let lines = Format::to_write(&self.out.path) == Format::Lines;
+        let _out = match lines || !self.out.resume {
+            true => self.out.cohort()?,
+            false => self.out.lock()?,
+        };
+        let model = ReadModel::open(&self.model, watch)?;
+        let vocabulary = model.trained.codes().vocabulary();
+        let loaded = model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
+        let given = match &self.given {
+            Some(text) => Condition::parse_list(text, vocabulary)?,
+            None => Vec::new(),
+        };
+        let prefix = match &self.prefix {
+            Some(path) => Some(load::cohort(path, Some(Arc::clone(vocabulary)), watch)?.cohort),
+            None => None,
+        };
+        let request = Request {
+            seed: self.seed,
+            mode: self.mode,
+            temperature: self.temperature,
+            proposals: self.proposals,
+            attempts: self.attempts,
+            given,
+            prefix: prefix.as_ref(),
+            pass: None,
+            batch: self.batch,
+        };
+        let job =
+            Job { task: self, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };
+        let began = Instant::now();
+        let (written, sampling) = match &model.trained {
+            Trained::Network(network) => {
+                job.run(&NetworkGenerator::new(network), request, watch)?
+            }
+            Trained::Markov(markov) => job.run(&**markov, request, watch)?,
+        };
+        let seconds = (began.elapsed().as_secs_f64(), sampling);
+        Ok(GenerateReport::new(self, &model.card, &loaded, written, seconds))
+    }
 }
 
 /// What is the same for every kind of generator.
@@ -172,19 +171,20 @@ impl Job<'_> {
         let progress = |records| watch.advance(records);
         let made_from = self.identity(source.codes().vocabulary())?;
         let written = watched(watch, "generating", Some(task.records), || {
-            if Format::to_write(&task.out) == Format::Lines {
-                let totals = write_lines(&source, &task.out, task.records, task.force, &progress)?;
+            if Format::to_write(&task.out.path) == Format::Lines {
+                let totals =
+                    write_lines(&source, &task.out.path, task.records, task.out.force, &progress)?;
                 return Ok(Written { totals, ..Written::default() });
             }
             let options = DatasetOptions {
                 records: task.records,
                 shard_records: task.shard_records,
-                resume: task.resume,
-                replace: task.force,
+                resume: task.out.resume,
+                replace: task.out.force,
                 made_from,
                 titles: self.titles(source.codes().vocabulary()),
             };
-            write_dataset(&source, &task.out, &options, &progress)
+            write_dataset(&source, &task.out.path, &options, &progress)
         })?;
         Ok((written, began.elapsed().as_secs_f64()))
     }
@@ -197,9 +197,7 @@ impl Job<'_> {
         Ok(Identity {
             model: digest(&card),
             rules: self.task.mode.obeys().then(|| digest(rules.as_bytes())),
-            prefix: self
-                .prefix
-                .map(|cohort| record_digest::records(cohort, vocabulary, &[&all(cohort)])),
+            prefix: self.prefix.map(|cohort| records_digest(cohort, vocabulary, &[&all(cohort)])),
         })
     }
 

@@ -7,8 +7,9 @@ use consequence_sample::{Mode, Totals, Written};
 use serde::Serialize;
 
 use super::GenerateTask;
-use crate::load::LoadedRules;
-use crate::words::{count, number};
+use consequence_pipeline::Report;
+use consequence_pipeline::load::LoadedRules;
+use consequence_pipeline::words::{count, number};
 
 /// What was generated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,7 +74,7 @@ impl GenerateReport {
         Self {
             model: task.model.display().to_string(),
             generator: card.kind,
-            out: task.out.display().to_string(),
+            out: task.out.shown(),
             mode: task.mode,
             seed: task.seed,
             files: loaded.files.clone(),
@@ -91,6 +92,12 @@ impl GenerateReport {
             totals,
             warnings,
         }
+    }
+}
+
+impl Report for GenerateReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 }
 
@@ -112,14 +119,14 @@ impl GenerateReport {
     }
 }
 
-/// A warning where a model that trained nothing of what rules decide is left to decide it.
+/// A warning where a model is left to decide what rules decided in training.
 fn unfit(card: &Card, mode: Mode) -> Option<String> {
     let taught = card.train_mode != "off";
     let needs_all = matches!(mode, Mode::Off | Mode::Reject | Mode::Exact);
     (taught && needs_all).then(|| {
         format!(
-            "warning: mode `{mode}` is for models trained without rules\n  = help: this one trained \
-             nothing where its rules decide; take mode `guided`, or train with --train-mode off\n"
+            "warning: mode `{mode}` is for models trained without rules\n  = help: this one was \
+             not trained where its rules decide; take mode `guided`, or train with mode `off`\n"
         )
     })
 }

@@ -21,20 +21,31 @@ pub use consequence_mine::{
     Tally, Template, Tried, mine as search,
 };
 
-use crate::Error;
 use crate::packs::code_list;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
+use consequence_pipeline::{Advice, Error, Out, Report, Task, Watch, watched};
 
 /// Where to mine, and where the rules go.
-#[derive(Clone, Debug, Default)]
-pub struct MineOptions {
+///
+/// ```
+/// use consequence::mine::MineTask;
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, out] = ["cohort.jsonl", "mined.rules"].map(|name| folder.path().join(name));
+/// let visit = |number| if number % 5 == 0 { "[\"INSULIN\",\"DIABETES\"]" } else { "[]" };
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [{}]}}\n", visit(n));
+/// std::fs::write(&cohort, (0..500).map(line).collect::<String>())?;
+///
+/// assert_eq!(MineTask::new(cohort, &out).run(&Unwatched)?.hard_rules, 1);
+/// assert!(std::fs::read_to_string(out)?.contains(": DIABETES <=> INSULIN\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MineTask {
     /// The cohort: JSON lines, or a MEDS dataset.
     pub cohort: PathBuf,
     /// The rule file to write.
-    pub out: PathBuf,
-    /// Whether to replace it if it is there.
-    pub force: bool,
+    pub out: Out,
     /// A list of codes with titles, for codes that the cohort gives none.
     pub titles: Option<PathBuf>,
     /// What counts as enough evidence.
@@ -100,65 +111,65 @@ pub struct Seconds {
     pub proving: f64,
 }
 
-/// Mines the train split of a cohort, drops what the tuning split contradicts, proves that the
-/// rules can be kept together, and writes them with their evidence.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::mine::{MineOptions, mine};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [cohort, out] = ["cohort.jsonl", "mined.rules"].map(|name| folder.path().join(name));
-/// let visit = |number| if number % 5 == 0 { "[\"INSULIN\",\"DIABETES\"]" } else { "[]" };
-/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [{}]}}\n", visit(n));
-/// std::fs::write(&cohort, (0..500).map(line).collect::<String>())?;
-///
-/// let options = MineOptions { cohort, out: out.clone(), ..MineOptions::default() };
-/// assert_eq!(mine(&options, &Unwatched)?.hard_rules, 1);
-/// assert!(std::fs::read_to_string(out)?.contains(": DIABETES <=> INSULIN\n"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn mine(options: &MineOptions, watch: &dyn Watch) -> Result<MineReport, Error> {
-    let out = Out::file(&options.out, options.force)?;
-    let list = options.titles.as_deref().map(code_list).transpose()?;
-    let (dataset, reading) =
-        timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&options.cohort)));
-    let dataset = dataset?;
-    let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
-    let (mined, mining) = timed(|| {
-        watched(watch, "mining", None, || search(cohort, vocabulary, splits, &options.search))
-    });
-    let mined = mined.map_err(|error| refused(&options.cohort, &error))?;
-    let known: BTreeMap<&str, &str> =
-        titles.iter().map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title)).collect();
-    let title = |code: &str| {
-        let listed = || list.as_ref().and_then(|list| list.title(code));
-        known.get(code).copied().or_else(listed).map(str::to_owned)
-    };
-    let text = mined.text(&title);
-    let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
-    let (plan, proving) = timed(|| {
-        watched(watch, "compiling and proving", None, || {
-            let name = options.out.display().to_string();
-            let file = parse(&name, text.as_bytes(), &LanguageLimits::default())?;
-            let resolve_options = ResolveOptions::default();
-            let rules = resolve(&[file], Some(Arc::clone(vocabulary)), &resolve_options)?.rules;
-            prove(&Arc::new(rules), longest)
+impl MineTask {
+    /// The usual cut-offs, and titles of the cohort alone.
+    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
+        let search = SearchOptions::default();
+        Self { cohort: cohort.into(), out: out.into(), titles: None, search }
+    }
+}
+
+impl Report for MineReport {}
+
+impl Task for MineTask {
+    type Report = MineReport;
+
+    /// Mines the train split of a cohort, drops what the tuning split contradicts, proves that the
+    /// rules can be kept together, and writes them with their evidence.
+    fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
+        let out = self.out.file()?;
+        let list = self.titles.as_deref().map(code_list).transpose()?;
+        let (dataset, reading) =
+            timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort)));
+        let dataset = dataset?;
+        let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
+        let (mined, mining) = timed(|| {
+            watched(watch, "mining", None, || search(cohort, vocabulary, splits, &self.search))
+        });
+        let mined = mined.map_err(|error| refused(&self.cohort, &error))?;
+        let known: BTreeMap<&str, &str> = titles
+            .iter()
+            .map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title))
+            .collect();
+        let title = |code: &str| {
+            let listed = || list.as_ref().and_then(|list| list.title(code));
+            known.get(code).copied().or_else(listed).map(str::to_owned)
+        };
+        let text = mined.text(&title);
+        let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
+        let (plan, proving) = timed(|| {
+            watched(watch, "compiling and proving", None, || {
+                let name = self.out.shown();
+                let file = parse(&name, text.as_bytes(), &LanguageLimits::default())?;
+                let resolve_options = ResolveOptions::default();
+                let rules = resolve(&[file], Some(Arc::clone(vocabulary)), &resolve_options)?.rules;
+                prove(&Arc::new(rules), longest)
+            })
+        });
+        let statements = plan?.proof().goals;
+        out.write(|file| file.write_all(text.as_bytes()))?;
+        let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
+        Ok(MineReport {
+            cohort: self.cohort.display().to_string(),
+            out: self.out.shown(),
+            hard_rules: mined.rules.len() - soft_rules,
+            soft_rules,
+            templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
+            proof: MinedProof { max_visits: longest, statements },
+            seconds: Seconds { reading, mining, proving },
+            mined,
         })
-    });
-    let statements = plan?.proof().goals;
-    out.write(|file| file.write_all(text.as_bytes()))?;
-    let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
-    Ok(MineReport {
-        cohort: options.cohort.display().to_string(),
-        out: options.out.display().to_string(),
-        hard_rules: mined.rules.len() - soft_rules,
-        soft_rules,
-        templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
-        proof: MinedProof { max_visits: longest, statements },
-        seconds: Seconds { reading, mining, proving },
-        mined,
-    })
+    }
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
@@ -180,7 +191,7 @@ fn cannot_be_kept(set: &RuleSet, error: CompileError) -> Error {
         Error::Compile { what, rules, .. } => Error::Compile {
             what: format!("the mined rules cannot be kept together, and were not written: {what}"),
             rules,
-            help: "mine with --no-soft, or ask for more evidence with --min-support",
+            advice: Advice::new("mine with {no_soft}, or ask for more evidence with {min_support}"),
         },
         other => other,
     }
@@ -194,7 +205,7 @@ fn refused(cohort: &Path, error: &MineError) -> Error {
         }
         _ => "give a part of the cohort",
     };
-    Error::Cohort { path: cohort.to_path_buf(), what: error.to_string(), help }
+    Error::refused_at(cohort, error.to_string(), help)
 }
 
 fn counts(mined: &Mined, template: Template) -> TemplateCount {
@@ -222,11 +233,14 @@ mod tests {
     fn rules_that_exclude_each_other_are_named() {
         let rules = RuleSet::parse("rule one: A\nrule two: not A\nrule other: B => C", None);
         let set = Arc::new(rules.expect("rules"));
-        let message = prove(&set, 10).expect_err("no plan").to_string();
+        let error = prove(&set, 10).expect_err("no plan");
+        let message = error.to_string();
         assert!(message.starts_with("the mined rules cannot be kept together"), "{message}");
-        for part in ["rule one: A", "rule two: not A", "--no-soft"] {
+        for part in ["rule one: A", "rule two: not A"] {
             assert!(message.contains(part), "no `{part}` in {message}");
         }
         assert!(!message.contains("rule other"));
+        let advice = error.advice().expect("advice").worded(|setting| setting.name.to_owned());
+        assert!(advice.contains("no_soft"), "{advice}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use consequence_mine::{Dropped, Reason};
 
 use super::MineReport;
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 /// Contradicted rules listed in the text; the rest are counted.
 const SHOWN: usize = 10;
@@ -38,7 +38,7 @@ impl Display for MineReport {
             true => writeln!(
                 out,
                 "\nno rules: nothing here shows the evidence that a rule needs\n  \
-                 more records would show more; --min-support asks for fewer visits"
+                 more records would show more, and so would a lower minimum of support"
             )?,
             false => {
                 writeln!(

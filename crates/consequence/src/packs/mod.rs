@@ -17,11 +17,8 @@ use serde::Serialize;
 pub use consequence_packs::phecode::Over;
 pub use consequence_packs::{CodeList, Level};
 
-use crate::load;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
-use crate::words::number;
-use crate::{CodeSource, Error};
+use consequence_pipeline::words::number;
+use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, load, watched};
 
 /// The expert tables that rules are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -38,16 +35,30 @@ pub enum RuleTable {
 }
 
 /// Which table, for which codes, and where the rules go.
+///
+/// ```
+/// use consequence::packs::RulesFromTask;
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [file, out] = ["edits.txt", "sex.rules"].map(|name| folder.path().join(name));
+/// std::fs::write(
+///     &file,
+///     "MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc\n\
+///      32\t9\tMale_Only\tD\t185\tMalign neopl prostate\n",
+/// )?;
+/// assert_eq!(RulesFromTask::new(file, &out).run(&Unwatched)?.rules, 1);
+/// assert!(std::fs::read_to_string(out)?.contains("SEX//F in static => not ICD9CM//185\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct RulesFromOptions {
+pub struct RulesFromTask {
     /// What the table is.
     pub table: RuleTable,
     /// The table's file, plain or gzip.
     pub file: PathBuf,
     /// The rule file to write.
-    pub out: PathBuf,
-    /// Whether to replace it if it is there.
-    pub force: bool,
+    pub out: Out,
     /// Only codes of this cohort, as it spells them.
     pub cohort: Option<PathBuf>,
     /// Only codes of this vocabulary file, as it spells them.
@@ -72,14 +83,14 @@ pub struct RulesFromOptions {
     pub stays: f64,
 }
 
-impl Default for RulesFromOptions {
-    fn default() -> Self {
+impl RulesFromTask {
+    /// Rules of a table of the Medicare Code Editor, for single codes.
+    pub fn new(file: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         let PackOptions { level, female, male, ages, years, stays, .. } = PackOptions::default();
         Self {
             table: RuleTable::default(),
-            file: PathBuf::new(),
-            out: PathBuf::new(),
-            force: false,
+            file: file.into(),
+            out: out.into(),
             cohort: None,
             vocabulary: None,
             level,
@@ -133,80 +144,69 @@ pub struct LimitCount {
     pub rules: usize,
 }
 
-/// Makes rules of an expert table and writes them.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::packs::{RuleTable, RulesFromOptions, rules_from};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [file, out] = ["edits.txt", "sex.rules"].map(|name| folder.path().join(name));
-/// std::fs::write(
-///     &file,
-///     "MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc\n\
-///      32\t9\tMale_Only\tD\t185\tMalign neopl prostate\n",
-/// )?;
-/// let options = RulesFromOptions { file, out: out.clone(), ..RulesFromOptions::default() };
-/// assert_eq!(rules_from(&options, &Unwatched)?.rules, 1);
-/// assert!(std::fs::read_to_string(out)?.contains("SEX//F in static => not ICD9CM//185\n"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn rules_from(options: &RulesFromOptions, watch: &dyn Watch) -> Result<RulesFromReport, Error> {
-    let out = Out::file(&options.out, options.force)?;
-    let table = expert_table(options)?;
-    let list = options.codes.as_deref().map(code_list).transpose()?;
-    let (vocabulary, source) = match (&options.vocabulary, &options.cohort) {
-        (Some(path), _) => {
-            let source = CodeSource::Vocabulary(path.display().to_string());
-            (Some(load::vocabulary_file(path)?), Some(source))
+impl Task for RulesFromTask {
+    type Report = RulesFromReport;
+
+    /// Makes rules of an expert table and writes them.
+    fn run(&self, watch: &dyn Watch) -> Result<RulesFromReport, Error> {
+        let out = self.out.file()?;
+        let table = expert_table(self)?;
+        let list = self.codes.as_deref().map(code_list).transpose()?;
+        let (vocabulary, source) = match (&self.vocabulary, &self.cohort) {
+            (Some(path), _) => {
+                let source = CodeSource::Vocabulary(path.display().to_string());
+                (Some(load::vocabulary_file(path)?), Some(source))
+            }
+            (None, Some(path)) => {
+                let source = CodeSource::Cohort(path.display().to_string());
+                (Some(load::cohort(path, None, watch)?.vocabulary), Some(source))
+            }
+            (None, None) => (None, None),
+        };
+        let pack_options = PackOptions {
+            level: self.level,
+            vocabulary: vocabulary.as_deref(),
+            codes: list.as_ref(),
+            prefix: self.prefix.as_deref(),
+            procedure_prefix: self.procedure_prefix.as_deref(),
+            female: self.female.clone(),
+            male: self.male.clone(),
+            ages: &self.ages,
+            years: self.years,
+            stays: self.stays,
+        };
+        let pack =
+            watched(watch, "making rules", None, || table.pack(&pack_options)).map_err(refused)?;
+        if pack.rules.is_empty() {
+            return Err(no_rules(self, &table, &pack, vocabulary.as_ref()));
         }
-        (None, Some(path)) => {
-            let source = CodeSource::Cohort(path.display().to_string());
-            (Some(load::cohort(path, None, watch)?.vocabulary), Some(source))
-        }
-        (None, None) => (None, None),
-    };
-    let pack_options = PackOptions {
-        level: options.level,
-        vocabulary: vocabulary.as_deref(),
-        codes: list.as_ref(),
-        prefix: options.prefix.as_deref(),
-        procedure_prefix: options.procedure_prefix.as_deref(),
-        female: options.female.clone(),
-        male: options.male.clone(),
-        ages: &options.ages,
-        years: options.years,
-        stays: options.stays,
-    };
-    let pack =
-        watched(watch, "making rules", None, || table.pack(&pack_options)).map_err(Error::pack)?;
-    if pack.rules.is_empty() {
-        return Err(no_rules(options, &table, &pack, vocabulary.as_ref()));
+        out.write(|file| file.write_all(pack.text().as_bytes()))?;
+        Ok(report(self, &table, &pack, source))
     }
-    out.write(|file| file.write_all(pack.text().as_bytes()))?;
-    Ok(report(options, &table, &pack, source))
 }
+
+impl Report for RulesFromReport {}
 
 /// Reads a list of codes with titles, plain or gzip.
 pub(crate) fn code_list(path: &Path) -> Result<CodeList, Error> {
     let name = path.display().to_string();
-    CodeList::read(&name, open(path)?, &PackLimits::default()).map_err(Error::pack)
+    CodeList::read(&name, open(path)?, &PackLimits::default()).map_err(refused)
 }
 
-fn expert_table(options: &RulesFromOptions) -> Result<ExpertTable, Error> {
-    let (file, limits) = (open(&options.file)?, PackLimits::default());
-    let name = options.file.display().to_string();
-    let table = match options.table {
+fn expert_table(task: &RulesFromTask) -> Result<ExpertTable, Error> {
+    let (file, limits) = (open(&task.file)?, PackLimits::default());
+    let name = task.file.display().to_string();
+    let table = match task.table {
         RuleTable::Mce => mce::read(&name, file, &limits),
         RuleTable::Dqd => dqd::read(&name, file, &limits),
         RuleTable::Phecode(over) => phecode::read(&name, file, over, &limits),
         RuleTable::Cci => cci::read(&name, file, &limits),
     };
-    table.map_err(Error::pack)
+    table.map_err(refused)
 }
 
 fn open(path: &Path) -> Result<File, Error> {
-    let refused = |what: String, help| Error::RuleFile { path: path.to_path_buf(), what, help };
+    let refused = |what: String, help| Error::refused_at(path, what, help);
     if path.is_dir() {
         let help = "name the file of the table inside it";
         return Err(refused("the table is a folder".into(), help));
@@ -224,23 +224,23 @@ fn open(path: &Path) -> Result<File, Error> {
 
 /// Why a table that could be read gave no rule.
 fn no_rules(
-    options: &RulesFromOptions,
+    task: &RulesFromTask,
     table: &ExpertTable,
     pack: &Pack,
     vocabulary: Option<&Arc<Vocabulary>>,
 ) -> Error {
-    let refused = |what: String, help| Error::RuleFile { path: options.file.clone(), what, help };
+    let refused = |what: String, help| Error::refused_at(&task.file, what, help);
     let Some(first) = table.entries().first() else {
         let what = "the table limits no code, so there is nothing to make a rule of";
         return refused(what.into(), "check that this is the whole table");
     };
     if pack.limits == 0 {
         let what = "no category has a limit that all codes below it share";
-        return refused(what.into(), "make rules for single codes: --level codes");
+        return refused(what.into(), "make rules for single codes: {level=codes}");
     }
     match vocabulary {
         Some(vocabulary) if pack.unknown == pack.limits => {
-            let prefix = options.prefix.as_deref().unwrap_or(first.system.prefix());
+            let prefix = task.prefix.as_deref().unwrap_or(first.system.prefix());
             let what = format!(
                 "none of the {} limits of the table is about a known code; they are looked for as `{prefix}{}`, \
                  and the known codes are such as {}",
@@ -248,8 +248,8 @@ fn no_rules(
                 first.code,
                 examples(vocabulary)
             );
-            let help = "say with --prefix what stands before the codes, and with --level whether \
-                        they are whole codes or categories; or leave out --cohort and --vocabulary";
+            let help = "say with {prefix} what stands before the codes, and with {level} whether \
+                        they are whole codes or categories; or leave out {cohort} and {vocabulary}";
             refused(what, help)
         }
         _ if pack.within_bands > 0 => {
@@ -258,7 +258,7 @@ fn no_rules(
         }
         _ => {
             let what = "the table limits ages only, and no age bands are known";
-            let help = "give --cohort or --vocabulary with age bands, and --ages for what stands \
+            let help = "give {cohort} or {vocabulary} with age bands, and {ages} for what stands \
                         before them";
             refused(what.into(), help)
         }
@@ -287,7 +287,7 @@ fn examples(vocabulary: &Vocabulary) -> String {
 }
 
 fn report(
-    options: &RulesFromOptions,
+    task: &RulesFromTask,
     table: &ExpertTable,
     pack: &Pack,
     codes: Option<CodeSource>,
@@ -301,9 +301,9 @@ fn report(
     RulesFromReport {
         about: pack.about.clone(),
         file: pack.file.clone(),
-        out: options.out.display().to_string(),
+        out: task.out.shown(),
         entries: table.entries().len(),
-        categories: (options.level == Level::Categories).then_some(pack.limits),
+        categories: (task.level == Level::Categories).then_some(pack.limits),
         codes,
         unknown: pack.unknown,
         without_ages: pack.without_ages,
@@ -316,21 +316,19 @@ fn report(
     }
 }
 
-impl Error {
-    /// The error of a table, with the options that could help.
-    fn pack(error: PackError) -> Self {
-        let help = match error {
-            PackError::NoCodeList { .. } | PackError::OtherSystem { .. } => {
-                "the list goes with --codes; --level codes makes rules for single codes"
-            }
-            PackError::NoCategories { .. } => "leave out --level, or give --level codes",
-            PackError::NoSex { .. } => "name the codes with --female and --male",
-            PackError::Probability(_) => "give --stays a number such as 0.9",
-            PackError::MissingColumn { .. } => {
-                "check that the kind of table before the name of the file is the right one"
-            }
-            _ => "check the file, or fetch it again",
-        };
-        Self::Pack { error, help }
-    }
+/// The error of a table, with the settings that could help.
+fn refused(error: PackError) -> Error {
+    let help = match error {
+        PackError::NoCodeList { .. } | PackError::OtherSystem { .. } => {
+            "the list goes with {codes}; {level=codes} makes rules for single codes"
+        }
+        PackError::NoCategories { .. } => "leave out {level}, or give {level=codes}",
+        PackError::NoSex { .. } => "name the codes with {female} and {male}",
+        PackError::Probability(_) => "give {stays} a number such as 0.9",
+        PackError::MissingColumn { .. } => {
+            "check that the kind of table before the name of the file is the right one"
+        }
+        _ => "check the file, or fetch it again",
+    };
+    Error::refused(error.to_string(), help)
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::RulesFromReport;
 use crate::CodeSource;
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 impl Display for RulesFromReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -27,7 +27,6 @@ impl Display for RulesFromReport {
         if let Some(source) = &self.codes {
             let file = match source {
                 CodeSource::Cohort(file)
-                | CodeSource::Cohorts(file)
                 | CodeSource::Vocabulary(file)
                 | CodeSource::Model(file) => file,
                 CodeSource::Rules => "the rules",

@@ -8,31 +8,46 @@ use std::path::{Path, PathBuf};
 
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_tables::import::{ImportOptions, Source};
+use consequence_tables::import::Source;
 
-use crate::check::{CheckOptions, check};
-use crate::evaluate::{CompareTask, PerplexityTask, compare, perplexity};
-use crate::generate::{GenerateTask, generate};
-use crate::import::{ImportTask, import};
-use crate::load::{self, LoadedCohort};
-use crate::mine::{MineOptions, mine};
-use crate::notes::write_report;
-use crate::place::Out;
-use crate::train::{ModelChoice, TrainTask, train};
-use crate::watch::Watch;
-use crate::{CodeSource, Error, Inputs};
+use crate::check::{CheckReport, CheckTask};
+use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, PerplexityTask};
+use crate::generate::{GenerateReport, GenerateTask};
+use crate::import::{ImportReport, ImportTask};
+use crate::mine::{MineReport, MineTask};
+use crate::simulate::{Preset, SimulateReport, SimulateTask};
+use crate::train::{ModelChoice, TrainReport, TrainTask};
+use consequence_pipeline::load::{self, LoadedCohort};
+use consequence_pipeline::{Error, Inputs, Out, RecordInputs, Report, Task, Watch};
+use consequence_store::write_atomically;
 
 pub use report::{SynthesizeReport, SynthesizeRules};
 
 /// What to make generated records of.
+///
+/// ```
+/// use consequence::simulate::Preset;
+/// use consequence::synthesize::{Origin, SynthesizeTask};
+/// use consequence::train::ModelChoice;
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("synthesis");
+/// let origin = Origin::Simulated { preset: Preset::Inpatient, patients: 300 };
+/// let task = SynthesizeTask {
+///     records: Some(100),
+///     ..SynthesizeTask::new(origin, &out, ModelChoice::Markov)
+/// };
+/// assert_eq!(task.run(&Unwatched)?.obedience.unwrap().violations, 0);
+/// assert!(out.join("synthetic/data/000000.parquet").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SynthesizeTask {
-    /// A cohort, or the tables to import one from.
-    pub source: PathBuf,
-    /// What kind of tables they are; none: the source is a cohort.
-    pub from: Option<Source>,
+    /// Where the real records come from.
+    pub origin: Origin,
     /// The folder for everything that is made.
-    pub out: PathBuf,
+    pub out: Out,
     /// Rule files; none: rules are mined.
     pub rules: Vec<PathBuf>,
     /// What a code means that a rule names and the cohort does not have.
@@ -41,209 +56,293 @@ pub struct SynthesizeTask {
     pub records: Option<u64>,
     /// What is trained.
     pub model_kind: ModelChoice,
-    /// Whether to go on with what an earlier run left.
-    pub resume: bool,
-    /// Whether to replace what is there.
-    pub force: bool,
     /// What the generated records depend on.
     pub seed: u64,
 }
 
-/// Where everything is that is made.
-struct Places {
-    cohort: PathBuf,
-    rules: PathBuf,
-    model: PathBuf,
-    synthetic: PathBuf,
+/// Where the real records come from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// A cohort.
+    Cohort(PathBuf),
+    /// Tables to import a cohort from.
+    Tables {
+        /// What kind of tables they are.
+        kind: Source,
+        /// The folder or file they are in.
+        path: PathBuf,
+    },
+    /// A simulation, to try things on.
+    Simulated {
+        /// The kind of cohort.
+        preset: Preset,
+        /// How many patients.
+        patients: usize,
+    },
+}
+
+/// A step of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A cohort is simulated.
+    Simulate,
+    /// A cohort is imported.
+    Import,
+    /// Rules are mined.
+    Mine,
+    /// The rules are proved.
+    Check,
+    /// A model is trained.
+    Train,
+    /// Records are generated.
+    Generate,
+    /// The model is asked to predict held-out records.
+    Predict,
+    /// The generated records are held against the real ones.
+    Evaluate,
+}
+
+/// A step that is over, and its report.
+#[derive(Clone, Copy, Debug)]
+pub enum Done<'a> {
+    /// A cohort was simulated.
+    Simulated(&'a SimulateReport),
+    /// A cohort was imported.
+    Imported(&'a ImportReport),
+    /// Rules were mined.
+    Mined(&'a MineReport),
+    /// The rules were proved.
+    Checked(&'a CheckReport),
+    /// A model was trained.
+    Trained(&'a TrainReport),
+    /// Records were generated.
+    Generated(&'a GenerateReport),
+    /// The model was asked to predict held-out records.
+    Predicted(&'a PerplexityReport),
+    /// The generated records were held against the real ones.
+    Evaluated(&'a EvaluateReport),
+}
+
+/// Someone who is told of every step, with its report. An error ends the chain.
+pub trait Narrator {
+    /// A step begins.
+    fn begins(&self, _step: Step) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// A step is over.
+    fn done(&self, _done: Done<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Nobody narrates.
+struct Silence;
+
+impl Narrator for Silence {}
+
+/// The paths of everything that is made in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// The cohort, where it is imported or simulated.
+    pub cohort: PathBuf,
+    /// The mined rules.
+    pub rules: PathBuf,
+    /// The model.
+    pub model: PathBuf,
+    /// The generated records.
+    pub synthetic: PathBuf,
+    /// The report for a reviewer.
+    pub report: PathBuf,
     summary: PathBuf,
-    report: PathBuf,
     manifest: PathBuf,
 }
 
-/// Imports a cohort where that is asked for, mines rules where none are given, proves them, trains a
-/// model, generates records, audits them, and measures model and records.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::simulate::{Preset, SimulateOptions, simulate};
-/// use consequence::synthesize::{SynthesizeTask, synthesize};
-/// use consequence::train::ModelChoice;
-///
-/// let folder = tempfile::tempdir()?;
-/// let [source, out] = ["cohort", "synthesis"].map(|name| folder.path().join(name));
-/// let preset = Preset::Inpatient;
-/// let simulated =
-///     SimulateOptions { preset, patients: Some(300), out: source.clone(), force: false, seed: 7 };
-/// simulate(&simulated, &Unwatched)?;
-///
-/// let task = SynthesizeTask { records: Some(100), ..SynthesizeTask::new(source, &out, ModelChoice::Markov) };
-/// let report = synthesize(&task, &Unwatched)?;
-/// assert_eq!(report.obedience.unwrap().violations, 0);
-/// assert!(out.join("synthetic/data/000000.parquet").is_file());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn synthesize(task: &SynthesizeTask, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
-    let _out = Out::filled_in_place(&task.out, task.force || task.resume)?;
-    let file = |name: &str| task.out.join(name);
-    let places = Places {
-        cohort: file("cohort"),
-        rules: file("mined.rules"),
-        model: file("model"),
-        synthetic: file("synthetic"),
-        summary: file("summary.json"),
-        report: file("report"),
-        manifest: file("task.json"),
-    };
-    manifest::settle(task, &places)?;
-    let cohort = task.cohort(&places, watch)?;
-    let rules = task.rules(&places, &cohort, watch)?;
-    task.go_on(watch)?;
-    let inputs = Inputs {
-        rules: rules.clone(),
-        cohort: Some(cohort.clone()),
-        unknown_codes: task.unknown_codes,
-        ..Inputs::default()
-    };
-    let checked = check(&inputs, &CheckOptions::default(), watch).map_err(without_vocabulary)?;
-    task.go_on(watch)?;
-    let trained = train(
-        &TrainTask {
-            inputs,
-            force: task.force,
-            resume: task.resume,
-            model_kind: task.model_kind.clone(),
-            ..TrainTask::new(&cohort, &places.model)
-        },
-        watch,
-    )?;
-    let (in_all, held_out) = {
-        let LoadedCohort { cohort, splits, .. } = load::cohort(&cohort, None, watch)?;
-        (cohort.len() as u64, splits.contains(&Split::HeldOut))
-    };
-    let records = task.records.unwrap_or(in_all);
-    let generated = generate(
-        &GenerateTask {
-            resume: task.resume,
-            force: task.force,
-            seed: task.seed,
-            ..GenerateTask::new(&places.model, records, &places.synthetic)
-        },
-        watch,
-    )?;
-    task.go_on(watch)?;
-    let predicted = match held_out {
-        true => Some(perplexity(&PerplexityTask::new(&places.model, &cohort), watch)?),
-        false => None,
-    };
-    let compared = compare(
-        &CompareTask {
-            real: cohort.clone(),
-            synthetic: places.synthetic.clone(),
-            rules: rules.clone(),
-            unknown_codes: task.unknown_codes,
-            out: Some(places.report.clone()),
-            force: true,
-        },
-        watch,
-    )?;
-    let shown = |path: &Path| path.display().to_string();
-    let rules = SynthesizeRules {
-        files: rules.iter().map(|path| shown(path)).collect(),
-        mined: task.rules.is_empty(),
-        hard: trained.rules.hard,
-        soft: trained.rules.soft,
-        conflicts: checked.conflicts.len(),
-        proof: checked.verdict,
-    };
-    let report = SynthesizeReport {
-        out: shown(&task.out),
-        cohort: shown(&cohort),
-        rules,
-        model: trained,
-        synthetic: generated,
-        likelihood: predicted.map(|predicted| predicted.likelihood),
-        comparison: compared.comparison.all,
-        fresh: compared.fresh,
-        obedience: compared.obedience,
-        report: compared.report,
-        summary: shown(&places.summary),
-    };
-    write_report(&places.summary, &report)?;
-    Ok(report)
+impl Workspace {
+    /// The paths in a folder, whether or not anything is there.
+    pub fn new(folder: &Path) -> Self {
+        let file = |name: &str| folder.join(name);
+        Self {
+            cohort: file("cohort"),
+            rules: file("mined.rules"),
+            model: file("model"),
+            synthetic: file("synthetic"),
+            report: file("report"),
+            summary: file("summary.json"),
+            manifest: file("task.json"),
+        }
+    }
+}
+
+impl Task for SynthesizeTask {
+    type Report = SynthesizeReport;
+
+    /// Imports or simulates a cohort where that is asked for, mines rules where none are given, proves
+    /// them, trains a model, generates records, audits them, and measures model and records.
+    fn run(&self, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
+        self.narrated(&Silence, watch)
+    }
 }
 
 impl SynthesizeTask {
     /// Mined rules, and as many records as the cohort has.
-    pub fn new(
-        source: impl Into<PathBuf>,
-        out: impl Into<PathBuf>,
-        model_kind: ModelChoice,
-    ) -> Self {
+    pub fn new(origin: Origin, out: impl Into<Out>, model_kind: ModelChoice) -> Self {
         Self {
-            source: source.into(),
-            from: None,
+            origin,
             out: out.into(),
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
             records: None,
             model_kind,
-            resume: false,
-            force: false,
             seed: 1,
         }
     }
 
-    /// The cohort: the source itself, or what is imported of it.
-    fn cohort(&self, places: &Places, watch: &dyn Watch) -> Result<PathBuf, Error> {
-        let Some(source) = &self.from else { return Ok(self.source.clone()) };
-        if !(self.resume && is_there(&places.cohort)) {
-            let task = ImportTask {
-                source: source.clone(),
-                path: self.source.clone(),
-                options: ImportOptions::default(),
-                out: places.cohort.clone(),
-                force: self.force,
-            };
-            import(&task, watch)?;
-        }
-        Ok(places.cohort.clone())
-    }
-
-    /// The rule files: those given, or the one that is mined.
-    fn rules(
+    /// As [`run`](Task::run), telling a narrator of every step.
+    pub fn narrated(
         &self,
-        places: &Places,
-        cohort: &Path,
+        narrator: &dyn Narrator,
         watch: &dyn Watch,
-    ) -> Result<Vec<PathBuf>, Error> {
-        if !self.rules.is_empty() {
-            return Ok(self.rules.clone());
-        }
-        if !(self.resume && is_there(&places.rules)) {
-            let options = MineOptions {
-                cohort: cohort.to_path_buf(),
-                out: places.rules.clone(),
-                force: self.force,
-                ..MineOptions::default()
-            };
-            mine(&options, watch)?;
-        }
-        Ok(vec![places.rules.clone()])
-    }
-
-    /// Ends here if that was asked for.
-    fn go_on(&self, watch: &dyn Watch) -> Result<(), Error> {
-        if watch.wants_stop() { Err(Error::Halted(self.out.clone())) } else { Ok(()) }
+    ) -> Result<SynthesizeReport, Error> {
+        let _out = self.out.filled_in_place()?;
+        let places = Workspace::new(&self.out.path);
+        manifest::settle(self, &places)?;
+        let chain = Chain { task: self, places: &places, narrator, watch };
+        let cohort = chain.cohort()?;
+        let rules = chain.rules(&cohort)?;
+        chain.go_on()?;
+        let inputs = Inputs {
+            rules: rules.clone(),
+            cohort: Some(cohort.clone()),
+            unknown_codes: self.unknown_codes,
+            ..Inputs::default()
+        };
+        let check = CheckTask { inputs, ..CheckTask::default() };
+        let checked = chain
+            .step(Step::Check, &check, |report| Done::Checked(report))
+            .map_err(Error::without_vocabulary)?;
+        chain.go_on()?;
+        let inputs =
+            RecordInputs { unknown_codes: self.unknown_codes, ..RecordInputs::new(&cohort) };
+        let train = TrainTask {
+            inputs: inputs.with_rules(&rules),
+            model_kind: self.model_kind.clone(),
+            ..TrainTask::new(&cohort, self.out.inside("model"))
+        };
+        let trained = chain.step(Step::Train, &train, |report| Done::Trained(report))?;
+        let (in_all, held_out) = {
+            let LoadedCohort { cohort, splits, .. } = load::cohort(&cohort, None, watch)?;
+            (cohort.len() as u64, splits.contains(&Split::HeldOut))
+        };
+        let records = self.records.unwrap_or(in_all);
+        let generate = GenerateTask {
+            seed: self.seed,
+            ..GenerateTask::new(&places.model, records, self.out.inside("synthetic"))
+        };
+        let generated = chain.step(Step::Generate, &generate, |report| Done::Generated(report))?;
+        chain.go_on()?;
+        let predict = PerplexityTask::new(&places.model, &cohort);
+        let predicted = match held_out {
+            true => Some(chain.step(Step::Predict, &predict, |report| Done::Predicted(report))?),
+            false => None,
+        };
+        let evaluate = EvaluateTask {
+            rules: rules.clone(),
+            unknown_codes: self.unknown_codes,
+            out: Some(Out::new(&places.report).replacing(true)),
+            ..EvaluateTask::new(&cohort, &places.synthetic)
+        };
+        let compared = chain.step(Step::Evaluate, &evaluate, |report| Done::Evaluated(report))?;
+        let shown = |path: &Path| path.display().to_string();
+        let rules = SynthesizeRules {
+            files: rules.iter().map(|path| shown(path)).collect(),
+            mined: self.rules.is_empty(),
+            hard: trained.rules.hard,
+            soft: trained.rules.soft,
+            conflicts: checked.conflicts.len(),
+            proof: checked.verdict,
+        };
+        let report = SynthesizeReport {
+            out: self.out.shown(),
+            cohort: shown(&cohort),
+            rules,
+            model: trained,
+            synthetic: generated,
+            likelihood: predicted.map(|predicted| predicted.likelihood),
+            comparison: compared.comparison.all,
+            fresh: compared.fresh,
+            obedience: compared.obedience,
+            report: compared.report,
+            summary: shown(&places.summary),
+        };
+        let text = report.json()?;
+        write_atomically(&places.summary, |file| file.write_all(text.as_bytes()))?;
+        Ok(report)
     }
 }
 
-/// No vocabulary can be given here, so none is proposed.
-fn without_vocabulary(error: Error) -> Error {
-    match error {
-        Error::UnknownCodes { diagnostics, from: CodeSource::Cohort(file) } => {
-            Error::UnknownCodes { diagnostics, from: CodeSource::Cohorts(file) }
+/// A run of the chain.
+struct Chain<'a> {
+    task: &'a SynthesizeTask,
+    places: &'a Workspace,
+    narrator: &'a dyn Narrator,
+    watch: &'a dyn Watch,
+}
+
+impl Chain<'_> {
+    /// Runs one step.
+    fn step<T: Task>(
+        &self,
+        step: Step,
+        task: &T,
+        done: impl FnOnce(&T::Report) -> Done<'_>,
+    ) -> Result<T::Report, Error> {
+        self.narrator.begins(step)?;
+        let report = task.run(self.watch)?;
+        self.narrator.done(done(&report))?;
+        Ok(report)
+    }
+
+    /// The cohort: the origin itself, or what is imported or simulated.
+    fn cohort(&self) -> Result<PathBuf, Error> {
+        let (task, cohort) = (self.task, &self.places.cohort);
+        let is_made = task.out.resume && is_there(cohort);
+        let out = task.out.inside("cohort");
+        match &task.origin {
+            Origin::Cohort(path) => return Ok(path.clone()),
+            _ if is_made => {}
+            Origin::Tables { kind, path } => {
+                let import = ImportTask::new(kind.clone(), path, out);
+                self.step(Step::Import, &import, |report| Done::Imported(report))?;
+            }
+            Origin::Simulated { preset, patients } => {
+                let simulate = SimulateTask {
+                    patients: Some(*patients),
+                    seed: task.seed,
+                    ..SimulateTask::new(*preset, out)
+                };
+                self.step(Step::Simulate, &simulate, |report| Done::Simulated(report))?;
+            }
         }
-        other => other,
+        Ok(cohort.clone())
+    }
+
+    /// The rule files: those given, or the one that is mined.
+    fn rules(&self, cohort: &Path) -> Result<Vec<PathBuf>, Error> {
+        let (task, rules) = (self.task, &self.places.rules);
+        if !task.rules.is_empty() {
+            return Ok(task.rules.clone());
+        }
+        if !(task.out.resume && is_there(rules)) {
+            let mine = MineTask::new(cohort, task.out.inside("mined.rules"));
+            self.step(Step::Mine, &mine, |report| Done::Mined(report))?;
+        }
+        Ok(vec![rules.clone()])
+    }
+
+    /// Ends here if that was asked for.
+    fn go_on(&self) -> Result<(), Error> {
+        if self.watch.wants_stop() { Err(Error::halted(&self.task.out.path)) } else { Ok(()) }
     }
 }
 

@@ -5,11 +5,13 @@ use std::fmt::{self, Display, Formatter};
 use consequence_evaluate::{Correlations, Likelihood};
 use serde::Serialize;
 
+use consequence_pipeline::Report;
+
 use crate::check::Verdict;
 use crate::evaluate::{FreshSample, Obedience};
 use crate::generate::GenerateReport;
 use crate::train::TrainReport;
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 /// What was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,7 +22,7 @@ pub struct SynthesizeReport {
     pub cohort: String,
     /// The rules.
     pub rules: SynthesizeRules,
-    /// What the model trained.
+    /// How the model was trained.
     pub model: TrainReport,
     /// What it wrote.
     pub synthetic: GenerateReport,
@@ -54,6 +56,12 @@ pub struct SynthesizeRules {
     pub conflicts: usize,
     /// The proof that they can always be kept.
     pub proof: Verdict,
+}
+
+impl Report for SynthesizeReport {
+    fn warnings(&self) -> &[String] {
+        &self.synthetic.warnings
+    }
 }
 
 impl Display for SynthesizeReport {

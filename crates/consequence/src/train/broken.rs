@@ -10,8 +10,8 @@ use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::Error;
-use crate::words::{count, number};
+use consequence_pipeline::Error;
+use consequence_pipeline::words::{count, number};
 
 /// Rules named in a message; the rest are counted.
 const NAMED: usize = 5;
@@ -81,7 +81,7 @@ impl Display for BrokenRecords {
         }
         let more = self.rules.len().saturating_sub(NAMED);
         if more > 0 {
-            writeln!(out, "  and {} more rules (see all with --json)", number(more as u64))?;
+            writeln!(out, "  and {} more rules (all in the report as JSON)", number(more as u64))?;
         }
         writeln!(
             out,

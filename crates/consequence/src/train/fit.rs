@@ -8,8 +8,8 @@ use consequence_train::{Checkpoints, Event, Examples, Teacher, train, untrained}
 
 use super::NetworkTask;
 use super::lesson::Lesson;
-use crate::Error;
-use crate::watch::Watch;
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Watch};
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,11 +50,19 @@ pub(super) fn network(
     watch.finish();
     let trained = trained?;
     if trained.interrupted {
-        let epochs_done = trained.history.len();
-        return Err(Error::Interrupted { epochs_done, checkpoint: checkpoints.path });
+        let done = epochs(trained.history.len());
+        let what = format!("stopped after {done}; nothing is lost");
+        return Err(Error::Interrupted { what, path: checkpoints.path });
     }
     let run = Run { seconds: began.elapsed().as_secs_f64(), records: meter.records };
     Ok((Trained::Network(Box::new(trained.network)), trained.history, Some(run)))
+}
+
+fn epochs(done: usize) -> String {
+    match done {
+        0 => "a part of the first epoch".into(),
+        done => count(done as u64, "epoch"),
+    }
 }
 
 /// Tells how far a network has come.
@@ -99,7 +107,7 @@ mod tests {
     use consequence_train::Event;
 
     use super::Meter;
-    use crate::watch::Watch;
+    use consequence_pipeline::Watch;
 
     #[derive(Default)]
     struct Told {

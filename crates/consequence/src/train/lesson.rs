@@ -11,9 +11,10 @@ use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
 use super::{BrokenRecords, ModelChoice, TrainTask};
-use crate::load::LoadedCohort;
-use crate::watch::{Watch, watched};
-use crate::{Error, digest, model_rules};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::{
+    Advice, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
+};
 
 /// All that a model is trained on, made ready.
 pub(super) struct Lesson {
@@ -38,7 +39,7 @@ pub(super) struct Lesson {
 
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
-        let (loaded, known) = task.inputs.open_records("train on", watch)?;
+        let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open(watch)?;
         let LoadedCohort { cohort, splits, titles, .. } = known;
         let rules = loaded.rules;
         let of = |split: Split| -> Vec<usize> {
@@ -111,8 +112,9 @@ impl Lesson {
             let too_early = matches!(error, CompileError::SoftTooEarly { .. });
             match Error::compile(&self.rules, error) {
                 Error::Compile { what, rules, .. } if too_early => {
-                    let help = "leave the rule out, or train with --train-mode causal";
-                    Error::Compile { what, rules, help }
+                    let advice =
+                        Advice::new("leave the rule out, or train with {train_mode=causal}");
+                    Error::Compile { what, rules, advice }
                 }
                 other => other,
             }
@@ -135,7 +137,7 @@ impl Lesson {
             data: Data {
                 train_records: self.train.len(),
                 tuning_records: self.tuning.len(),
-                digest: digest::records(&self.cohort, &self.rules.vocabulary, &groups),
+                digest: records_digest(&self.cohort, &self.rules.vocabulary, &groups),
             },
             training: json!({ "max_visits": max_visits, "generator": training }),
             ..Card::default()

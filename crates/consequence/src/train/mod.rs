@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 use consequence_model::{CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE};
 use consequence_store::{WorkingFolder, digest, remove_file};
 
-use crate::Error;
-use crate::place::Out;
-use crate::watch::{Watch, watched};
+use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use fit::Outcome;
 use lesson::Lesson;
 use place::Place;
@@ -26,72 +24,57 @@ pub use consequence_train::{Preset, TrainMode, TrainOptions};
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
 pub use task::{ModelChoice, NetworkSizes, NetworkTask, TrainTask};
 
-/// Trains a model on the train split of a cohort, and writes it. The tuning split tells a network
-/// when to stop.
-///
-/// The rules are compiled and proved first, and the model decides codes in their order. Records that
-/// break a hard rule are counted and told of before training begins; they are trained on all the same,
-/// but for what rules decide. While a network trains, all that is needed to go on is in a folder beside its
-/// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
-/// that was not. The model is put in place whole, and one that it replaces stays there until then.
-///
-/// ```
-/// use consequence::Unwatched;
-/// use consequence::train::{ModelChoice, TrainTask, train};
-///
-/// let folder = tempfile::tempdir()?;
-/// let [cohort, rules, out] =
-///     ["cohort.jsonl", "a.rules", "model"].map(|name| folder.path().join(name));
-/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
-/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
-/// std::fs::write(&rules, "rule lifelong: A in previous => A")?;
-///
-/// let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &out) };
-/// task.inputs.rules = vec![rules];
-/// let report = train(&task, &Unwatched)?;
-/// assert_eq!((report.max_visits, report.rules.hard, report.rules.broken.records), (2, 1, 0));
-/// assert!(out.join("model.json").is_file());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn train(task: &TrainTask, watch: &dyn Watch) -> Result<TrainReport, Error> {
-    let _out = Out::lock(&task.out, task.force)?;
-    let place = Place::look(&task.out)?;
-    place.refuse(task.resume, task.force)?;
-    let lesson = Lesson::prepare(task, watch)?;
-    if lesson.broken.records > 0 {
-        watch.note(&lesson.broken.to_string());
-    }
-    let card = lesson.card(task);
-    let fingerprint = fingerprint(&card);
-    if task.resume && place.has_model {
-        match finished(&task.out, &fingerprint) {
-            Ok(model) => return Ok(TrainReport::new(task, &lesson, &model, None)),
-            Err(_) if task.force => {}
-            Err(error) => return Err(error),
+impl Task for TrainTask {
+    type Report = TrainReport;
+
+    /// Trains a model on the train split of a cohort, and writes it. The tuning split tells a network
+    /// when to stop.
+    ///
+    /// The rules are compiled and proved first, and the model decides codes in their order. Records that
+    /// break a hard rule are counted and told of before training begins; they are trained on all the same,
+    /// but for what rules decide. While a network trains, all that is needed to go on is in a folder beside its
+    /// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
+    /// that was not. The model is put in place whole, and one that it replaces stays there until then.
+    fn run(&self, watch: &dyn Watch) -> Result<TrainReport, Error> {
+        let _out = self.out.lock()?;
+        let place = Place::look(&self.out.path)?;
+        place.refuse(&self.out)?;
+        let lesson = Lesson::prepare(self, watch)?;
+        if lesson.broken.records > 0 {
+            watch.note(&lesson.broken.to_string());
         }
-    }
-    let folder = place.open(task.resume, task.force)?;
-    let checkpoint = folder.path().join(CHECKPOINT_FILE);
-    // Killed once it was trained, and before it was put in place.
-    if let Ok(model) = finished(folder.path(), &fingerprint) {
-        put_in_place(folder, &model.trained)?;
-        return Ok(TrainReport::new(task, &lesson, &model, None));
-    }
-    let (trained, history, run) = match fit(task, &lesson, (checkpoint.clone(), fingerprint), watch)
-    {
-        Ok(trained) => trained,
-        Err(error) => {
-            // What is worth nothing is not left for anyone to find.
-            if !checkpoint.exists() {
-                let _ = folder.discard();
+        let card = lesson.card(self);
+        let fingerprint = fingerprint(&card);
+        if self.out.resume && place.has_model {
+            match finished(&self.out.path, &fingerprint) {
+                Ok(model) => return Ok(TrainReport::new(self, &lesson, &model, None)),
+                Err(_) if self.out.force => {}
+                Err(error) => return Err(error),
             }
-            return Err(error);
         }
-    };
-    let mut model = Model { card: Card { history, ..card }, trained };
-    model.write(folder.path())?;
-    put_in_place(folder, &model.trained)?;
-    Ok(TrainReport::new(task, &lesson, &model, run))
+        let folder = place.open(&self.out)?;
+        let checkpoint = folder.path().join(CHECKPOINT_FILE);
+        // Killed once it was trained, and before it was put in place.
+        if let Ok(model) = finished(folder.path(), &fingerprint) {
+            put_in_place(folder, &model.trained)?;
+            return Ok(TrainReport::new(self, &lesson, &model, None));
+        }
+        let (trained, history, run) =
+            match fit(self, &lesson, (checkpoint.clone(), fingerprint), watch) {
+                Ok(trained) => trained,
+                Err(error) => {
+                    // What is worth nothing is not left for anyone to find.
+                    if !checkpoint.exists() {
+                        let _ = folder.discard();
+                    }
+                    return Err(error);
+                }
+            };
+        let mut model = Model { card: Card { history, ..card }, trained };
+        model.write(folder.path())?;
+        put_in_place(folder, &model.trained)?;
+        Ok(TrainReport::new(self, &lesson, &model, run))
+    }
 }
 
 /// Trains a model, from where the checkpoint left it.
@@ -133,7 +116,11 @@ fn finished(folder: &Path, wanted: &str) -> Result<Model, Error> {
     let model = Model::open(folder)?;
     match fingerprint(&model.card) == wanted {
         true => Ok(model),
-        false => Err(Error::OtherModel(folder.to_path_buf())),
+        false => Err(Error::Refused {
+            what: "the model that is there was made with other records, rules or settings".into(),
+            path: Some(folder.to_path_buf()),
+            advice: Advice::new("choose another name, or give {force} to replace it"),
+        }),
     }
 }
 

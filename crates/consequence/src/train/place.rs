@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use consequence_model::{CARD_FILE, CHECKPOINT_FILE, TABLES_FILE, WEIGHTS_FILE};
 use consequence_store::{StoreError, WorkingFolder};
 
-use crate::Error;
+use consequence_pipeline::{Error, Out};
 
 /// The files of a model's folder.
 const FILES: [&str; 4] = [CARD_FILE, WEIGHTS_FILE, TABLES_FILE, CHECKPOINT_FILE];
@@ -65,8 +65,8 @@ impl Place {
     }
 
     /// Refuses to write over what is there, unless that was asked for.
-    pub fn refuse(&self, resume: bool, force: bool) -> Result<(), Error> {
-        match (resume, force) {
+    pub fn refuse(&self, out: &Out) -> Result<(), Error> {
+        match (out.resume, out.force) {
             (_, true) => Ok(()),
             (false, false) if self.has_run => Err(Error::Stopped(self.unfinished.clone())),
             _ if self.has_old_run => {
@@ -79,12 +79,12 @@ impl Place {
     }
 
     /// Opens the folder to train in: with the run that was stopped, or empty.
-    pub fn open(&self, resume: bool, force: bool) -> Result<WorkingFolder, StoreError> {
-        let open = || match force {
+    pub fn open(&self, out: &Out) -> Result<WorkingFolder, StoreError> {
+        let open = || match out.force {
             true => WorkingFolder::replacing(&self.target, is_part),
             false => WorkingFolder::open(&self.target),
         };
-        if !(resume && self.has_run) && self.unfinished.is_dir() {
+        if !(out.resume && self.has_run) && self.unfinished.is_dir() {
             open()?.discard()?;
         }
         let folder = open()?;

@@ -3,6 +3,8 @@
 use consequence_model::{Epoch, Model, ModelKind, Trained};
 use serde::Serialize;
 
+use consequence_pipeline::Report;
+
 use super::fit::Run;
 use super::lesson::Lesson;
 use super::{BrokenRecords, NetworkSizes, TrainTask};
@@ -69,10 +71,15 @@ pub struct TrainRules {
     pub broken: BrokenRecords,
 }
 
+impl Report for TrainReport {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
 impl TrainReport {
     /// The report of a model; without a run, of one that was there already or was merely counted.
     pub(super) fn new(task: &TrainTask, lesson: &Lesson, model: &Model, run: Option<Run>) -> Self {
-        let cohort = task.inputs.cohort.as_ref();
         let hard = lesson.rules.rules.iter().filter(|rule| rule.is_hard()).count();
         let network = match &model.trained {
             Trained::Network(network) => {
@@ -90,8 +97,8 @@ impl TrainReport {
         let epochs = model.card.history.clone();
         let best = epochs.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));
         Self {
-            cohort: cohort.map_or_else(String::new, |path| path.display().to_string()),
-            out: task.out.display().to_string(),
+            cohort: task.inputs.cohort.display().to_string(),
+            out: task.out.shown(),
             generator: model.card.kind,
             was_finished: run.is_none() && network.is_some(),
             train_records: lesson.train.len(),

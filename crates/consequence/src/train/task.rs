@@ -8,22 +8,37 @@ use consequence_train::{Preset, TrainMode, TrainOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::Inputs;
+use consequence_pipeline::{Error, Out, RecordInputs};
 
 /// How often a checkpoint is written if nothing else is said.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);
 
 /// What to train, and on what.
+///
+/// ```
+/// use consequence::train::{ModelChoice, TrainTask};
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, rules, out] =
+///     ["cohort.jsonl", "a.rules", "model"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"A\", \"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+/// std::fs::write(&rules, "rule lifelong: A in previous => A")?;
+///
+/// let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &out) };
+/// task.inputs.rules = vec![rules];
+/// let report = task.run(&Unwatched)?;
+/// assert_eq!((report.max_visits, report.rules.hard, report.rules.broken.records), (2, 1, 0));
+/// assert!(out.join("model.json").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TrainTask {
     /// The cohort to train on, and the rules that the model is to obey, if any.
-    pub inputs: Inputs,
+    pub inputs: RecordInputs,
     /// The folder to write.
-    pub out: PathBuf,
-    /// Whether to replace a model that is there.
-    pub force: bool,
-    /// Whether to go on with a run that was stopped.
-    pub resume: bool,
+    pub out: Out,
     /// What is to be trained.
     pub model_kind: ModelChoice,
     /// The most encounters that a record may have; none: as many as the longest record has.
@@ -34,12 +49,10 @@ pub struct TrainTask {
 
 impl TrainTask {
     /// A network of the size `small` for a cohort, without rules.
-    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
+    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         Self {
-            inputs: Inputs { cohort: Some(cohort.into()), ..Inputs::default() },
+            inputs: RecordInputs::new(cohort),
             out: out.into(),
-            force: false,
-            resume: false,
             model_kind: ModelChoice::Halo(NetworkTask::of(Preset::Small)),
             max_visits: None,
             checkpoint_every: CHECKPOINT_EVERY,
@@ -78,7 +91,7 @@ impl NetworkTask {
     }
 
     /// All that the result depends on, apart from records, rules and the way that they take part.
-    pub(crate) fn settings(&self) -> Value {
+    pub fn settings(&self) -> Value {
         json!({ "sizes": self.sizes, "options": self.options })
     }
 }
@@ -103,13 +116,14 @@ impl NetworkSizes {
         Self { width, layers, heads, head_units }
     }
 
-    pub(crate) fn with_visits(self, max_visits: usize) -> Sizes {
+    /// The same for records of so many encounters at most.
+    pub fn with_visits(self, max_visits: usize) -> Sizes {
         let Self { width, layers, heads, head_units } = self;
         Sizes { max_visits, width, layers, heads, head_units }
     }
 
     /// Refuses sizes that make no network.
-    pub(super) fn check(self, codes: &CodeOrder, max_visits: usize) -> Result<(), crate::Error> {
+    pub(super) fn check(self, codes: &CodeOrder, max_visits: usize) -> Result<(), Error> {
         Ok(self.with_visits(max_visits).shape(codes).check()?)
     }
 }

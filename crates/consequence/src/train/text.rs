@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use consequence_model::{Epoch, ModelKind};
 
 use super::report::{TrainReport, TrainRules, TrainedNetwork};
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 impl Display for TrainReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -8,13 +8,13 @@ use consequence_evaluate::{Correlations, Measured, Unmeasured};
 use consequence_report::{Caution, CautionKind, Count, Head, Holds, Report, Source, Statement};
 use consequence_rules::RuleSet;
 
-use super::cohorts::CompareReport;
+use super::cohorts::EvaluateReport;
 use super::pair::Pair;
-use crate::reporting::{program, today};
-use crate::words::{count, number};
-use crate::{Error, digest, model_rules};
+use consequence_pipeline::pages::{program, today};
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, model_rules, records_digest};
 
-/// Fewer generated records than this give figures that probability moves.
+/// Fewer generated records than this give figures that luck moves.
 const FEW: u64 = 1_000;
 
 /// The share of synthetic records that are copies of real ones from which on something is amiss.
@@ -22,7 +22,7 @@ const MANY_COPIES: f64 = 0.2;
 
 /// Makes the page.
 pub(super) fn page(
-    report: &CompareReport,
+    report: &EvaluateReport,
     pair: &Pair,
     rules: Option<&Arc<RuleSet>>,
 ) -> Result<Report, Error> {
@@ -47,7 +47,7 @@ pub(super) fn page(
 }
 
 struct Page<'a> {
-    report: &'a CompareReport,
+    report: &'a EvaluateReport,
     pair: &'a Pair,
     rules: Option<&'a Arc<RuleSet>>,
 }
@@ -67,7 +67,7 @@ impl Page<'_> {
                     count(self.pair.held_out.len() as u64, "held out"),
                     count(comparison.real.encounters, "encounters compared with"),
                 ],
-                sha256: digest::records(real, vocabulary, &[base, &self.pair.held_out]),
+                sha256: records_digest(real, vocabulary, &[base, &self.pair.held_out]),
             },
             Source {
                 role: "synthetic cohort".to_owned(),
@@ -76,7 +76,7 @@ impl Page<'_> {
                     count(generated.len() as u64, "records"),
                     count(comparison.synthetic.encounters, "encounters"),
                 ],
-                sha256: digest::records(synthetic, vocabulary, &[generated]),
+                sha256: records_digest(synthetic, vocabulary, &[generated]),
             },
         ];
         if let Some(rules) = self.rules {

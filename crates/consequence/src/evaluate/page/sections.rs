@@ -11,12 +11,12 @@ use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 
 use super::Page;
-use crate::Error;
 use crate::evaluate::cohorts::Deeper;
-use crate::reporting::{
+use consequence_pipeline::Error;
+use consequence_pipeline::pages::{
     Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
 };
-use crate::words::{count, number};
+use consequence_pipeline::words::{count, number};
 
 impl Page<'_> {
     pub(super) fn violations(&self) -> Result<Section, Error> {

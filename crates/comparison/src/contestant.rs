@@ -1,0 +1,235 @@
+//! A method made ready, and the network that learns by it.
+
+use std::time::{Duration, Instant};
+
+use consequence_baselines::{BaselineError, Limits, Method, Rival};
+use consequence_evaluate::{
+    Likelihood, ReplayOptions, SettledPosition, likelihood, likelihood_with_rules,
+    likelihood_with_settled,
+};
+use consequence_halo::Weights;
+use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
+use consequence_store::{digest, write_atomically};
+use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
+use serde::{Deserialize, Serialize};
+
+use super::arena::Arena;
+use super::place::Place;
+use super::{ComparisonTask, Prediction, Training};
+use consequence_pipeline::Error;
+use consequence_pipeline::Watch;
+use consequence_pipeline::{read_note, write_note};
+
+/// How often what a stopped run can be taken up from is written.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+
+/// A method made ready.
+pub(super) struct Contestant {
+    pub method: Method,
+    /// What a rival brings along.
+    pub rival: Option<Rival>,
+}
+
+/// Seconds of training up to the last checkpoint.
+#[derive(Default, Serialize, Deserialize)]
+struct Sittings {
+    seconds: f64,
+}
+
+/// Seconds of training: what is written at the end of an epoch does not count.
+struct Clock {
+    before: f64,
+    running: Option<Instant>,
+}
+
+impl Clock {
+    fn begin(before: f64) -> Self {
+        Self { before, running: Some(Instant::now()) }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.before + self.running.map_or(0.0, |since| since.elapsed().as_secs_f64())
+    }
+
+    fn halt(&mut self) {
+        (self.before, self.running) = (self.seconds(), None);
+    }
+
+    fn go_on(&mut self) {
+        self.running.get_or_insert_with(Instant::now);
+    }
+}
+
+impl Contestant {
+    pub fn new(method: Method, arena: &Arena) -> Result<Self, BaselineError> {
+        let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
+        Ok(Self { method, rival })
+    }
+
+    /// The order in which its network decides codes.
+    pub fn codes<'a>(&self, arena: &'a Arena) -> &'a CodeOrder {
+        match self.method {
+            Method::Published => &arena.natural,
+            _ => &arena.codes,
+        }
+    }
+
+    fn teacher<'a>(&'a self, arena: &'a Arena) -> Teacher<'a> {
+        match (self.method, &self.rival) {
+            (_, Some(rival)) => Teacher::Aim(rival),
+            (Method::Consequence, _) => Teacher::Causal(&arena.enforcer),
+            (Method::Published, _) => Teacher::Paper(PaperRules::hard(arena.enforcer.plan())),
+            _ => Teacher::Off,
+        }
+    }
+
+    /// An untrained network.
+    fn fresh(&self, task: &ComparisonTask, arena: &Arena) -> Result<Network, Error> {
+        let codes = self.codes(arena).clone();
+        let sizes = task.network.sizes.with_visits(arena.max_visits);
+        let network = untrained(codes, &sizes, &arena.examples(), task.seed)?;
+        match &self.rival {
+            Some(rival) => Ok(rival.fitted(network, task.seed)?),
+            None => Ok(network),
+        }
+    }
+
+    /// Trains the network, or reads it if it has.
+    pub fn fit(
+        &self,
+        task: &ComparisonTask,
+        arena: &Arena,
+        place: &Place<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Network, Training), Error> {
+        let fresh = self.fresh(task, arena)?;
+        let method = self.method.trains_as();
+        let [weights, figures, checkpoint, sittings] =
+            ["weights.safetensors", "training.json", "checkpoint.safetensors", "sittings.json"]
+                .map(|name| place.of(method, name));
+        let records = arena.train.len() as u64;
+        let whole = records * u64::from(task.network.options.epochs);
+        if let Some(training) = read_note::<Training>(&figures)?
+            && let Ok(bytes) = std::fs::read(&weights)
+            && let Ok(read) = Weights::from_safetensors(&bytes, *fresh.weights().shape(), "")
+            && let Some(network) = Network::new(fresh.codes().clone(), read)
+        {
+            watch.advance(whole);
+            return Ok((network, training));
+        }
+        let settings = task.network.settings();
+        let fingerprint =
+            digest(format!("{}\n{settings}\n{}", method.name(), task.seed).as_bytes());
+        let checkpoints =
+            Checkpoints { path: checkpoint.clone(), every: CHECKPOINT_EVERY, fingerprint };
+        let mut clock = Clock::begin(read_note::<Sittings>(&sittings)?.unwrap_or_default().seconds);
+        let mut seen = 0;
+        let epochs = task.network.options.epochs;
+        let mut options = task.network.options.clone();
+        options.seed = task.seed;
+        let mut kept = Ok(());
+        let teacher = self.teacher(arena);
+        let trained = train(
+            fresh,
+            &arena.examples(),
+            &teacher,
+            &options,
+            Some(&checkpoints),
+            &mut |event| {
+                match event {
+                    Event::Step { epoch, more, nats, .. } => {
+                        seen += more;
+                        watch.advance(more);
+                        let name = self.method.title();
+                        watch.describe(&format!(
+                            "{name}: epoch {epoch} of {epochs}, {nats:.2} nats a record"
+                        ));
+                    }
+                    Event::Epoch { figures, .. } => {
+                        clock.halt();
+                        watch.stage(&format!(
+                            "{}: epoch {} of {epochs}, {:.3} nats a tuning record",
+                            self.method.title(),
+                            figures.epoch,
+                            figures.tuning_nats
+                        ));
+                    }
+                    Event::Checkpoint => {
+                        kept = write_note(&sittings, &Sittings { seconds: clock.seconds() });
+                        clock.go_on();
+                    }
+                }
+                kept.is_ok() && !watch.wants_stop()
+            },
+        )?;
+        kept?;
+        clock.halt();
+        if trained.interrupted {
+            return Err(Error::halted(&task.out.path));
+        }
+        watch.advance(whole.saturating_sub(seen));
+        let live = match teacher.objective().asks_head() {
+            true => trained.network.weights().live(0).into_iter().map(|(range, _)| range).collect(),
+            false => trained.network.weights().live_without_head(),
+        };
+        let training = Training {
+            seconds: clock.seconds(),
+            epochs: trained.history,
+            parameters: live.iter().map(|range| range.len() as u64).sum(),
+        };
+        let bytes = trained.network.weights().to_safetensors()?;
+        write_atomically(&weights, |file| file.write_all(&bytes))?;
+        write_note(&figures, &training)?;
+        for path in [checkpoint, sittings] {
+            consequence_store::remove_file(&path)?;
+        }
+        Ok((trained.network, training))
+    }
+
+    /// How well the method predicts the held-out records that break no rule. Post-processing has no
+    /// probabilities of its own.
+    pub fn predict(&self, arena: &Arena, network: &Network) -> Result<Option<Prediction>, Error> {
+        let options = ReplayOptions::default();
+        let (cohort, places) = (&arena.cohort, &arena.predicted);
+        let found = match (self.method, &self.rival) {
+            (Method::PostProcessing, _) => return Ok(None),
+            (_, Some(rival)) => likelihood(&rival.generator(network), cohort, places, &options)?,
+            (Method::Consequence, _) => {
+                let generator = NetworkGenerator::new(network);
+                likelihood_with_rules(&generator, &arena.enforcer, cohort, places, &options)?
+            }
+            (Method::Published, _) => {
+                let generator = NetworkGenerator::new(network);
+                let rules = PaperRules::hard(arena.enforcer.plan());
+                let codes = generator.codes();
+                let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
+                    let first = codes.range(visit).start;
+                    let settled = rules.settled(codes, cohort.record(record), visit).into_iter();
+                    settled
+                        .map(|one| SettledPosition {
+                            position: first + one.output,
+                            nats: f64::from(one.nats),
+                        })
+                        .collect()
+                };
+                let found = likelihood_with_settled(&generator, settled, cohort, places, &options)?;
+                return Ok(Some(Prediction {
+                    normalised: false,
+                    ..prediction(&found.unnormalised)
+                }));
+            }
+            _ => likelihood(&NetworkGenerator::new(network), cohort, places, &options)?,
+        };
+        Ok(Some(prediction(&found)))
+    }
+}
+
+fn prediction(found: &Likelihood) -> Prediction {
+    Prediction {
+        records: found.records,
+        measured: found.measured,
+        perplexity: found.perplexity,
+        nats: [found.nats.static_codes, found.nats.encounter_codes, found.nats.end],
+        normalised: true,
+    }
+}

@@ -1,0 +1,272 @@
+//! The comparison as a page to read: the paper's tables and figures, and what became of its findings.
+
+mod cohorts;
+mod figures;
+mod rules;
+
+use consequence_baselines::Method;
+use consequence_evaluate::Interval;
+use consequence_model::Network;
+use consequence_record::Cohort;
+use consequence_report::{
+    Caution, CautionKind, Cell, Count, Head, Holds, Report, Row, RowKind, Source, Statement,
+};
+
+use super::arena::Arena;
+use super::contestant::Contestant;
+use super::findings::at_least;
+use super::paper::{PaperCohort, PaperFigures, published};
+use super::{ComparisonReport, ComparisonTask, Median, MethodFigures, run_seed};
+use consequence_pipeline::Error;
+use consequence_pipeline::pages::{program, today};
+use consequence_pipeline::words::number;
+
+/// Records of one generation that plots are made of; they need no more.
+const PLOTTED: u64 = 10_000;
+
+/// Makes the page of a comparison. What plots need is generated again: records depend on their seed
+/// alone.
+pub(crate) fn page(
+    report: &ComparisonReport,
+    arena: &Arena,
+    contestants: &[Contestant],
+    networks: &[Network],
+    task: &ComparisonTask,
+) -> Result<Report, Error> {
+    let records = task.effort.records.min(PLOTTED);
+    let cohorts: Vec<Cohort> = contestants
+        .iter()
+        .zip(networks)
+        .map(|(one, network)| {
+            Ok(one.generate(arena, network, (run_seed(task, 0), records))?.cohort)
+        })
+        .collect::<Result<_, Error>>()?;
+    let page = Page { report, arena, contestants };
+    Ok(Report {
+        head: page.head(),
+        summary: page.summary(),
+        statements: page.statements(),
+        cautions: page.cautions(),
+        sections: vec![
+            page.violations(),
+            page.prediction(),
+            page.correlations(&cohorts)?,
+            page.clock(),
+            page.utility_and_privacy(),
+            page.findings(),
+            page.lengths(&cohorts)?,
+            page.records(&cohorts),
+            page.methods(),
+        ],
+    })
+}
+
+/// What the page is made of.
+struct Page<'a> {
+    report: &'a ComparisonReport,
+    arena: &'a Arena,
+    contestants: &'a [Contestant],
+}
+
+impl Page<'_> {
+    fn head(&self) -> Head {
+        let ComparisonReport { records, effort, rules, .. } = self.report;
+        let count = |count: usize, of: &str| Count::new(count as u64, of);
+        Head {
+            title: "Methods compared".to_owned(),
+            compared: format!(
+                "{} methods that keep medical rules, each on the same HALO network, trained on {} and \
+                 asked for {} records, {} times over.",
+                self.report.methods.len(),
+                self.report.cohort,
+                number(effort.records),
+                effort.runs
+            ),
+            when: today(),
+            program: program(),
+            seed: Some(self.report.seed),
+            facts: vec![
+                ("threads".to_owned(), self.report.threads.to_string()),
+                ("generations of each method".to_owned(), effort.runs.to_string()),
+                ("records of each".to_owned(), number(effort.records)),
+            ],
+            sources: vec![
+                Source {
+                    role: "real cohort".to_owned(),
+                    name: self.report.cohort.clone(),
+                    counts: vec![
+                        count(records.train, "train records"),
+                        count(records.tuning, "tuning records"),
+                        count(records.held_out, "held-out records"),
+                        count(records.codes, "codes"),
+                    ],
+                    sha256: self.report.digests[0].clone(),
+                },
+                Source {
+                    role: if self.report.mined { "rules, mined" } else { "rules" }.to_owned(),
+                    name: self.report.files.join(", "),
+                    counts: vec![
+                        count(rules.within_visit_rules, "rules within a visit"),
+                        count(rules.temporal_rules, "temporal rules"),
+                        count(rules.soft_rules, "soft rules"),
+                    ],
+                    sha256: self.report.digests[1].clone(),
+                },
+            ],
+        }
+    }
+
+    fn summary(&self) -> Vec<String> {
+        let ComparisonReport { records, effort, .. } = self.report;
+        vec![
+            format!(
+                "Each method trained on the same {} records with the same network, the same \
+                 settings and the same number of epochs at most. Then each wrote {} records, {} \
+                 times over with other seeds. Every generated figure is the mean of these \
+                 generations, with 1.96 standard errors on each side, as in the paper.",
+                number(records.train as u64),
+                number(effort.records),
+                effort.runs
+            ),
+            format!(
+                "A record is valid if it breaks no hard rule. Perplexity is that of the {} held-out \
+                 records that break none ({} do), so that every method can predict all of them.",
+                number(records.predicted as u64),
+                number((records.held_out - records.predicted) as u64)
+            ),
+        ]
+    }
+
+    /// What this program promises, checked.
+    fn statements(&self) -> Vec<Statement> {
+        let missing = || Holds::Unknown("the methods were not measured".to_owned());
+        let told = |holds: bool| if holds { Holds::Yes } else { Holds::No };
+        let (ours, plain) = (self.of(Method::Consequence), self.of(Method::Vanilla));
+        let both = ours.zip(plain);
+        let mut all = Vec::new();
+        for method in Method::ALL.into_iter().rev().filter(|method| method.promises()) {
+            // A sum of nothing is a negative zero.
+            let broken = self.of(method).map(|one| one.broken.values().sum::<f64>().abs());
+            let records = self.report.effort.records * u64::from(self.report.effort.runs);
+            all.push(Statement {
+                text: format!("Records by {} break no hard rule", method.title()),
+                figure: broken.map_or_else(String::new, |broken| {
+                    let broken = (broken * f64::from(self.report.effort.runs)).round();
+                    format!("{broken} violations in {} records", number(records))
+                }),
+                holds: broken.map_or_else(missing, |broken| told(broken == 0.0)),
+            });
+        }
+        let perplexity = both.and_then(|(ours, plain)| {
+            let of = |one: &MethodFigures| one.prediction.as_ref()?.perplexity;
+            of(ours).zip(of(plain))
+        });
+        all.push(Statement {
+            text: "With rules the network predicts held-out records at least as well as without"
+                .to_owned(),
+            figure: perplexity.map_or_else(String::new, |(ours, plain)| {
+                format!("perplexity {ours:.3}, without rules {plain:.3}")
+            }),
+            holds: perplexity.map_or_else(missing, |(ours, plain)| told(ours <= plain)),
+        });
+        let correlated = both.and_then(|(ours, plain)| {
+            let of = |one: &MethodFigures| -> Option<[Interval; 3]> {
+                let [code, pair, sequence] = one.generation.r2;
+                Some([code?, pair?, sequence?])
+            };
+            of(ours).zip(of(plain))
+        });
+        let shown = |figures: [Interval; 3]| {
+            figures.map(|figure| format!("{:.4}", figure.mean)).join(" / ")
+        };
+        all.push(Statement {
+            text: "Frequencies of codes, pairs and sequential pairs are at least as close to the \
+                   real ones as without rules, as far as the intervals can tell"
+                .to_owned(),
+            figure: correlated.map_or_else(String::new, |(ours, plain)| {
+                format!("R² {}, without rules {}", shown(ours), shown(plain))
+            }),
+            holds: correlated.map_or_else(missing, |(ours, plain)| told(at_least(&ours, &plain))),
+        });
+        let slower = ours.and_then(|ours| ours.generation.median_times_vanilla);
+        all.push(Statement {
+            text: "Rules slow generation down by at most 1%, by the middle of the generations"
+                .to_owned(),
+            figure: slower.map_or_else(String::new, |Median { median, low, high }| {
+                let percent = |times: f64| 100.0 * (times - 1.0);
+                format!(
+                    "{:+.2}% (95%: {:+.1}% to {:+.1}%)",
+                    percent(median),
+                    percent(low),
+                    percent(high)
+                )
+            }),
+            holds: match slower {
+                Some(_) if self.report.effort.runs < 5 => {
+                    Holds::Unknown("fewer than 5 generations tell nothing of speed".to_owned())
+                }
+                Some(times) => told(times.median <= 1.01),
+                None => missing(),
+            },
+        });
+        all
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let say = |kind, text: &str| Caution { kind, text: text.to_owned() };
+        let mut all: Vec<Caution> =
+            self.report.warnings.iter().map(|text| say(CautionKind::Warning, text)).collect();
+        for one in &self.report.left_out {
+            let text = format!("{} is left out: {}.", one.title, one.because);
+            all.push(say(CautionKind::Warning, &text));
+        }
+        let effort = &self.report.effort;
+        if effort.runs < 25 || effort.records < 10_000 {
+            let text = format!(
+                "{} generations of {} records: the paper has 25 of 10,000, so that its intervals \
+                 are narrower.",
+                effort.runs,
+                number(effort.records)
+            );
+            all.push(say(CautionKind::Warning, &text));
+        }
+        all.push(say(
+            CautionKind::Limit,
+            "The intervals are about repeated generations from one trained network. Training again \
+             with another seed moves figures too, and that is not in them.",
+        ));
+        all.push(say(
+            CautionKind::Limit,
+            "The paper's figures were measured on other records, larger networks, other rules and a \
+             GPU. What can be compared is who breaks which rules, and who is better or faster than \
+             whom.",
+        ));
+        all.push(say(
+            CautionKind::Limit,
+            "The perplexity of the method as published is not a likelihood: its rules see codes that \
+             the network has not decided yet. It is not to be held against the others.",
+        ));
+        all
+    }
+
+    fn paper_cohort(&self) -> PaperCohort {
+        PaperCohort::like(self.report.records.mean_encounters)
+    }
+
+    /// The methods with what was measured of them and what the paper says.
+    fn rows(&self) -> impl Iterator<Item = (&MethodFigures, PaperFigures, bool)> {
+        self.contestants.iter().zip(&self.report.methods).map(|(contestant, figures)| {
+            let said = published(contestant.method, self.paper_cohort());
+            (figures, said, contestant.method == Method::Consequence)
+        })
+    }
+
+    fn row(&self, ours: bool, cells: Vec<Cell>) -> Row {
+        let row = Row::new(cells);
+        if ours { row.of_kind(RowKind::Ours) } else { row }
+    }
+
+    fn of(&self, method: Method) -> Option<&MethodFigures> {
+        self.report.methods.iter().find(|figures| figures.method == method.name())
+    }
+}

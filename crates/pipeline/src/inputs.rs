@@ -1,0 +1,182 @@
+//! What pipelines are given: rule files, cohorts, and the codes they speak of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use consequence_record::{Kind, Vocabulary};
+use consequence_rules::UnknownCodes;
+use serde::Serialize;
+
+use crate::load::{self, LoadedCohort, LoadedRules, RuleOptions};
+use crate::{Error, Watch};
+
+/// Rule files, and where their codes come from.
+///
+/// ```
+/// use consequence_pipeline::{Inputs, Unwatched};
+/// use consequence_rules::UnknownCodes;
+///
+/// let folder = tempfile::tempdir()?;
+/// let [rules, vocabulary] = ["a.rules", "codes.json"].map(|name| folder.path().join(name));
+/// std::fs::write(&rules, "rule lifelong: DIABETES in previous => DIABETES")?;
+/// std::fs::write(&vocabulary, r#"{"static": [], "encounter": ["ASTHMA"]}"#)?;
+///
+/// // The codes are those that the rules name, or those of a file, which may lack some of them.
+/// let alone = Inputs { rules: vec![rules], ..Inputs::default() };
+/// assert_eq!(alone.open(&Unwatched)?.codes.encounters, 1);
+/// let known = Inputs { vocabulary: Some(vocabulary), ..alone };
+/// let refused = known.open(&Unwatched).unwrap_err();
+/// assert!(refused.to_string().contains("unknown code `DIABETES`"));
+/// let lenient = Inputs { unknown_codes: UnknownCodes::Absent, ..known };
+/// assert!(lenient.open(&Unwatched).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The rule files.
+    pub rules: Vec<PathBuf>,
+    /// A cohort: JSON lines, or a MEDS dataset.
+    pub cohort: Option<PathBuf>,
+    /// A vocabulary file.
+    pub vocabulary: Option<PathBuf>,
+    /// What a code means that a rule names and neither of the two has.
+    pub unknown_codes: UnknownCodes,
+}
+
+/// Inputs that were opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The rules.
+    pub rules: LoadedRules,
+    /// The cohort, if one was given.
+    pub cohort: Option<LoadedCohort>,
+    /// The codes that the rules were read over.
+    pub codes: CodeSummary,
+}
+
+impl Inputs {
+    /// Opens them.
+    pub fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
+        let Codes { options, source, cohort } = self.codes(watch)?;
+        let rules = load::rules_over(&self.rules, &options, &source)?;
+        let codes = CodeSummary::new(&rules.rules.vocabulary, source);
+        Ok(Opened { rules, cohort, codes })
+    }
+
+    /// Finds out which codes there are, before any rule is read.
+    pub fn codes(&self, watch: &dyn Watch) -> Result<Codes, Error> {
+        let given = self.vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
+        let cohort = match &self.cohort {
+            Some(path) => Some(load::cohort(path, given.clone(), watch)?),
+            None => None,
+        };
+        let source = match (&self.vocabulary, &self.cohort) {
+            (Some(path), _) => CodeSource::Vocabulary(path.display().to_string()),
+            (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
+            (None, None) => CodeSource::Rules,
+        };
+        let options = RuleOptions {
+            vocabulary: cohort.as_ref().map(|loaded| Arc::clone(&loaded.vocabulary)).or(given),
+            numbered: self.vocabulary.is_some(),
+            unknown_codes: self.unknown_codes,
+            ..RuleOptions::default()
+        };
+        Ok(Codes { options, source, cohort })
+    }
+}
+
+/// A cohort, and the rules that its records are held against.
+#[derive(Clone, Debug, Default)]
+pub struct RecordInputs {
+    /// The cohort: JSON lines, or a MEDS dataset.
+    pub cohort: PathBuf,
+    /// The rule files.
+    pub rules: Vec<PathBuf>,
+    /// A vocabulary file, for codes that the cohort does not have.
+    pub vocabulary: Option<PathBuf>,
+    /// What a code means that a rule names and neither of the two has.
+    pub unknown_codes: UnknownCodes,
+}
+
+/// A cohort and rules over its codes.
+#[derive(Debug)]
+pub struct OpenedRecords {
+    /// The rules.
+    pub rules: LoadedRules,
+    /// The records.
+    pub cohort: LoadedCohort,
+}
+
+impl RecordInputs {
+    /// A cohort without rules.
+    pub fn new(cohort: impl Into<PathBuf>) -> Self {
+        Self { cohort: cohort.into(), ..Self::default() }
+    }
+
+    /// The same with rules.
+    pub fn with_rules(self, rules: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { rules: rules.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Opens both.
+    pub fn open(&self, watch: &dyn Watch) -> Result<OpenedRecords, Error> {
+        let Self { cohort, rules, vocabulary, unknown_codes } = self;
+        let given = vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
+        let loaded = load::cohort(cohort, given, watch)?;
+        let options = RuleOptions {
+            vocabulary: Some(Arc::clone(&loaded.vocabulary)),
+            numbered: vocabulary.is_some(),
+            unknown_codes: *unknown_codes,
+            ..RuleOptions::default()
+        };
+        let source = match vocabulary {
+            Some(path) => CodeSource::Vocabulary(path.display().to_string()),
+            None => CodeSource::Cohort(cohort.display().to_string()),
+        };
+        Ok(OpenedRecords { rules: load::rules_over(rules, &options, &source)?, cohort: loaded })
+    }
+}
+
+/// The codes there are, and the cohort if they were looked for in one.
+#[derive(Debug)]
+pub struct Codes {
+    /// How to read rules over them.
+    pub options: RuleOptions,
+    /// Where they come from.
+    pub source: CodeSource,
+    /// The cohort, if they were looked for in one.
+    pub cohort: Option<LoadedCohort>,
+}
+
+/// The codes that rules were read over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CodeSummary {
+    /// Static codes.
+    pub statics: usize,
+    /// Codes of encounters, `END` not counted.
+    pub encounters: usize,
+    /// Where they come from.
+    pub source: CodeSource,
+}
+
+/// Where codes come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "from", content = "file")]
+pub enum CodeSource {
+    /// From the rules themselves.
+    Rules,
+    /// From a cohort, or from several.
+    Cohort(String),
+    /// From a vocabulary file.
+    Vocabulary(String),
+    /// From a model.
+    Model(String),
+}
+
+impl CodeSummary {
+    fn new(vocabulary: &Vocabulary, source: CodeSource) -> Self {
+        let statics =
+            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
+        Self { statics, encounters: vocabulary.len() - statics - 1, source }
+    }
+}

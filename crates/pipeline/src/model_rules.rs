@@ -1,0 +1,110 @@
+//! The rules of a model: as text in its card, and read again over its codes.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use consequence_model::Model;
+use consequence_record::Vocabulary;
+use consequence_rules::language::RuleItem;
+use consequence_rules::{
+    LanguageLimits, ResolveOptions, RuleSet, Strength, UnknownCodes, parse, resolve,
+};
+use consequence_store::Lock;
+
+use crate::Error;
+use crate::inputs::CodeSource;
+use crate::load::{self, LoadedRules, RuleOptions};
+use crate::watch::{Watch, watched};
+
+/// A model that is read. Nobody replaces it as long as this lives.
+pub struct ReadModel {
+    model: Model,
+    _lock: Lock,
+}
+
+impl ReadModel {
+    /// Opens the model in a folder.
+    pub fn open(folder: &Path, watch: &dyn Watch) -> Result<Self, Error> {
+        let lock = Lock::shared(folder)?;
+        let model = watched(watch, "reading the model", None, || Model::open(folder))?;
+        Ok(Self { model, _lock: lock })
+    }
+}
+
+impl Deref for ReadModel {
+    type Target = Model;
+
+    fn deref(&self) -> &Model {
+        &self.model
+    }
+}
+
+/// Rules in the rule language, one a line, every code by its name.
+pub fn text(rules: &RuleSet) -> String {
+    let line = |rule: &consequence_rules::Rule| {
+        let mut item = RuleItem::new(&*rule.name, rule.formula.expression(&rules.vocabulary));
+        item.probability = match rule.strength {
+            Strength::Hard => None,
+            Strength::Soft(probability) => Some(probability),
+        };
+        format!("{item}\n")
+    };
+    rules.rules.iter().map(line).collect()
+}
+
+/// Rules of files over the codes of a model; without files, the model's own.
+pub fn over_model(
+    model: &Model,
+    folder: &Path,
+    files: &[PathBuf],
+    unknown_codes: UnknownCodes,
+) -> Result<LoadedRules, Error> {
+    let vocabulary = Arc::clone(model.trained.codes().vocabulary());
+    if files.is_empty() {
+        return own(model, folder, vocabulary);
+    }
+    let options =
+        RuleOptions { vocabulary: Some(vocabulary), unknown_codes, ..RuleOptions::default() };
+    load::rules_over(files, &options, &CodeSource::Model(folder.display().to_string()))
+}
+
+fn own(model: &Model, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {
+    // Patterns are written out, so the text may be longer than what a person wrote.
+    let limits = LanguageLimits {
+        file_bytes: usize::MAX,
+        list_items: usize::MAX,
+        ..LanguageLimits::default()
+    };
+    let name = folder.display().to_string();
+    let file = parse(&name, model.card.rules.as_bytes(), &limits)?;
+    let options = ResolveOptions { limits, ..ResolveOptions::default() };
+    let rules = resolve(&[file], Some(vocabulary), &options)?.rules;
+    // What looked odd was told when the model was trained.
+    Ok(LoadedRules { rules: Arc::new(rules), warnings: Vec::new(), files: vec![name] })
+}
+
+#[cfg(test)]
+mod tests {
+    use consequence_rules::RuleSet;
+
+    use super::text;
+
+    #[test]
+    fn rules_are_read_as_they_were_written() {
+        let written = "static SEX//F, SEX//M\n\
+             let heart = any of \"heart > 7\", ICD9CM//41*\n\
+             rule one-sex: exactly one of SEX//*\n\
+             rule a: SEX//F in static and heart in last 3 visits => not ICD9CM//410\n\
+             rule b: not heart in past => ICD9CM//411 with probability 0.125\n\
+             rule \"c d\": ICD9CM//411 => END or none of ICD9CM//410, \"heart > 7\"\n";
+        let rules = RuleSet::parse(written, None).unwrap();
+        let again = RuleSet::parse(&text(&rules), Some(rules.vocabulary.clone())).unwrap();
+        assert_eq!(rules.rules.len(), 4);
+        for (before, after) in rules.rules.iter().zip(&again.rules) {
+            assert_eq!((&before.name, &before.formula), (&after.name, &after.formula));
+            assert_eq!(before.strength, after.strength);
+        }
+        assert_eq!(text(&again), text(&rules));
+    }
+}

@@ -1,0 +1,131 @@
+//! Example records as timelines, with what the rules had to say.
+
+use std::collections::BTreeMap;
+
+use consequence_enforce::Conclusions;
+use consequence_record::{Code, Cohort, Vocabulary};
+use consequence_report::{Act, Block, Chip, ExampleRecord, ExampleVisit, Records};
+use consequence_rules::RuleSet;
+
+use super::rules::statement;
+
+/// Codes shown of a visit, and codes shown that rules kept out of it.
+const SHOWN: usize = 40;
+const KEPT_OUT: usize = 4;
+
+/// What is needed to tell which rule acted on which code.
+pub struct Timelines<'a> {
+    /// The rules.
+    pub rules: &'a RuleSet,
+    /// What they conclude.
+    pub conclusions: &'a Conclusions,
+    /// The codes.
+    pub vocabulary: &'a Vocabulary,
+    /// What codes mean.
+    pub titles: &'a BTreeMap<Code, String>,
+    /// How frequent each code is in real encounters, to tell which absence is worth telling of.
+    pub frequency: &'a [f64],
+}
+
+/// How many encounters of some records have each code.
+pub fn occurrences(cohort: &Cohort, places: &[usize], codes: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; codes];
+    for &place in places {
+        for code in cohort.record(place).visits().skip(1).flatten() {
+            counts[code.index()] += 1.0;
+        }
+    }
+    counts
+}
+
+/// Some records of a cohort as timelines.
+pub fn examples(
+    timelines: &Timelines<'_>,
+    cohort: &Cohort,
+    places: &[usize],
+    (title, note): (&str, &str),
+) -> Block {
+    let record = |&place: &usize| ExampleRecord {
+        title: format!("record {}", place + 1),
+        source: String::new(),
+        visits: (0..cohort.record(place).len())
+            .map(|visit| timelines.visit(cohort, place, visit))
+            .collect(),
+    };
+    Block::Records(Records {
+        title: title.to_owned(),
+        note: note.to_owned(),
+        records: places.iter().map(record).collect(),
+    })
+}
+
+impl Timelines<'_> {
+    /// The records that rules had most to say about, of the first so many.
+    pub fn telling(&self, cohort: &Cohort, among: usize, count: usize) -> Vec<usize> {
+        let mut scored: Vec<(usize, usize)> = (0..cohort.len().min(among))
+            .map(|place| {
+                let record = cohort.record(place);
+                let forced = (0..record.len()).map(|visit| {
+                    let said = self.conclusions.of(record, visit).into_iter();
+                    said.filter(|one| one.probability == 1.0).count()
+                });
+                (forced.sum(), place)
+            })
+            .collect();
+        scored.sort_by_key(|&(forced, place)| (std::cmp::Reverse(forced), place));
+        scored.into_iter().take(count).map(|(_, place)| place).collect()
+    }
+
+    fn visit(&self, cohort: &Cohort, place: usize, visit: usize) -> ExampleVisit {
+        let record = cohort.record(place);
+        let here = record.visit(visit);
+        let (mut demanded, mut barred) = (BTreeMap::new(), BTreeMap::new());
+        for one in self.conclusions.of(record, visit) {
+            match one.probability {
+                1.0 => demanded.entry(one.code).or_insert(one.rule),
+                0.0 => barred.entry(one.code).or_insert(one.rule),
+                _ => continue,
+            };
+        }
+        let chip = |code: Code, act: Act, rule: Option<usize>| Chip {
+            code: self.vocabulary.name(code).to_owned(),
+            meaning: self.titles.get(&code).cloned().unwrap_or_default(),
+            act,
+            rule: rule.map_or_else(String::new, |rule| statement(self.rules, rule)),
+        };
+        let mut chips: Vec<Chip> = here
+            .iter()
+            .map(|&code| match (barred.get(&code), demanded.get(&code)) {
+                (Some(&rule), _) => chip(code, Act::Breaks, Some(rule)),
+                (None, Some(&rule)) => chip(code, Act::Forced, Some(rule)),
+                (None, None) => chip(code, Act::Free, None),
+            })
+            .collect();
+        chips.truncate(SHOWN);
+        let end = self.vocabulary.end();
+        let is_here = |code: &Code| match *code == end {
+            true => visit > 0 && record.ends_at(visit),
+            false => here.binary_search(code).is_ok(),
+        };
+        let lacking = demanded.iter().filter(|(code, _)| !is_here(code));
+        chips.extend(lacking.map(|(&code, &rule)| chip(code, Act::Lacking, Some(rule))));
+        // Of all the absences that rules demand, those that would otherwise be likeliest.
+        let mut kept: Vec<(Code, usize)> =
+            barred.into_iter().filter(|(code, _)| !is_here(code) && *code != end).collect();
+        kept.sort_by(|one, other| {
+            let frequency = |code: Code| self.frequency.get(code.index()).copied().unwrap_or(0.0);
+            frequency(other.0).total_cmp(&frequency(one.0)).then(one.0.cmp(&other.0))
+        });
+        chips.extend(
+            kept.into_iter()
+                .take(KEPT_OUT)
+                .map(|(code, rule)| chip(code, Act::KeptOut, Some(rule))),
+        );
+        let title = match visit {
+            0 => "static".to_owned(),
+            number if record.ends_at(visit) => format!("encounter {number}, the last"),
+            number => format!("encounter {number}"),
+        };
+        ExampleVisit { title, chips }
+    }
+}
