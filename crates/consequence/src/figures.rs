@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_import::ImportSummary;
 use consequence_record::{Kind, Split, Vocabulary};
-use consequence_tables::import::ImportSummary;
 use serde::Serialize;
 
 use consequence_pipeline::words::{count, number};

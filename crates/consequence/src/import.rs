@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
+use consequence_import::{Import, Step, open_telling};
 use consequence_tables::CohortWriter;
-use consequence_tables::import::{self, Import, Step};
 use consequence_tables::meds::{Subject, WriterOptions};
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::figures::CohortFigures;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 
-pub use consequence_tables::import::{
+pub use consequence_import::{
     CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem, ImportSummary,
     Reason, Source,
 };
@@ -79,7 +79,7 @@ impl Task for ImportTask {
             Step::Advance(bytes) => watch.advance(bytes),
             Step::Finish => watch.finish(),
         };
-        let opened = import::open_telling(&self.source, &self.path, &self.options, &tell);
+        let opened = open_telling(&self.source, &self.path, &self.options, &tell);
         // A table that could not be read was begun and not finished.
         watch.finish();
         let summary = watched(watch, "writing", None, || write(&opened?, &self.out, watch))?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Microseconds in a day.
-pub(crate) const DAY: i64 = 86_400_000_000;
+pub const DAY: i64 = 86_400_000_000;
 
 const SECOND: i64 = 1_000_000;
 
@@ -11,7 +11,7 @@ const SECOND: i64 = 1_000_000;
 pub(crate) const UNDATED_START: i64 = 10_957 * DAY;
 
 /// The days from 1970-01-01 to a date of the Gregorian calendar; none where there is no such date.
-pub(crate) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
+pub fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     const LENGTHS: [i64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     if !(1..=9999).contains(&year) || !(1..=12).contains(&month) {
         return None;
@@ -28,7 +28,7 @@ pub(crate) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
 }
 
 /// The year, month and day of a day counted from 1970-01-01.
-pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+pub fn civil(days: i64) -> (i64, i64, i64) {
     // 400 years are an era of 146,097 days; that of the year 0 began 719,468 days before 1970.
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -42,7 +42,7 @@ pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// The full years between two times.
-pub(crate) fn years_between(from: i64, to: i64) -> i64 {
+pub fn years_between(from: i64, to: i64) -> i64 {
     let (from_year, from_month, from_day) = civil(from.div_euclid(DAY));
     let (to_year, to_month, to_day) = civil(to.div_euclid(DAY));
     to_year - from_year - i64::from((to_month, to_day) < (from_month, from_day))
@@ -50,7 +50,7 @@ pub(crate) fn years_between(from: i64, to: i64) -> i64 {
 
 /// A time in microseconds since 1970 from `2024-01-31`, `2024/01/31` or `20240131`, with or without
 /// a time of day and an offset from UTC.
-pub(crate) fn parse(text: &str) -> Option<i64> {
+pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let compact = text.len() >= 8 && text.bytes().take(8).all(|byte| byte.is_ascii_digit());
     let (date, rest) = text.split_at_checked(if compact { 8 } else { 10 })?;
@@ -73,7 +73,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
 
 /// A time from `2/24/96 14:38`: month, day and a year without its century, which is the one that
 /// brings the year closest to `near`.
-pub(crate) fn parse_short(text: &str, near: i64) -> Option<i64> {
+pub fn parse_short(text: &str, near: i64) -> Option<i64> {
     let (date, time) = match text.trim().split_once(' ') {
         Some((date, time)) => (date, time_of_day(time.trim())?),
         None => (text.trim(), 0),

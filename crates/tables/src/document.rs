@@ -90,7 +90,7 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<(), Problem> {
 }
 
 /// A name as a message shows it: on one line, and of a readable length.
-pub(crate) fn shown(name: &str) -> String {
+pub fn shown(name: &str) -> String {
     const LONGEST: usize = 80;
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", name[..end].escape_debug()),

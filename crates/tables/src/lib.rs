@@ -1,21 +1,20 @@
 //! Cohorts in and out of files.
 //!
-//! - [`import`]: cohorts from the tables that people have.
 //! - [`jsonl`]: one record a line, the simplest format to make and to read.
 //! - [`meds`]: a MEDS dataset, ours or another tool's: the format for cohorts of any size.
 //! - [`export`]: JSON lines, a long table, or OMOP tables from a cohort.
 //! - [`vocabulary`]: the list of codes a cohort is read with.
+//! - [`calendar`]: times as tables write them.
 //!
 //! Readers are strict. What they refuse they refuse with the file, the line, the column where there
 //! is one, and a sentence on what to do; a message names codes, and nothing else of a patient.
 #![forbid(unsafe_code)]
 
-mod calendar;
+pub mod calendar;
 mod dataset;
 mod document;
 mod error;
 pub mod export;
-pub mod import;
 pub mod jsonl;
 mod limits;
 pub mod meds;
@@ -23,8 +22,8 @@ mod problem;
 pub mod vocabulary;
 mod writer;
 
-pub use calendar::Date;
 pub use dataset::{Dataset, Format, VisitTimes};
+pub use document::shown;
 pub use error::TableError;
 pub use jsonl::WriteError;
 pub use limits::Limits;

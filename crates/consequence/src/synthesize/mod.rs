@@ -6,9 +6,10 @@ mod report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use consequence_import::{ImportOptions, Source};
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_tables::import::Source;
+use consequence_import::Source;
 
 use crate::check::{CheckReport, CheckTask};
 use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, PerplexityTask};

@@ -12,7 +12,7 @@ pub use rules::{RuleCountsOf, rule_table};
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use consequence_tables::Date;
+use consequence_tables::calendar::Date;
 
 /// The program, as reports name it.
 pub fn program() -> String {

@@ -8,15 +8,16 @@ use rustc_hash::FxHashMap;
 use crate::Problem;
 use crate::document::shown;
 
-/// Where code numbers come from.
-pub(crate) enum Codes {
-    Given(Arc<Vocabulary>),
-    Met(Met),
+/// Where code numbers come from: a vocabulary if one is given, or the order in which codes are met.
+#[derive(Default)]
+pub struct Codes {
+    pub(super) given: Option<Arc<Vocabulary>>,
+    pub(super) met: Met,
 }
 
 /// Codes numbered as they are met.
 #[derive(Default)]
-pub(crate) struct Met {
+pub(super) struct Met {
     numbers: FxHashMap<Arc<str>, u32>,
     uses: Vec<Use>,
 }
@@ -29,24 +30,22 @@ struct Use {
 
 impl Codes {
     /// The number of a code met on a line in a visit of this kind.
-    pub fn number(&mut self, name: &str, kind: Kind, line: u64) -> Result<Code, Problem> {
-        match self {
-            Self::Given(vocabulary) => match vocabulary.code(name) {
-                None => Err(Problem::UnknownCode { code: shown(name) }),
-                Some(code) if vocabulary.kind(code) == kind => Ok(code),
-                Some(code) => {
-                    Err(Problem::Misplaced { code: shown(name), kind: vocabulary.kind(code) })
-                }
-            },
-            Self::Met(met) => met.number(name, kind, line),
+    pub(super) fn number(&mut self, name: &str, kind: Kind, line: u64) -> Result<Code, Problem> {
+        let Some(vocabulary) = &self.given else { return self.met.number(name, kind, line) };
+        match vocabulary.code(name) {
+            None => Err(Problem::UnknownCode { code: shown(name) }),
+            Some(code) if vocabulary.kind(code) == kind => Ok(code),
+            Some(code) => {
+                Err(Problem::Misplaced { code: shown(name), kind: vocabulary.kind(code) })
+            }
         }
     }
 
     /// The name of a code that was met.
     pub fn name(&self, code: Code) -> &str {
-        match self {
-            Self::Given(vocabulary) => vocabulary.name(code),
-            Self::Met(met) => &met.uses[code.index()].name,
+        match &self.given {
+            Some(vocabulary) => vocabulary.name(code),
+            None => &self.met.uses[code.index()].name,
         }
     }
 }

@@ -27,8 +27,10 @@ pub(super) struct LineParser<'p> {
 
 /// The record of a line. The static visit is kept apart, since it may come after the encounters.
 #[derive(Default)]
-pub(crate) struct ParsedLine {
+pub struct ParsedLine {
+    /// Its identifier.
     pub id: String,
+    /// Whether the last encounter is the real last one.
     pub ended: bool,
     /// Codes that stood more than once in their visit.
     pub merged: u64,
@@ -45,11 +47,11 @@ impl ParsedLine {
         std::iter::once(self.static_codes.as_slice()).chain(encounters)
     }
 
-    pub fn encounter_count(&self) -> usize {
+    pub(super) fn encounter_count(&self) -> usize {
         self.ends.len()
     }
 
-    pub fn code_count(&self) -> usize {
+    pub(super) fn code_count(&self) -> usize {
         self.static_codes.len() + self.codes.len()
     }
 

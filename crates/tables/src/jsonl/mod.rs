@@ -35,10 +35,10 @@ mod lines;
 mod read;
 mod write;
 
-pub(crate) use codes::{Codes, Met};
-pub(crate) use read::each_record;
 pub(crate) use write::check;
 
 pub use beside::codes_path;
-pub use read::{Loaded, ReadOptions, Summary, read, read_from};
+pub use codes::Codes;
+pub use line::ParsedLine;
+pub use read::{Loaded, ReadOptions, Summary, each_record, read, read_from};
 pub use write::{WriteError, Writer, write, write_new};

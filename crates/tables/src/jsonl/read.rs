@@ -9,7 +9,7 @@ use consequence_record::{Cohort, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::beside;
-use super::codes::{Codes, Met};
+use super::codes::Codes;
 use super::line::{LineParser, ParsedLine};
 use super::lines::{Lines, Next};
 use crate::problem::Document;
@@ -81,18 +81,16 @@ fn read_with(
     options: &ReadOptions,
     listed: Option<&Vocabulary>,
 ) -> Result<Loaded, TableError> {
-    let mut codes = match &options.vocabulary {
-        Some(vocabulary) => Codes::Given(Arc::clone(vocabulary)),
-        None => Codes::Met(Met::default()),
-    };
+    let mut codes = Codes { given: options.vocabulary.clone(), ..Codes::default() };
     let mut cohort = Cohort::default();
     let summary = each_record(reader, name, &mut codes, &options.limits, |record, _| {
         cohort.push_visits(&record.id, record.visits(), record.ended);
         Ok::<_, TableError>(())
     })?;
-    let (cohort, vocabulary) = match codes {
-        Codes::Given(vocabulary) => (cohort, vocabulary),
-        Codes::Met(mut met) => {
+    let Codes { given, mut met } = codes;
+    let (cohort, vocabulary) = match given {
+        Some(vocabulary) => (cohort, vocabulary),
+        None => {
             let fail = |problem| of_lines(name, problem, None, None);
             listed.map_or(Ok(()), |listed| met.add(listed)).map_err(fail)?;
             let (cohort, vocabulary) = met.settle(&cohort).map_err(|error| fail(error.into()))?;
@@ -104,7 +102,7 @@ fn read_with(
 
 /// Reads the records of a stream one after the other, and hands each on with the codes met so far.
 /// One line is in memory at a time, and the ids.
-pub(crate) fn each_record<E: From<TableError>>(
+pub fn each_record<E: From<TableError>>(
     reader: impl BufRead,
     name: &str,
     codes: &mut Codes,

@@ -42,9 +42,8 @@ mod shards;
 mod stream;
 mod write;
 
-pub(crate) use stream::Stream;
-
 pub use problem::MedsProblem;
 pub use read::{Loaded, MedsOptions, Summary, load, read};
 pub use shards::Shards;
+pub use stream::{Stream, Streamed};
 pub use write::{Subject, Writer, WriterOptions, try_place, write, write_with};

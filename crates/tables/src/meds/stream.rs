@@ -11,16 +11,18 @@ use super::read::{Known, Met, read_file};
 use crate::{Limits, TableError};
 
 /// A dataset whose records are handed on as they are read, a batch of events in memory at a time.
-pub(crate) struct Stream {
+pub struct Stream {
     known: Known,
     limits: Limits,
 }
 
 /// A record as it was read.
-pub(crate) struct Streamed<'s> {
+pub struct Streamed<'s> {
+    /// Its identifier.
     pub id: &'s str,
     /// The split that the dataset puts it into, if it is one that we know.
     pub split: Option<Split>,
+    /// Its visits.
     pub record: RecordView<'s>,
     /// When its encounters were; none where only the order is known.
     pub times: Option<&'s [i64]>,
@@ -32,10 +34,12 @@ impl Stream {
         Ok(Self { known: Known::of(path, options)?, limits: options.limits })
     }
 
+    /// The codes that the records are numbered by.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.known.codebook.vocabulary
     }
 
+    /// What codes mean, for those of which it is known.
     pub fn titles(&self) -> &BTreeMap<Code, String> {
         &self.known.titles
     }

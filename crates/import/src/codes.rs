@@ -1,0 +1,200 @@
+//! The codes of a source as it names them, before options change them.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use crate::event::Fact;
+use crate::{ImportLimits, ImportProblem};
+use consequence_tables::shown;
+
+/// How a source uses a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// In encounters.
+    Encounter,
+    /// As a static code beside others of its kind.
+    Static,
+    /// As a static code of which a subject has one of a kind, such as sex: the first holds.
+    Exclusive,
+}
+
+/// A code as the source names it.
+#[derive(Debug)]
+pub(crate) struct RawCode {
+    pub name: Box<str>,
+    pub title: Option<Box<str>>,
+    roles: u8,
+}
+
+impl RawCode {
+    /// Whether the source uses it so.
+    pub fn is(&self, role: Role) -> bool {
+        self.roles & 1 << role as u8 != 0
+    }
+}
+
+/// The codes met so far, numbered as they were met.
+pub(crate) struct Codes {
+    entries: Vec<RawCode>,
+    numbers: FxHashMap<Box<str>, u32>,
+    name: String,
+    code_bytes: usize,
+}
+
+/// The most bytes kept of a title.
+const TITLE_BYTES: usize = 512;
+
+impl Codes {
+    pub fn new(limits: &ImportLimits) -> Self {
+        Self {
+            entries: Vec::new(),
+            numbers: FxHashMap::default(),
+            name: String::new(),
+            code_bytes: limits.code_bytes,
+        }
+    }
+
+    /// The fact that a subject has the code whose name has these parts.
+    pub fn fact(&mut self, parts: &[&str], role: Role) -> Result<Fact, ImportProblem> {
+        let bytes = parts.iter().map(|part| part.len() + 2).sum::<usize>().saturating_sub(2);
+        if bytes > self.code_bytes {
+            let start = parts.join("//");
+            let start = start.chars().take_while(|letter| !letter.is_control()).take(24);
+            let start = shown(&start.collect::<String>());
+            return Err(ImportProblem::LongCode { start, limit: self.code_bytes });
+        }
+        self.name.clear();
+        for (place, part) in parts.iter().enumerate() {
+            self.name.push_str(if place > 0 { "//" } else { "" });
+            self.name.push_str(part);
+        }
+        if let Some(&number) = self.numbers.get(self.name.as_str()) {
+            self.entries[number as usize].roles |= 1 << role as u8;
+            return Ok(Fact(number));
+        }
+        if self.name == consequence_record::END_NAME {
+            return Err(ImportProblem::ReservedCode);
+        }
+        if self.name.contains(char::is_control) {
+            return Err(ImportProblem::BrokenCode);
+        }
+        if self.entries.len() >= Fact::MOST_CODES {
+            return Err(ImportProblem::TooManyCodes { limit: Fact::MOST_CODES });
+        }
+        let (name, number): (Box<str>, u32) =
+            (self.name.as_str().into(), self.entries.len() as u32);
+        self.entries.push(RawCode { name: name.clone(), title: None, roles: 1 << role as u8 });
+        self.numbers.insert(name, number);
+        Ok(Fact(number))
+    }
+
+    /// The fact that a subject has an ICD code, which is written without its dot.
+    pub fn icd(&mut self, system: &str, code: &str) -> Result<Fact, ImportProblem> {
+        self.fact(&[system, &without_dot(code)], Role::Encounter)
+    }
+
+    /// Keeps the title of a code, unless it has one.
+    pub fn title(&mut self, fact: Fact, title: &str) {
+        let entry = fact.code().and_then(|number| self.entries.get_mut(number));
+        if let Some(entry) = entry.filter(|entry| entry.title.is_none() && !title.is_empty()) {
+            entry.title = Some(start(title, TITLE_BYTES).into());
+        }
+    }
+
+    /// Keeps the title of a code that may never have been met.
+    pub fn title_of(&mut self, parts: &[&str], title: &str) {
+        if let Some(&number) = self.numbers.get(parts.join("//").as_str()) {
+            self.title(Fact(number), title);
+        }
+    }
+
+    /// The number of a code that may never have been met.
+    pub fn find(&self, name: &str) -> Option<Fact> {
+        self.numbers.get(name).map(|&number| Fact(number))
+    }
+
+    /// Gives a code another name; it keeps its number.
+    pub fn rename(&mut self, fact: Fact, name: &str) {
+        if let Some(entry) = fact.code().and_then(|number| self.entries.get_mut(number)) {
+            entry.name = name.into();
+        }
+    }
+
+    /// All codes, in the order of their numbers.
+    pub fn entries(&self) -> &[RawCode] {
+        &self.entries
+    }
+}
+
+/// The first bytes of a text, as far as they are whole characters.
+pub(crate) fn start(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// An ICD code without its dot and in upper case.
+pub(crate) fn without_dot(code: &str) -> Cow<'_, str> {
+    if code.bytes().any(|byte| byte == b'.' || byte.is_ascii_lowercase()) {
+        Cow::Owned(code.replace('.', "").to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(code)
+    }
+}
+
+/// Whether a code is of the International Classification of Diseases, in any edition.
+pub(crate) fn is_icd(name: &str) -> bool {
+    name.split_once("//").is_some_and(|(system, _)| {
+        system.get(..4).is_some_and(|start| {
+            start.eq_ignore_ascii_case("ICD9") || start.eq_ignore_ascii_case("ICD1")
+        })
+    })
+}
+
+/// The first characters of an ICD code; the external causes of ICD-9 keep one more, since their
+/// categories have one more.
+pub(crate) fn truncated(name: &str, characters: usize) -> String {
+    let Some((system, code)) = name.split_once("//").filter(|_| is_icd(name)) else {
+        return name.to_owned();
+    };
+    let code = without_dot(code);
+    let external = code.starts_with('E') && system.eq_ignore_ascii_case("ICD9CM");
+    let kept: String = code.chars().take(characters + usize::from(external)).collect();
+    format!("{system}//{kept}")
+}
+
+/// The name of a drug as a code: in lower case, with hyphens for blanks.
+pub(crate) fn drug(name: &str) -> String {
+    let words: Vec<String> = name.split_whitespace().map(str::to_lowercase).collect();
+    words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories() {
+        assert_eq!(truncated("ICD9CM//250.01", 3), "ICD9CM//250");
+        assert_eq!(truncated("ICD9CM//E8809", 3), "ICD9CM//E880");
+        assert_eq!(truncated("ICD10CM//E119", 3), "ICD10CM//E11");
+        assert_eq!(truncated("ICD9CM//4", 3), "ICD9CM//4");
+        assert_eq!(truncated("RX//insulin", 3), "RX//insulin");
+        assert_eq!(drug("  NS  (Mini Bag) "), "ns-(mini-bag)");
+    }
+
+    #[test]
+    fn names_are_bounded() {
+        let mut codes = Codes::new(&ImportLimits::default());
+        let long = "x".repeat(10 << 20);
+        let error = codes.fact(&["RX", &long], Role::Encounter).unwrap_err();
+        assert!(error.to_string().len() < 100, "{error}");
+        assert!(codes.fact(&["END"], Role::Encounter).is_err());
+        assert_eq!(codes.fact(&["A", "b"], Role::Encounter).unwrap(), Fact(0));
+        assert_eq!(codes.fact(&["A//b"], Role::Static).unwrap(), Fact(0));
+        assert!(codes.entries()[0].is(Role::Encounter) && !codes.entries()[0].is(Role::Exclusive));
+    }
+}

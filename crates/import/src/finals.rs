@@ -1,0 +1,195 @@
+//! From the codes of the source to the codes of the records.
+
+use consequence_record::Kind;
+use consequence_tables::shown;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::codes::{Codes, RawCode, Role, is_icd, truncated};
+use crate::quantiles::Cuts;
+use crate::summary::Reason;
+use crate::{ImportOptions, ImportProblem};
+
+/// The bounds of the times between encounters, in days, and what the codes are called.
+const GAPS: [(i64, &str); 6] = [
+    (7, "GAP//0-7d"),
+    (30, "GAP//7-30d"),
+    (90, "GAP//30-90d"),
+    (180, "GAP//90-180d"),
+    (365, "GAP//180-365d"),
+    (i64::MAX, "GAP//365d+"),
+];
+
+/// The codes that records may have, numbered before it is known which of them occur.
+#[derive(Default)]
+pub(crate) struct Finals {
+    pub names: Vec<String>,
+    pub kinds: Vec<Kind>,
+    pub titles: Vec<Option<Box<str>>>,
+    numbers: FxHashMap<String, u32>,
+    /// What each code of the source becomes without a value.
+    plain: Vec<Target>,
+    /// What it becomes with one, from the lowest part to the highest.
+    valued: FxHashMap<u32, Vec<u32>>,
+    ages: Vec<u32>,
+    gaps: Vec<u32>,
+}
+
+/// What a code of the source becomes.
+enum Target {
+    Codes(Vec<u32>),
+    Dropped(Reason),
+}
+
+impl Finals {
+    pub fn new(
+        codes: &Codes,
+        truncate: Option<usize>,
+        cuts: &Cuts,
+        options: &ImportOptions,
+    ) -> Result<Self, ImportProblem> {
+        let mut finals = Self::default();
+        let mapped_systems = mapped_systems(codes, options);
+        for (number, code) in codes.entries().iter().enumerate() {
+            let target = finals.target(code, truncate, &mapped_systems, options)?;
+            if let (Some(parts), Target::Codes(bases)) = (cuts.parts(number as u32), &target) {
+                let base = bases.first().map(|&base| finals.names[base as usize].clone());
+                if let Some(base) = base {
+                    let kind = kind(code);
+                    let title = code.title.as_deref();
+                    let valued = (1..=parts)
+                        .map(|part| finals.intern(&format!("{base}//q{part}"), kind, title))
+                        .collect::<Result<_, _>>()?;
+                    finals.valued.insert(number as u32, valued);
+                }
+            }
+            finals.plain.push(target);
+        }
+        let bands = &options.age_bands;
+        for (place, from) in bands.iter().enumerate() {
+            let name = match bands.get(place + 1) {
+                Some(to) => format!("AGE//{from}-{to}"),
+                None => format!("AGE//{from}+"),
+            };
+            let age = finals.intern(&name, Kind::Static, None)?;
+            finals.ages.push(age);
+        }
+        if options.gaps {
+            for (_, name) in GAPS {
+                let gap = finals.intern(name, Kind::Encounter, None)?;
+                finals.gaps.push(gap);
+            }
+        }
+        Ok(finals)
+    }
+
+    fn target(
+        &mut self,
+        code: &RawCode,
+        truncate: Option<usize>,
+        mapped_systems: &FxHashSet<String>,
+        options: &ImportOptions,
+    ) -> Result<Target, ImportProblem> {
+        let kind = kind(code);
+        if kind == Kind::Encounter && code.is(Role::Exclusive) {
+            return Err(ImportProblem::TwoKinds { code: shown(&code.name) });
+        }
+        if let Some(map) = options.map.as_ref().filter(|_| kind == Kind::Encounter) {
+            let mut targets = Vec::new();
+            for (name, title) in map.titled(&code.name) {
+                targets.push(self.intern(name, kind, title)?);
+            }
+            if !targets.is_empty() {
+                return Ok(Target::Codes(targets));
+            }
+            if map.drop_unmapped && mapped_systems.contains(system(&code.name)) {
+                return Ok(Target::Dropped(Reason::Unmapped));
+            }
+        }
+        match truncate.filter(|_| is_icd(&code.name)) {
+            Some(characters) => {
+                let name = truncated(&code.name, characters);
+                let title = code.title.as_deref().filter(|_| name == *code.name);
+                Ok(Target::Codes(vec![self.intern(&name, kind, title)?]))
+            }
+            None => {
+                Ok(Target::Codes(vec![self.intern(&code.name, kind, code.title.as_deref())?]))
+            }
+        }
+    }
+
+    fn intern(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        title: Option<&str>,
+    ) -> Result<u32, ImportProblem> {
+        let number = match self.numbers.get(name) {
+            Some(&number) if self.kinds[number as usize] != kind => {
+                return Err(ImportProblem::TwoKinds { code: shown(name) });
+            }
+            Some(&number) => number,
+            None => {
+                let number = self.names.len() as u32;
+                self.names.push(name.to_owned());
+                self.kinds.push(kind);
+                self.titles.push(None);
+                self.numbers.insert(name.to_owned(), number);
+                number
+            }
+        };
+        let kept = &mut self.titles[number as usize];
+        if kept.is_none() {
+            *kept = title.map(Into::into);
+        }
+        Ok(number)
+    }
+
+    /// What a code of the source becomes, or why nothing.
+    pub fn of(&self, raw: usize, value: f32, cuts: &Cuts) -> Result<&[u32], Reason> {
+        let part = cuts.part(raw as u32, value).map(usize::from);
+        if let Some((part, valued)) = part.zip(self.valued.get(&(raw as u32))) {
+            return Ok(valued.get(part..=part).unwrap_or_default());
+        }
+        match self.plain.get(raw) {
+            Some(Target::Codes(codes)) => Ok(codes),
+            Some(Target::Dropped(reason)) => Err(*reason),
+            None => Err(Reason::NoCode),
+        }
+    }
+
+    /// The code of an age in years; none for an age below the first band.
+    pub fn age(&self, years: i64, bands: &[u16]) -> Option<u32> {
+        let place = bands.partition_point(|&from| i64::from(from) <= years);
+        self.ages.get(place.checked_sub(1)?).copied()
+    }
+
+    /// The code of a time between encounters; none where such codes are not asked for.
+    pub fn gap(&self, days: i64) -> Option<u32> {
+        let place = GAPS.iter().position(|(below, _)| days < *below).unwrap_or(GAPS.len() - 1);
+        self.gaps.get(place).copied()
+    }
+
+    /// Whether rarity leaves a code alone: static codes and gaps are made here, not found.
+    pub fn always_kept(&self, number: usize) -> bool {
+        self.kinds[number] == Kind::Static || self.gaps.contains(&(number as u32))
+    }
+}
+
+/// A code that is dated anywhere is one of encounters.
+fn kind(code: &RawCode) -> Kind {
+    if code.is(Role::Encounter) { Kind::Encounter } else { Kind::Static }
+}
+
+fn system(name: &str) -> &str {
+    name.split_once("//").map_or("", |(system, _)| system)
+}
+
+/// The systems of which the map has a code.
+fn mapped_systems(codes: &Codes, options: &ImportOptions) -> FxHashSet<String> {
+    let Some(map) = options.map.as_ref().filter(|map| map.drop_unmapped) else {
+        return FxHashSet::default();
+    };
+    let mapped = |code: &&RawCode| map.targets(&code.name).next().is_some();
+    let entries = codes.entries().iter().filter(mapped);
+    entries.map(|code| system(&code.name).to_owned()).collect()
+}

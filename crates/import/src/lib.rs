@@ -1,0 +1,59 @@
+//! Cohorts from the tables that people have.
+//!
+//! A source is a folder of tables or a file. Its rows may come in any order: they are taken apart
+//! into small events, sorted by subject in files without names, and made into records one subject
+//! at a time. What is in memory is the list of subjects, the list of codes, and one batch.
+//!
+//! ```
+//! use consequence_import::{CsvColumns, ImportOptions, Source, open};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("events.csv");
+//! std::fs::write(&path, "subject_id,time,code\n7,2024-03-01,B\n7,2024-01-31,A\n2,2024-02-01,A\n")?;
+//! let source = Source::Csv(CsvColumns::default());
+//! let import = open(&source, &path, &ImportOptions::default())?;
+//! let vocabulary = import.vocabulary();
+//! let mut records = import.records();
+//! let second = records.nth(1).unwrap()?;
+//! assert_eq!(second.id, "7");
+//! assert_eq!(second.record.visits[1], [vocabulary.code("A").unwrap()]);
+//! assert_eq!(records.summary().visits, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Static codes are those of the first encounter: sex as `SEX//F` or `SEX//M`, the age band as
+//! `AGE//40-60`. Where one is asked for and a subject has none, the subject is left out and counted.
+//! The split of a subject is the one that a MEDS dataset gives it, and everywhere else that of
+//! [`Split::of`](consequence_record::Split::of).
+
+mod build;
+mod code_map;
+mod codes;
+mod collector;
+mod error;
+mod event;
+mod finals;
+mod folder;
+mod opened;
+mod options;
+mod parquet;
+mod progress;
+mod quantiles;
+mod records;
+mod runs;
+mod source;
+mod sources;
+mod subjects;
+mod summary;
+mod table;
+mod text;
+mod unpack;
+
+pub use code_map::CodeMap;
+pub use error::{ImportError, ImportProblem};
+pub use opened::{Import, open, open_telling};
+pub use options::{ImportLimits, ImportOptions};
+pub use progress::Step;
+pub use records::{ImportedRecord, Records};
+pub use source::{CsvColumns, Source};
+pub use summary::{ImportSummary, Reason};

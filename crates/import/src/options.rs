@@ -1,0 +1,122 @@
+//! How to import.
+
+use std::path::PathBuf;
+
+use crate::CodeMap;
+
+/// How to import: what becomes of codes, visits and subjects.
+///
+/// ```
+/// use consequence_import::{CsvColumns, ImportOptions, Source, open};
+///
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("events.csv");
+/// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,ICD9CM//25001\n1,2024-02-01,A\n")?;
+/// let options =
+///     ImportOptions { truncate: Some(3), max_visits: Some(1), ..ImportOptions::default() };
+/// let (dataset, _) = open(&Source::Csv(CsvColumns::default()), &table, &options)?.collect()?;
+/// assert!(dataset.vocabulary.code("ICD9CM//250").is_some());
+/// assert!(!dataset.cohort.record(0).ended(), "it was cut");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The characters of ICD codes to keep: 3 gives categories. External causes of ICD-9, which
+    /// begin with `E`, keep one more, as their categories do.
+    pub truncate: Option<usize>,
+    /// What codes are turned into; comes before `truncate`.
+    pub map: Option<CodeMap>,
+    /// Codes of encounters that fewer subjects have are left out. Static codes and gaps stay.
+    pub min_patients: u64,
+    /// The encounters to keep of each subject, the first ones. A record that is cut has no `END`.
+    pub max_visits: Option<usize>,
+    /// Whether encounters that have no code are left out, rather than kept empty.
+    pub drop_empty: bool,
+    /// Where age bands begin and end, in years, rising: 0, 20, 40 gives `AGE//0-20`, `AGE//20-40`
+    /// and `AGE//40+`. The age is that of the first encounter. Empty for no age at all.
+    pub age_bands: Vec<u16>,
+    /// Whether sex is a static code.
+    pub sex: bool,
+    /// Whether each encounter after the first has a code for the time since the one before, such
+    /// as `GAP//7-30d`.
+    pub gaps: bool,
+    /// Into how many parts of equal size the values of a measurement are put: 4 gives codes such
+    /// as `LAB//50912//q4`. The parts are those of the train split. Without it tables of
+    /// measurements are not read.
+    pub quantiles: Option<usize>,
+    /// Where events wait while they are sorted, in files that have no name; the system's folder
+    /// for temporary files if none is given.
+    pub scratch: Option<PathBuf>,
+    /// How much to take in before refusing.
+    pub limits: ImportLimits,
+}
+
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self {
+            truncate: None,
+            map: None,
+            min_patients: 0,
+            max_visits: None,
+            drop_empty: false,
+            age_bands: vec![0, 20, 40, 60, 80, 100],
+            sex: true,
+            gaps: false,
+            quantiles: None,
+            scratch: None,
+            limits: ImportLimits::default(),
+        }
+    }
+}
+
+/// How much an import takes in before it refuses, and how much of it is in memory at a time.
+///
+/// ```
+/// use consequence_import::{CsvColumns, ImportLimits, ImportOptions, Source, open};
+///
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("events.csv");
+/// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,INSULIN\n")?;
+/// let limits = ImportLimits { code_bytes: 4, ..ImportLimits::default() };
+/// let options = ImportOptions { limits, ..ImportOptions::default() };
+/// let refused = open(&Source::Csv(CsvColumns::default()), &table, &options).unwrap_err();
+/// assert!(refused.to_string().starts_with("code `INSULIN...` has a name longer than 4 bytes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportLimits {
+    /// The most bytes in a row; 64 MiB. One row is in memory at a time.
+    pub row_bytes: usize,
+    /// The most bytes in the name of a code; 1024.
+    pub code_bytes: usize,
+    /// The most bytes in the identifier of a subject; 256.
+    pub identifier_bytes: usize,
+    /// The most encounters of a subject, unless `max_visits` cuts them; 10 000.
+    pub visits: usize,
+    /// The most rows of a subject, all of which are in memory together; 16 million.
+    pub subject_events: usize,
+    /// The rows that are sorted in memory at a time; 2 million, which is 64 MiB.
+    pub batch_events: usize,
+    /// The most bytes a compressed file unpacks to; 4 TiB.
+    pub unpacked_bytes: u64,
+    /// The most bytes a compressed byte may unpack to, past the first 16 MiB; 250.
+    pub unpacked_ratio: u64,
+    /// The most codes in a map, all of which are in memory; 4 million.
+    pub map_rows: usize,
+}
+
+impl Default for ImportLimits {
+    fn default() -> Self {
+        Self {
+            row_bytes: 64 << 20,
+            code_bytes: 1024,
+            identifier_bytes: 256,
+            visits: 10_000,
+            subject_events: 16_000_000,
+            batch_events: 2 << 20,
+            unpacked_bytes: 4 << 40,
+            unpacked_ratio: 250,
+            map_rows: 4_000_000,
+        }
+    }
+}

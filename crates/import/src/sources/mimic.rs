@@ -1,0 +1,155 @@
+//! What MIMIC-III and MIMIC-IV have in common.
+
+use crate::codes::{Role, drug, without_dot};
+use crate::collector::Collector;
+use crate::event::{Event, Fact, VisitKey};
+use crate::folder::{Folder, Parts};
+use crate::summary::Reason;
+use crate::table::{Column, Table};
+use crate::{ImportError, ImportProblem};
+
+/// The subject and the admission of a row; none where they are not known, which is counted.
+fn place(
+    collector: &mut Collector<'_>,
+    table: &Table<'_>,
+) -> Result<Option<(u32, VisitKey)>, ImportError> {
+    let Some(subject) = collector.known_subject(table, 0)? else { return Ok(None) };
+    match table.text(1)? {
+        "" => {
+            collector.summary.drop_one(Reason::NoVisit);
+            Ok(None)
+        }
+        admission => Ok(Some((subject, VisitKey::named(admission)))),
+    }
+}
+
+/// Reads the table of admissions. `admitted` finds when the one of a row began, given the subject.
+pub(super) fn read_admissions(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    admitted: impl Fn(&Table<'_>, usize, u32) -> Result<Option<i64>, ImportError>,
+) -> Result<(), ImportError> {
+    let columns = vec![
+        Column::needed(&["subject_id"]),
+        Column::needed(&["hadm_id"]),
+        Column::needed(&["admittime"]),
+        Column::optional(&["hospital_expire_flag"]),
+    ];
+    collector.read(parts, columns, |collector, table| {
+        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
+        let visit = VisitKey::named(table.needed_text(1)?);
+        let time = admitted(table, 2, subject)?;
+        collector.put(Event::new(subject, Fact::VISIT, visit, time))?;
+        if table.integer(3)? == Some(1) {
+            let fact = collector.codes.fact(&["DISCHARGE", "EXPIRED"], Role::Encounter);
+            let fact = fact.map_err(|problem| table.fail(problem))?;
+            collector.put(Event::new(subject, fact, visit, None))?;
+        }
+        Ok(())
+    })
+}
+
+/// Reads a table of ICD codes. `systems` names the system of each version.
+pub(super) fn read_icd(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    systems: fn(Option<i64>) -> Option<&'static str>,
+    versioned: bool,
+) -> Result<(), ImportError> {
+    let mut columns = vec![
+        Column::needed(&["subject_id"]),
+        Column::needed(&["hadm_id"]),
+        Column::needed(&["icd_code", "icd9_code"]),
+    ];
+    if versioned {
+        columns.push(Column::needed(&["icd_version"]));
+    }
+    collector.read(parts, columns, |collector, table| {
+        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let code = table.text(2)?;
+        if code.is_empty() {
+            collector.summary.drop_one(Reason::NoCode);
+            return Ok(());
+        }
+        let version = if versioned { table.integer(3)? } else { None };
+        let Some(system) = systems(version) else {
+            return Err(table.fail(ImportProblem::BadNumber { column: table.name(3) }));
+        };
+        let fact = collector.codes.icd(system, code).map_err(|problem| table.fail(problem))?;
+        collector.put(Event::new(subject, fact, visit, None))
+    })
+}
+
+/// Reads the titles of ICD codes, if there is a table of them.
+pub(super) fn read_titles(
+    collector: &mut Collector<'_>,
+    parts: Option<Parts>,
+    systems: fn(Option<i64>) -> Option<&'static str>,
+) -> Result<(), ImportError> {
+    let Some(parts) = parts else { return Ok(()) };
+    let columns = vec![
+        Column::needed(&["icd_code", "icd9_code"]),
+        Column::needed(&["long_title"]),
+        Column::optional(&["icd_version"]),
+    ];
+    collector.read(parts, columns, |collector, table| {
+        if let Some(system) = systems(table.integer(2)?) {
+            let code = without_dot(table.text(0)?);
+            collector.codes.title_of(&[system, &code], table.text(1)?);
+        }
+        Ok(())
+    })
+}
+
+/// Reads the drugs prescribed during admissions, if there is a table of them.
+pub(super) fn read_drugs(
+    collector: &mut Collector<'_>,
+    parts: Option<Parts>,
+) -> Result<(), ImportError> {
+    let Some(parts) = parts else { return Ok(()) };
+    let columns = ["subject_id", "hadm_id", "drug"].map(|name| Column::needed(&[name])).to_vec();
+    collector.read(parts, columns, |collector, table| {
+        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let name = table.text(2)?;
+        if name.is_empty() {
+            collector.summary.drop_one(Reason::NoCode);
+            return Ok(());
+        }
+        let fact = collector.codes.fact(&["RX", &drug(name)], Role::Encounter);
+        let fact = fact.map_err(|problem| table.fail(problem))?;
+        collector.codes.title(fact, name);
+        collector.put(Event::new(subject, fact, visit, None))
+    })
+}
+
+/// Reads measurements in the laboratory, if they are asked for and there is a table of them.
+pub(super) fn read_measurements(
+    collector: &mut Collector<'_>,
+    folder: &Folder,
+    events: &'static str,
+    items: &'static str,
+) -> Result<(), ImportError> {
+    let Some(parts) = collector.options.quantiles.and(folder.find(events)?) else {
+        return Ok(());
+    };
+    let columns = ["subject_id", "hadm_id", "itemid", "valuenum"]
+        .map(|name| Column::needed(&[name]))
+        .to_vec();
+    collector.read(parts, columns, |collector, table| {
+        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let value = table.text(3)?.parse::<f32>().ok().filter(|value| value.is_finite());
+        let Some(value) = value else {
+            collector.summary.drop_one(Reason::NoValue);
+            return Ok(());
+        };
+        let fact = collector.codes.fact(&["LAB", table.needed_text(2)?], Role::Encounter);
+        let fact = fact.map_err(|problem| table.fail(problem))?;
+        collector.put(Event::new(subject, fact, visit, None).valued(value))
+    })?;
+    let Some(parts) = folder.find(items)? else { return Ok(()) };
+    let columns = vec![Column::needed(&["itemid"]), Column::needed(&["label"])];
+    collector.read(parts, columns, |collector, table| {
+        collector.codes.title_of(&["LAB", table.text(0)?], table.text(1)?);
+        Ok(())
+    })
+}

@@ -1,0 +1,172 @@
+//! What an import kept, and what it left out and why.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use consequence_record::Split;
+use serde::Serialize;
+
+/// Why something of a source is not in the records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// Subjects without an encounter.
+    NoVisits,
+    /// Subjects whose sex is not known, where sex is asked for.
+    UnknownSex,
+    /// Subjects whose age is not known, where age is asked for.
+    UnknownAge,
+    /// Rows of subjects that the table of subjects does not have.
+    UnknownSubject,
+    /// Rows of encounters that the table of encounters does not have.
+    UnknownVisit,
+    /// Rows without an encounter, in a table where each has one.
+    NoVisit,
+    /// Rows and encounters without a date.
+    NoDate,
+    /// Rows without a code, or with one that means that none is known.
+    NoCode,
+    /// Measurements without a number.
+    NoValue,
+    /// Rows whose code the map does not have.
+    Unmapped,
+    /// Rows whose code the encounter, or the static visit, has already.
+    Repeated,
+    /// Static values after the first of their kind.
+    LaterStatic,
+    /// Encounters without a code.
+    EmptyVisits,
+    /// Encounters after the number to keep.
+    CutVisits,
+    /// Codes that too few subjects have.
+    RareCodes,
+    /// The places in records where those codes were.
+    RareOccurrences,
+}
+
+impl Reason {
+    fn text(self) -> &'static str {
+        match self {
+            Self::NoVisits => "subjects without an encounter",
+            Self::UnknownSex => "subjects whose sex is not known",
+            Self::UnknownAge => "subjects whose age is not known",
+            Self::UnknownSubject => "rows of subjects that are not listed",
+            Self::UnknownVisit => "rows of encounters that are not listed",
+            Self::NoVisit => "rows without an encounter",
+            Self::NoDate => "rows and encounters without a date",
+            Self::NoCode => "rows without a known code",
+            Self::NoValue => "measurements without a number",
+            Self::Unmapped => "rows whose code is not in the map",
+            Self::Repeated => "rows whose code the visit has already",
+            Self::LaterStatic => "static values after the first of their kind",
+            Self::EmptyVisits => "encounters without a code",
+            Self::CutVisits => "encounters after the number to keep",
+            Self::RareCodes => "codes that too few subjects have",
+            Self::RareOccurrences => "rows of codes that too few subjects have",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.text())
+    }
+}
+
+/// What an import kept, and what it left out and why.
+///
+/// ```
+/// use consequence_import::{CsvColumns, ImportOptions, Reason, Source, open};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("events.csv");
+/// std::fs::write(&path, "subject_id,time,code\n1,2024-01-31,A\n1,2024-01-31,A\n2,2024-02-01,B\n")?;
+/// let source = Source::Csv(CsvColumns::default());
+/// let (_, summary) = open(&source, &path, &ImportOptions::default())?.collect()?;
+/// assert_eq!((summary.patients, summary.visits, summary.codes), (2, 2, 2));
+/// assert_eq!(summary.dropped(Reason::Repeated), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ImportSummary {
+    /// Rows read, by table.
+    pub tables: Vec<(String, u64)>,
+    /// Records.
+    pub patients: u64,
+    /// Encounters of all records.
+    pub visits: u64,
+    /// Codes of all encounters, each once a visit.
+    pub codes: u64,
+    /// Encounters without a code that were kept.
+    pub empty_visits: u64,
+    /// Different static codes.
+    pub static_vocabulary: u64,
+    /// Different codes of encounters.
+    pub vocabulary: u64,
+    /// Records that were cut, and so have no `END`.
+    pub cut: u64,
+    /// Records of the train, tuning and held-out split.
+    pub splits: [u64; 3],
+    /// What was left out, by reason.
+    pub dropped: BTreeMap<Reason, u64>,
+}
+
+impl ImportSummary {
+    /// How much was left out for a reason.
+    pub fn dropped(&self, reason: Reason) -> u64 {
+        self.dropped.get(&reason).copied().unwrap_or(0)
+    }
+
+    /// Encounters a record.
+    pub fn visits_per_patient(&self) -> f64 {
+        self.visits as f64 / self.patients.max(1) as f64
+    }
+
+    /// Codes an encounter.
+    pub fn codes_per_visit(&self) -> f64 {
+        self.codes as f64 / self.visits.max(1) as f64
+    }
+
+    pub(crate) fn drop_one(&mut self, reason: Reason) {
+        self.drop_many(reason, 1);
+    }
+
+    pub(crate) fn drop_many(&mut self, reason: Reason, count: u64) {
+        if count > 0 {
+            *self.dropped.entry(reason).or_default() += count;
+        }
+    }
+
+    pub(crate) fn count_split(&mut self, split: Split) {
+        let place = Split::ALL.iter().position(|one| *one == split);
+        if let Some(count) = place.and_then(|place| self.splits.get_mut(place)) {
+            *count += 1;
+        }
+    }
+}
+
+impl fmt::Display for ImportSummary {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "{} patients, {} encounters ({:.2} a patient), {:.2} codes an encounter",
+            self.patients,
+            self.visits,
+            self.visits_per_patient(),
+            self.codes_per_visit()
+        )?;
+        write!(
+            out,
+            "vocabulary: {} static codes and {} of encounters",
+            self.static_vocabulary, self.vocabulary
+        )?;
+        if self.cut > 0 {
+            write!(out, "\n{} records cut, so that they have no end", self.cut)?;
+        }
+        for (reason, count) in &self.dropped {
+            write!(out, "\nleft out: {reason} ({count})")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,308 @@
+//! The rows of a table, whatever file it is in.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use csv::{ByteRecord, ErrorKind};
+
+use crate::folder::Parts;
+use crate::parquet::ParquetRows;
+use crate::progress::{Step, Teller};
+use crate::text::TextRows;
+use crate::unpack::{self, explained};
+use crate::{ImportError, ImportLimits, ImportProblem};
+use consequence_tables::calendar;
+
+/// A column to read: the names it goes by, and whether it must be there.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    names: Vec<String>,
+    needed: bool,
+}
+
+impl Column {
+    /// A column that must be there, by one of its names.
+    pub fn needed(names: &[&str]) -> Self {
+        Self { names: names.iter().map(|name| (*name).to_owned()).collect(), needed: true }
+    }
+
+    /// A column that is empty where it is missing.
+    pub fn optional(names: &[&str]) -> Self {
+        Self { needed: false, ..Self::needed(names) }
+    }
+}
+
+/// A table being read, one row at a time.
+pub(crate) struct Table<'a> {
+    columns: Vec<Column>,
+    limits: ImportLimits,
+    teller: Teller<'a>,
+    /// The files still to come, the next one last.
+    waiting: Vec<PathBuf>,
+    part: Option<Part<'a>>,
+    file: Arc<str>,
+    line: u64,
+    rows: u64,
+    record: ByteRecord,
+}
+
+/// One file of a table.
+struct Part<'a> {
+    rows: Rows<'a>,
+    /// Where in a row each column stands.
+    places: Vec<Option<usize>>,
+    /// What the columns are called here.
+    names: Vec<String>,
+}
+
+enum Rows<'a> {
+    Text { rows: Box<TextRows<'a>>, width: usize },
+    Parquet(Box<ParquetRows>),
+}
+
+impl<'a> Table<'a> {
+    /// A table of one or more files.
+    pub fn open(
+        parts: Parts,
+        columns: Vec<Column>,
+        limits: &ImportLimits,
+        teller: Teller<'a>,
+    ) -> Result<Self, ImportError> {
+        let total =
+            parts.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len());
+        teller(Step::Begin { task: parts.table, total: total.sum() });
+        let mut waiting = parts.files;
+        waiting.reverse();
+        let mut table = Self {
+            columns,
+            limits: *limits,
+            teller,
+            waiting,
+            part: None,
+            file: "".into(),
+            line: 0,
+            rows: 0,
+            record: ByteRecord::new(),
+        };
+        table.open_next()?;
+        Ok(table)
+    }
+
+    /// A table that is already open, as one unpacked from an archive; `file` is what messages
+    /// call it.
+    pub fn of_bytes(
+        bytes: impl Read + 'a,
+        file: &str,
+        columns: Vec<Column>,
+        limits: &ImportLimits,
+        teller: Teller<'a>,
+    ) -> Result<Self, ImportError> {
+        let mut table = Self {
+            columns,
+            limits: *limits,
+            teller,
+            waiting: Vec::new(),
+            part: None,
+            file: file.into(),
+            line: 0,
+            rows: 0,
+            record: ByteRecord::new(),
+        };
+        teller(Step::Begin { task: file, total: 0 });
+        table.part = Some(table.text_part(Box::new(bytes))?);
+        Ok(table)
+    }
+
+    fn open_next(&mut self) -> Result<bool, ImportError> {
+        let Some(path) = self.waiting.pop() else { return Ok(false) };
+        self.file = path.display().to_string().into();
+        self.line = 0;
+        let whole = |problem| ImportError::whole(Arc::clone(&self.file), problem);
+        self.part = Some(if ParquetRows::recognises(&path).map_err(whole)? {
+            let (rows, header) = ParquetRows::open(&path).map_err(whole)?;
+            let places = self.places(&header)?;
+            let rows = Rows::Parquet(Box::new(rows.keep(&places).map_err(whole)?));
+            let names = self.names(&places, &header);
+            Part { places: (0..places.len()).map(Some).collect(), rows, names }
+        } else {
+            let bytes = unpack::open(&path, &self.limits, self.teller).map_err(whole)?;
+            self.text_part(bytes)?
+        });
+        Ok(true)
+    }
+
+    /// Reads the header of a text file.
+    fn text_part(&self, bytes: Box<dyn Read + 'a>) -> Result<Part<'a>, ImportError> {
+        let rows = TextRows::new(bytes, self.limits.row_bytes);
+        let mut rows = Box::new(rows.map_err(|error| self.fail(explained(error)))?);
+        let mut header = ByteRecord::new();
+        rows.advance(&mut header).map_err(|error| self.csv_problem(error))?;
+        let header: Vec<String> =
+            header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        let places = self.places(&header)?;
+        let names = self.names(&places, &header);
+        Ok(Part { rows: Rows::Text { rows, width: header.len() }, places, names })
+    }
+
+    /// What the columns are called in a header.
+    fn names(&self, places: &[Option<usize>], header: &[String]) -> Vec<String> {
+        let called = |place: &Option<usize>| place.and_then(|place| header.get(place)).cloned();
+        let columns = self.columns.iter().zip(places);
+        columns
+            .map(|(column, place)| called(place).unwrap_or_else(|| column.names.join("` or `")))
+            .collect()
+    }
+
+    /// Where the columns stand, by a header.
+    fn places(&self, header: &[String]) -> Result<Vec<Option<usize>>, ImportError> {
+        let find = |name: &String| {
+            let mut same = (0..header.len()).filter(|&at| header[at].eq_ignore_ascii_case(name));
+            match (same.next(), same.next()) {
+                (Some(_), Some(_)) => Err(ImportProblem::RepeatedColumn { column: name.clone() }),
+                (place, _) => Ok(place),
+            }
+        };
+        let mut places = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let mut place = None;
+            for name in &column.names {
+                place = place.or(find(name).map_err(|problem| self.fail(problem))?);
+            }
+            if place.is_none() && column.needed {
+                return Err(self.fail(missing(column.names.join("` or `"), header)));
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// Moves to the next row; false when there is none.
+    pub fn advance(&mut self) -> Result<bool, ImportError> {
+        loop {
+            let Some(part) = &mut self.part else { return Ok(false) };
+            let more = match &mut part.rows {
+                Rows::Text { rows, width } => {
+                    let more = rows.advance(&mut self.record);
+                    self.line = rows.line();
+                    match more {
+                        Ok(true) if self.record.len() != *width => {
+                            let (expected, found) = (*width as u64, self.record.len() as u64);
+                            return Err(self.fail(ImportProblem::Ragged { expected, found }));
+                        }
+                        Ok(more) => more,
+                        Err(error) => return Err(self.csv_problem(error)),
+                    }
+                }
+                Rows::Parquet(rows) => {
+                    self.line += 1;
+                    let more = rows.advance(&mut self.record);
+                    more.map_err(|problem| self.fail(problem))?
+                }
+            };
+            if more {
+                self.rows += 1;
+                return Ok(true);
+            }
+            self.part = None;
+            if !self.open_next()? {
+                (self.teller)(Step::Finish);
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The rows read so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The file being read, and the line of the current row.
+    pub fn place(&self) -> (&Arc<str>, u64) {
+        (&self.file, self.line)
+    }
+
+    /// The text of a field without blanks around it; nothing for what databases write for nothing.
+    pub fn text(&self, column: usize) -> Result<&str, ImportError> {
+        let place = self.part.as_ref().and_then(|part| part.places.get(column).copied().flatten());
+        let bytes = place.and_then(|place| self.record.get(place)).unwrap_or_default();
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| self.fail(ImportProblem::InvalidUtf8 { column: self.name(column) }))?
+            .trim();
+        Ok(if text == "NULL" || text == "\\N" { "" } else { text })
+    }
+
+    /// The text of a field that must not be empty.
+    pub fn needed_text(&self, column: usize) -> Result<&str, ImportError> {
+        match self.text(column)? {
+            "" => Err(self.fail(ImportProblem::Empty { column: self.name(column) })),
+            text => Ok(text),
+        }
+    }
+
+    /// A time; none where the field is empty.
+    pub fn time(&self, column: usize) -> Result<Option<i64>, ImportError> {
+        match self.text(column)? {
+            "" => Ok(None),
+            text => calendar::parse(text).map(Some).ok_or_else(|| self.bad_date(column)),
+        }
+    }
+
+    /// That a field is no date.
+    pub fn bad_date(&self, column: usize) -> ImportError {
+        self.fail(ImportProblem::BadDate { column: self.name(column) })
+    }
+
+    /// A whole number; none where the field is empty.
+    pub fn integer(&self, column: usize) -> Result<Option<i64>, ImportError> {
+        let text = self.text(column)?;
+        // Tables that went through a data frame write whole numbers as 2008.0.
+        let whole = text.strip_suffix(".0").unwrap_or(text);
+        match whole {
+            "" => Ok(None),
+            whole => whole
+                .parse()
+                .map(Some)
+                .map_err(|_| self.fail(ImportProblem::BadNumber { column: self.name(column) })),
+        }
+    }
+
+    /// The name of a column, for messages.
+    pub fn name(&self, column: usize) -> String {
+        let names = self.part.as_ref().and_then(|part| part.names.get(column));
+        names.cloned().unwrap_or_default()
+    }
+
+    /// A problem of the current row.
+    pub fn fail(&self, problem: impl Into<ImportProblem>) -> ImportError {
+        let line = (self.line > 0).then_some(self.line);
+        ImportError { problem: problem.into(), file: Arc::clone(&self.file), line }
+    }
+
+    fn csv_problem(&self, error: csv::Error) -> ImportError {
+        let at = error.position().map(csv::Position::line);
+        let problem = match error.into_kind() {
+            ErrorKind::Io(error) => explained(error),
+            other => ImportProblem::Damaged(format!("{other:?}")),
+        };
+        let line = at.or((self.line > 0).then_some(self.line));
+        ImportError { problem, file: Arc::clone(&self.file), line }
+    }
+}
+
+/// A column that is not there. The names that are, are shown unless the line looks like values.
+fn missing(column: String, header: &[String]) -> ImportProblem {
+    let is_value = |name: &String| {
+        let mut bytes = name.bytes();
+        bytes.all(|byte| !byte.is_ascii_alphabetic()) && !name.is_empty()
+    };
+    if header.iter().any(is_value) {
+        return ImportProblem::NoHeader;
+    }
+    let is_word = |name: &&String| {
+        (1..=40).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(&byte))
+    };
+    let found = header.iter().filter(is_word).cloned().collect();
+    ImportProblem::MissingColumn { column, found }
+}

@@ -1,0 +1,167 @@
+//! Bytes of files that may be compressed, with bounds on what they grow to.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::rc::Rc;
+
+use flate2::bufread::MultiGzDecoder;
+use thiserror::Error;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::progress::{Step, Teller};
+use crate::{ImportLimits, ImportProblem};
+
+const BUFFER_BYTES: usize = 1 << 17;
+
+/// Tables rarely shrink to less than a hundredth; a short one may by chance.
+const ALWAYS_ALLOWED: u64 = 16 << 20;
+
+/// Opens a file, unpacking it if it is compressed by gzip, whatever its name says.
+pub(crate) fn open<'a>(
+    path: &Path,
+    limits: &ImportLimits,
+    teller: Teller<'a>,
+) -> Result<Box<dyn Read + 'a>, ImportProblem> {
+    let mut file = File::open(path).map_err(ImportProblem::Open)?;
+    if file.metadata().map_err(ImportProblem::Open)?.is_dir() {
+        return Err(ImportProblem::Open(io::ErrorKind::IsADirectory.into()));
+    }
+    let mut start = Vec::new();
+    (&mut file).take(4).read_to_end(&mut start).map_err(ImportProblem::Read)?;
+    file.seek(SeekFrom::Start(0)).map_err(ImportProblem::Read)?;
+    let packed_bytes = Rc::new(Cell::new(0));
+    let counted = Counted { inner: file, bytes: Rc::clone(&packed_bytes), teller };
+    if start.starts_with(b"\x1f\x8b") {
+        let inner = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, counted));
+        return Ok(Box::new(Bounded::new(inner, packed_bytes, limits)));
+    }
+    Ok(Box::new(counted))
+}
+
+/// The entry of a zip file whose name ends in `name`, unpacked into a file without a name.
+pub(crate) fn zip_entry(
+    path: &Path,
+    name: &str,
+    scratch: impl FnOnce() -> io::Result<File>,
+    limits: &ImportLimits,
+) -> Result<File, ImportProblem> {
+    let file = File::open(path).map_err(ImportProblem::Open)?;
+    let size = file.metadata().map_err(ImportProblem::Read)?.len();
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
+    let ends_so = |entry: &str| {
+        let end = entry.rsplit(['/', '\\']).next().unwrap_or(entry);
+        end.eq_ignore_ascii_case(name)
+    };
+    let mut names = archive.file_names().filter_map(Result::ok);
+    let found = names.find(|entry| ends_so(entry)).map(Cow::into_owned);
+    drop(names);
+    let Some(entry) = found else {
+        return Err(ImportProblem::Damaged(format!("it holds no `{name}`")));
+    };
+    let entry = archive.by_name(&entry).map_err(damaged)?;
+    let mut bounded = Bounded::new(entry, Rc::new(Cell::new(size)), limits);
+    let mut unpacked = scratch().map_err(ImportProblem::Scratch)?;
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match bounded.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => io::Write::write_all(&mut unpacked, &buffer[..count])
+                .map_err(ImportProblem::Scratch)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(explained(error)),
+        }
+    }
+    unpacked.seek(SeekFrom::Start(0)).map_err(ImportProblem::Scratch)?;
+    Ok(unpacked)
+}
+
+fn damaged(error: ZipError) -> ImportProblem {
+    match error {
+        ZipError::Io(error) => explained(error),
+        ZipError::FileNotFound => ImportProblem::Damaged("an entry is missing".into()),
+        other => ImportProblem::Damaged(other.to_string().to_lowercase()),
+    }
+}
+
+/// Why reading was given up, carried through the readers above as an I/O error.
+#[derive(Debug, Error)]
+pub(crate) enum Stop {
+    #[error("more than {0} bytes")]
+    TooLarge(u64),
+    #[error("more than {0} times the size")]
+    TooDense(u64),
+    #[error("a row of more than {0} bytes")]
+    LongRow(usize),
+    #[error("an open quote")]
+    OpenQuote,
+}
+
+/// What an error met while reading means.
+pub(crate) fn explained(error: io::Error) -> ImportProblem {
+    if let Some(stop) = error.get_ref().and_then(|inner| inner.downcast_ref::<Stop>()) {
+        return match *stop {
+            Stop::TooLarge(limit) => ImportProblem::TooLarge { limit },
+            Stop::TooDense(limit) => ImportProblem::TooDense { limit },
+            Stop::LongRow(limit) => ImportProblem::LongRow { limit },
+            Stop::OpenQuote => ImportProblem::OpenQuote,
+        };
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => ImportProblem::CutShort,
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            ImportProblem::Damaged(error.to_string())
+        }
+        _ => ImportProblem::Read(error),
+    }
+}
+
+/// Counts the bytes of the file itself, and tells of them.
+struct Counted<'a> {
+    inner: File,
+    bytes: Rc<Cell<u64>>,
+    teller: Teller<'a>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.bytes.set(self.bytes.get() + count as u64);
+        (self.teller)(Step::Advance(count as u64));
+        Ok(count)
+    }
+}
+
+/// Stops a decompressor that makes too much of too little.
+struct Bounded<R> {
+    inner: R,
+    packed: Rc<Cell<u64>>,
+    unpacked: u64,
+    largest: u64,
+    ratio: u64,
+}
+
+impl<R> Bounded<R> {
+    fn new(inner: R, packed: Rc<Cell<u64>>, limits: &ImportLimits) -> Self {
+        let (largest, ratio) = (limits.unpacked_bytes, limits.unpacked_ratio);
+        Self { inner, packed, unpacked: 0, largest, ratio }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.unpacked += count as u64;
+        if self.unpacked > self.largest {
+            return Err(io::Error::other(Stop::TooLarge(self.largest)));
+        }
+        let dense = self.packed.get().saturating_mul(self.ratio);
+        if self.unpacked > ALWAYS_ALLOWED && self.unpacked > dense {
+            return Err(io::Error::other(Stop::TooDense(self.ratio)));
+        }
+        Ok(count)
+    }
+}
