@@ -1,8 +1,9 @@
-//! Why a file could not be written.
+//! Why a file could not be written, or the folder of a run not be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use consequence_advice::{Advice, Advise};
 use thiserror::Error;
 
 /// Why a file could not be written. The target is then as it was before.
@@ -178,6 +179,94 @@ impl StoreError {
             | Self::DiskFull { path, .. }
             | Self::Failed { path, .. } => path,
         }
+    }
+}
+
+/// Why the folder of a run cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Something is there that the run may not replace.
+    #[error("the target is already there\n  --> {}", .0.display())]
+    Exists(PathBuf),
+    /// A run that was stopped is there.
+    #[error("a run that was stopped is in the way\n  --> {}", .0.display())]
+    Unfinished(PathBuf),
+    /// What is there was begun with another task.
+    #[error(
+        "the run that is there was begun with another source or with other options\n  --> {}",
+        path.display()
+    )]
+    OtherTask {
+        /// The manifest.
+        path: PathBuf,
+        /// What it was begun with; none if there is no manifest, or none that can be read.
+        found: Option<serde_json::Value>,
+    },
+    /// What is there was begun by another version of the program, or is of another format.
+    #[error(
+        "the run that is there was begun by {} of this program, and this is version {ours}\n  --> {}",
+        begun_by(version.as_deref(), *format), path.display()
+    )]
+    OtherVersion {
+        /// The manifest.
+        path: PathBuf,
+        /// The version that it was begun by, where it says so.
+        version: Option<String>,
+        /// The number of its format, where it says so.
+        format: Option<u64>,
+        /// The version of this program.
+        ours: String,
+    },
+    /// A note is not as it was kept.
+    #[error("a note of the run was changed since it was kept\n  --> {}", .0.display())]
+    Changed(PathBuf),
+    /// A file of the run cannot be read.
+    #[error("cannot read a file of the run: {source}\n  --> {}", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: io::Error,
+    },
+    /// What was to be kept has no form as JSON: a defect of the program.
+    #[error("what the run keeps cannot be written as JSON: {source}\n  --> {}", path.display())]
+    Json {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The folder cannot be written, or is busy.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn begun_by(version: Option<&str>, format: Option<u64>) -> String {
+    match (version, format) {
+        (Some(version), Some(format)) => format!("version {version} (format {format})"),
+        (Some(version), None) => format!("version {version} (no format)"),
+        (None, _) => "an older version".into(),
+    }
+}
+
+impl Advise for RunError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
+            Self::Exists(_) => "choose another name, or give {force} to replace it",
+            Self::Unfinished(_) => "go on with it by {resume}, or give {force} to begin anew",
+            Self::OtherTask { .. } => {
+                "give them as they were, choose another folder, or give {force} to begin anew"
+            }
+            Self::OtherVersion { .. } => {
+                "complete it with that version, choose another name, or give {force} to begin anew"
+            }
+            Self::Changed(_) | Self::Unread { .. } => {
+                "put the file back as it was, or give {force} to begin anew"
+            }
+            Self::Json { .. } => "this is a defect of the program; please report it",
+            Self::Store(_) => return None,
+        }))
     }
 }
 

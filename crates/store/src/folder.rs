@@ -196,7 +196,7 @@ fn make_beside(target: &Path) -> io::Result<PathBuf> {
 }
 
 /// Syncs a folder and those inside it.
-fn sync_directories(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_directories(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {

@@ -29,12 +29,14 @@ mod directory;
 mod error;
 mod folder;
 mod lock;
+mod run_folder;
 mod working;
 
 pub use atomic::{AtomicFile, write_atomically, write_new};
 pub use digest::{digest, digest_file};
 pub use directory::{create_directory, remove_file, sweep};
-pub use error::StoreError;
+pub use error::{RunError, StoreError};
 pub use folder::{AtomicFolder, Belongs};
 pub use lock::Lock;
+pub use run_folder::{Reserved, RunFolder, RunOptions, RunState, Site};
 pub use working::WorkingFolder;
