@@ -4,12 +4,13 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use consequence_advice::{Advice, Advise};
 use consequence_record::VocabularyError;
 use thiserror::Error;
 
 use consequence_tables::TableError;
 
-/// Why a source could not be imported: what, where, and what to do.
+/// Why a source could not be imported: what, and where.
 ///
 /// ```
 /// use consequence_import::{ImportOptions, Source, open};
@@ -35,10 +36,11 @@ impl ImportError {
     pub(crate) fn whole(file: impl Into<Arc<str>>, problem: impl Into<ImportProblem>) -> Self {
         Self { problem: problem.into(), file: file.into(), line: None }
     }
+}
 
-    /// What the user can do about it.
-    pub fn help(&self) -> String {
-        self.problem.help()
+impl Advise for ImportError {
+    fn advice(&self) -> Option<Advice> {
+        self.problem.advice()
     }
 }
 
@@ -48,10 +50,7 @@ impl fmt::Display for ImportError {
             return error.fmt(out);
         }
         write!(out, "{}\n  --> {}", self.problem, self.file)?;
-        if let Some(line) = self.line {
-            write!(out, ":{line}")?;
-        }
-        write!(out, "\n  = help: {}", self.help())
+        self.line.map_or(Ok(()), |line| write!(out, ":{line}"))
     }
 }
 
@@ -279,8 +278,9 @@ impl From<VocabularyError> for ImportProblem {
 }
 
 impl ImportProblem {
-    fn help(&self) -> String {
-        let text = match self {
+    /// What to do about it.
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
             Self::Open(error) if error.kind() == io::ErrorKind::NotFound => {
                 "check the name; the path is relative to the current directory"
             }
@@ -342,8 +342,7 @@ impl ImportProblem {
             Self::TooManyVisits { .. } => "keep only the first encounters of each subject",
             Self::NoRecords(_) => "check the kind of source and the options",
             Self::Option(_) => "change the option",
-            Self::Cohort(error) => return error.help(),
-        };
-        text.into()
+            Self::Cohort(error) => return error.advice(),
+        }))
     }
 }

@@ -10,10 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The directory of the target is missing, or is not a directory.
-    #[error(
-        "there is no directory `{}`\n  --> {}\n  = help: create it, or choose another place",
-        directory.display(), path.display()
-    )]
+    #[error("there is no directory `{}`\n  --> {}", directory.display(), path.display())]
     NoDirectory {
         /// The file that was to be written.
         path: PathBuf,
@@ -21,55 +18,38 @@ pub enum StoreError {
         directory: PathBuf,
     },
     /// The target is a directory, or a path without a file name.
-    #[error(
-        "the target is a directory\n  --> {}\n  = help: name a file inside it, or choose another name",
-        path.display()
-    )]
+    #[error("the target is a directory\n  --> {}", path.display())]
     IsDirectory {
         /// The file that was to be written.
         path: PathBuf,
     },
     /// The target is a device, a pipe or a socket, which no file can replace.
-    #[error(
-        "the target is not a regular file\n  --> {}\n  = help: choose the name of a file",
-        path.display()
-    )]
+    #[error("the target is not a regular file\n  --> {}", path.display())]
     NotAFile {
         /// The file that was to be written.
         path: PathBuf,
     },
     /// The target of a folder is a file.
-    #[error(
-        "the target is not a folder\n  --> {}\n  = help: choose another name",
-        path.display()
-    )]
+    #[error("the target is not a folder\n  --> {}", path.display())]
     NotADirectory {
         /// The folder that was to be written.
         path: PathBuf,
     },
     /// The target of a folder holds something that it will not write over.
-    #[error(
-        "the folder is not empty\n  --> {}\n  = help: choose a new folder, or ask to replace one of \
-         the same kind",
-        path.display()
-    )]
+    #[error("the folder is not empty\n  --> {}", path.display())]
     NotEmpty {
         /// The folder that was to be written.
         path: PathBuf,
     },
     /// Something is there, and was not to be replaced.
-    #[error(
-        "the target is already there\n  --> {}\n  = help: choose another name, or ask to replace it",
-        path.display()
-    )]
+    #[error("the target is already there\n  --> {}", path.display())]
     Exists {
         /// The file or folder that was to be written.
         path: PathBuf,
     },
     /// Another process writes it, or reads what was to be written.
     #[error(
-        "another run is at work here{}\n  --> {}\n  = help: wait until it is done, or choose \
-         another name",
+        "another run is at work here{}\n  --> {}",
         process.map_or_else(String::new, |process| format!(" (process {process})")), path.display()
     )]
     Busy {
@@ -79,10 +59,7 @@ pub enum StoreError {
         process: Option<u32>,
     },
     /// The system does not let this user write here.
-    #[error(
-        "no permission to write\n  --> {}\n  = help: choose a directory you may write to, or ask for access",
-        path.display()
-    )]
+    #[error("no permission to write\n  --> {}", path.display())]
     PermissionDenied {
         /// The file that was to be written.
         path: PathBuf,
@@ -90,10 +67,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// There is no room left, on the disk or in the user's share of it.
-    #[error(
-        "the disk is full\n  --> {}\n  = help: free some space, or choose another disk",
-        path.display()
-    )]
+    #[error("the disk is full\n  --> {}", path.display())]
     DiskFull {
         /// The file that was to be written.
         path: PathBuf,
@@ -110,6 +84,25 @@ pub enum StoreError {
     },
 }
 
+impl Advise for StoreError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
+            Self::NoDirectory { .. } => "create it, or choose another place",
+            Self::IsDirectory { .. } => "name a file inside it, or choose another name",
+            Self::NotAFile { .. } => "choose the name of a file",
+            Self::NotADirectory { .. } => "choose another name",
+            Self::NotEmpty { .. } => "choose a new folder, or ask to replace one of the same kind",
+            Self::Exists { .. } => "choose another name, or ask to replace it",
+            Self::Busy { .. } => "wait until it is done, or choose another name",
+            Self::PermissionDenied { .. } => {
+                "choose a directory you may write to, or ask for access"
+            }
+            Self::DiskFull { .. } => "free some space, or choose another disk",
+            Self::Failed { .. } => return None,
+        }))
+    }
+}
+
 impl StoreError {
     /// Sorts an error met while creating, writing or renaming the file at `path`.
     ///
@@ -118,7 +111,7 @@ impl StoreError {
     /// use consequence_store::StoreError;
     ///
     /// let error = StoreError::new(Path::new("out.jsonl"), io::ErrorKind::StorageFull.into());
-    /// assert!(error.to_string().starts_with("the disk is full\n  --> out.jsonl\n"));
+    /// assert!(error.to_string().starts_with("the disk is full\n  --> out.jsonl"));
     /// ```
     pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
@@ -265,7 +258,7 @@ impl Advise for RunError {
                 "put the file back as it was, or give {force} to begin anew"
             }
             Self::Json { .. } => "this is a defect of the program; please report it",
-            Self::Store(_) => return None,
+            Self::Store(error) => return error.advice(),
         }))
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use consequence_advice::{Advice, Advise};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError, WorkingFolder, write_atomically};
 
 fn names(folder: &Path) -> Vec<String> {
@@ -100,8 +101,8 @@ fn a_missing_directory_is_named() {
     let error = write_atomically(&path, fill).unwrap_err();
     assert!(matches!(error, StoreError::NoDirectory { .. }), "{error:?}");
     assert_eq!(error.path(), path);
-    let shown = error.to_string();
-    assert!(shown.contains("missing`\n  --> ") && shown.contains("\n  = help: create it"));
+    assert!(error.to_string().contains("missing`\n  --> "), "{error}");
+    assert_eq!(error.advice(), Some(Advice::new("create it, or choose another place")));
 
     let plain = folder.path().join("plain");
     fs::write(&plain, "").unwrap();

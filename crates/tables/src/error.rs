@@ -4,20 +4,23 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use consequence_advice::{Advice, Advise};
+
 use crate::Problem;
 use crate::problem::Document;
 
-/// Why a file could not be read: what, where, and what to do.
+/// Why a file could not be read: what, and where.
 ///
 /// ```
+/// use consequence_advice::{Advice, Advise};
 /// use consequence_tables::jsonl::{self, ReadOptions};
 ///
 /// let text = "{\"id\": \"p1\", \"static\": []}\n";
 /// let error = jsonl::read_from(text.as_bytes(), "cohort.jsonl", &ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "missing field `visits`\n  --> cohort.jsonl:1:26");
 /// assert_eq!(
-///     error.to_string(),
-///     "missing field `visits`\n  --> cohort.jsonl:1:26\n  = help: each line is \
-///      {\"id\": ..., \"static\": [...], \"visits\": [[...], ...]}"
+///     error.advice(),
+///     Some(Advice::new("each line is {\"id\": ..., \"static\": [...], \"visits\": [[...], ...]}"))
 /// );
 /// ```
 #[derive(Debug)]
@@ -51,10 +54,11 @@ impl TableError {
     pub(crate) fn of_row(path: &Path, row: u64, problem: impl Into<Problem>) -> Self {
         Self { line: Some(row), ..Self::of_file(path, problem) }
     }
+}
 
-    /// What the user can do about it.
-    pub fn help(&self) -> String {
-        self.problem.help(self.document)
+impl Advise for TableError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(self.problem.help(self.document)))
     }
 }
 
@@ -62,12 +66,11 @@ impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}\n  --> {}", self.problem, self.file)?;
         match (self.document, self.line, self.column) {
-            (_, None, _) => {}
-            (Document::Parquet, Some(row), None) => write!(out, ", row {row}")?,
-            (_, Some(line), None) => write!(out, ":{line}")?,
-            (_, Some(line), Some(column)) => write!(out, ":{line}:{column}")?,
+            (_, None, _) => Ok(()),
+            (Document::Parquet, Some(row), None) => write!(out, ", row {row}"),
+            (_, Some(line), None) => write!(out, ":{line}"),
+            (_, Some(line), Some(column)) => write!(out, ":{line}:{column}"),
         }
-        write!(out, "\n  = help: {}", self.help())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use consequence_advice::Advise;
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
 use consequence_tables::jsonl::{self, ReadOptions, Writer, codes_path};
 use consequence_tables::{CohortWriter, Dataset};
@@ -91,10 +92,12 @@ fn a_damaged_list_is_named() {
         ("{\"static\": []}", "missing field `encounter`"),
     ] {
         fs::write(&list, text).unwrap();
-        let said = read(&path).unwrap_err();
+        let error = jsonl::read(&path, &ReadOptions::default()).unwrap_err();
+        let said = error.to_string();
         assert!(said.contains(what), "{text}: {said}");
         assert!(said.contains("x.codes.json"), "{said}");
-        assert!(said.contains("without the file, the codes are those that the records"), "{said}");
+        let advice = error.advice().expect("advice").worded(|setting| setting.name.into());
+        assert!(advice.contains("without the file, the codes are those that the rec"), "{advice}");
     }
     fs::remove_file(&list).unwrap();
     fs::create_dir(&list).unwrap();

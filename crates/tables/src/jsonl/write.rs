@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use consequence_advice::{Advice, Advise};
 use consequence_record::{Code, Cohort, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, remove_file};
 use rustc_hash::FxHashSet;
@@ -26,6 +27,15 @@ pub enum WriteError {
         /// What is wrong with it.
         reason: &'static str,
     },
+}
+
+impl Advise for WriteError {
+    fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::Store(error) => error.advice(),
+            Self::Record { .. } => None,
+        }
+    }
 }
 
 /// Writes a cohort as JSON lines: whole and under its name, or not at all. The vocabulary is listed
