@@ -41,16 +41,16 @@ class Expression:
     def __init__(self, text):
         # Older crates write `MIT/Apache-2.0` and mean OR.
         self.words = re.findall(r"[()]|[^\s()]+", text.replace("/", " OR "))
-        self.place = 0
+        self.position = 0
 
     def peek(self):
-        return self.words[self.place] if self.place < len(self.words) else None
+        return self.words[self.position] if self.position < len(self.words) else None
 
     def take(self):
         word = self.peek()
         if word is None:
             raise ValueError("it ends too early")
-        self.place += 1
+        self.position += 1
         return word
 
     def allowed(self):

@@ -59,8 +59,8 @@ def independent(vocabulary, train, held_out):
         of = cost(tables[0], record.static)
         of_static = of[vocabulary.static].sum()
         of_codes = of_end = 0.0
-        for place, visit in enumerate(record.visits):
-            last = place + 1 == len(record.visits) and record.ended
+        for index, visit in enumerate(record.visits):
+            last = index + 1 == len(record.visits) and record.ended
             of = cost(tables[1], visit + ([size] if last else []))
             of_codes += of[:size][~vocabulary.static].sum()
             of_end += of[size]
@@ -82,8 +82,8 @@ def independent(vocabulary, train, held_out):
 class Measures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        folder = GIVEN or write_measures(Path(cls.place.name))
+        cls.temporary = tempfile.TemporaryDirectory()
+        folder = GIVEN or write_measures(Path(cls.temporary.name))
         read = lambda name: json.loads((folder / name).read_text())
         cls.vocabulary = Vocabulary(read("vocabulary.json"))
         cls.rules = read("rules.json")
@@ -97,7 +97,7 @@ class Measures(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.place.cleanup()
+        cls.temporary.cleanup()
         print(f"\n{'measure':58} {'ours':>20} {'python':>20} {'difference':>10}")
         for measure, ours, theirs, difference in cls.table:
             print(f"{measure:58} {ours!s:>20.20} {theirs!s:>20.20} {difference:>10.1e}")
@@ -234,7 +234,7 @@ class Measures(unittest.TestCase):
                 self.vocabulary,
                 train=real.at(drawn["train"]),
                 held_out=real.at(drawn["held_out"]),
-                synthetic=[records[place] for place in drawn["synthetic"]],
+                synthetic=[records[index] for index in drawn["synthetic"]],
             )
             measured = lambda key: given[key]["measured"]
             for key, theirs in privacy.closest(sets).items():

@@ -38,8 +38,8 @@ class Cohort:
                 visits = [numbers(visit) for visit in record["visits"]]
                 self.records.append(Record(numbers(record["static"]), visits, record.get("ended", True)))
 
-    def at(self, places):
-        return [self.records[place] for place in places]
+    def at(self, indices):
+        return [self.records[index] for index in indices]
 
 
 def frequencies(records, vocabulary):

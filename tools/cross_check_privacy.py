@@ -30,7 +30,7 @@ def to_nearest(queries, among):
 
 
 def closest(sets):
-    """How near synthetic records come to train and to held-out ones; by place in our figures."""
+    """How near synthetic records come to train and to held-out ones; by index in our figures."""
     found, distances = {}, []
     for name, among in (("to_train", sets.train), ("to_held_out", sets.held_out)):
         nearest = to_nearest(sets.synthetic, among)

@@ -38,12 +38,12 @@ def write_samples(folder):
 class Datasets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = tempfile.TemporaryDirectory()
-        cls.datasets = [GIVEN] if GIVEN else write_samples(Path(cls.place.name))
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.datasets = [GIVEN] if GIVEN else write_samples(Path(cls.temporary.name))
 
     @classmethod
     def tearDownClass(cls):
-        cls.place.cleanup()
+        cls.temporary.cleanup()
 
     def shards(self, dataset):
         shards = sorted((dataset / data_subdirectory).glob("**/*.parquet"))

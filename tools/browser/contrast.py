@@ -13,8 +13,8 @@ const light = (colour) => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 const ground = (element) => {
-  for (let place = element; place; place = place.parentElement) {
-    const colour = getComputedStyle(place).backgroundColor;
+  for (let box = element; box; box = box.parentElement) {
+    const colour = getComputedStyle(box).backgroundColor;
     const parts = parse(colour);
     if (parts.length < 4 || parts[3] > 0) return colour;
   }

@@ -13,9 +13,9 @@ use crate::{ImportError, ImportLimits, ImportProblem};
 /// What codes are turned into: a table of two columns, read whole.
 ///
 /// Codes are found by their full name (`ICD9CM//250.01`) or without their system (`250.01`); letter
-/// case and dots do not matter. Where the header of their column begins with `ICD9` or `ICD10`, those
-/// without a system are diagnoses of that edition; otherwise they are codes of any system. What a
-/// code is turned into is named after the header of its column, as in `PHECODE//250.2`, or
+/// case and dots do not matter. Where the header of their column begins with `ICD9` or `ICD10`,
+/// those without a system are diagnoses of that edition; otherwise they are codes of any system.
+/// What a code is turned into is named after the header of its column, as in `PHECODE//250.2`, or
 /// `MAP//...` where there is no header, unless it has a `//` of its own. A code may be turned into
 /// several.
 ///
@@ -32,7 +32,7 @@ use crate::{ImportError, ImportLimits, ImportProblem};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CodeMap {
-    places: FxHashMap<Box<str>, Vec<u32>>,
+    targets: FxHashMap<Box<str>, Vec<u32>>,
     names: Vec<Box<str>>,
     titles: FxHashMap<u32, Box<str>>,
     /// The system of codes that are given without one; none for all systems.
@@ -113,8 +113,8 @@ impl CodeMap {
         let full = key(code);
         let (system, bare) = full.split_once("//").unwrap_or(("", &full));
         let meant = self.system.is_none_or(|meant| meant == system);
-        let bare = || self.places.get(bare).filter(|_| meant);
-        self.places.get(full.as_str()).or_else(bare).map_or(&[], Vec::as_slice)
+        let bare = || self.targets.get(bare).filter(|_| meant);
+        self.targets.get(full.as_str()).or_else(bare).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -135,7 +135,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let ImportLimits { map_rows, code_bytes: limit, .. } = *self.limits;
-        if self.map.places.len() >= map_rows {
+        if self.map.targets.len() >= map_rows {
             let text = format!("the map has more than {map_rows} codes");
             return Err(ImportProblem::Option(text));
         }
@@ -156,9 +156,9 @@ impl Reader<'_> {
         if let Some(title) = title.filter(|title| !title.is_empty()) {
             self.map.titles.entry(number).or_insert_with(|| (*title).into());
         }
-        let places = self.map.places.entry(key(from).into()).or_default();
-        if !places.contains(&number) {
-            places.push(number);
+        let targets = self.map.targets.entry(key(from).into()).or_default();
+        if !targets.contains(&number) {
+            targets.push(number);
         }
         Ok(())
     }
@@ -199,7 +199,8 @@ impl Layout {
             let kept = cell.chars().filter(char::is_ascii_alphanumeric);
             kept.map(|letter| letter.to_ascii_uppercase()).collect::<String>()
         };
-        let title_of = |place| first.get(place).filter(|_| header).map(letters).unwrap_or_default();
+        let title_of =
+            |column| first.get(column).filter(|_| header).map(letters).unwrap_or_default();
         let (of_from, system) = (title_of(from), title_of(to));
         Ok(Self {
             header,

@@ -65,8 +65,8 @@ impl Codes {
             return Err(ImportProblem::LongCode { start, limit: self.code_bytes });
         }
         self.name.clear();
-        for (place, part) in parts.iter().enumerate() {
-            self.name.push_str(if place > 0 { "//" } else { "" });
+        for (index, part) in parts.iter().enumerate() {
+            self.name.push_str(if index > 0 { "//" } else { "" });
             self.name.push_str(part);
         }
         if let Some(&number) = self.numbers.get(self.name.as_str()) {

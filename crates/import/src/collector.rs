@@ -61,7 +61,7 @@ impl<'a> Collector<'a> {
     pub fn listed_subject(&mut self, table: &Table<'_>, column: usize) -> Result<u32, ImportError> {
         let id = self.identifier(table, column)?;
         let subject =
-            self.subjects.list(id, table.place()).map_err(|problem| table.fail(problem))?;
+            self.subjects.list(id, table.location()).map_err(|problem| table.fail(problem))?;
         self.put(Event::new(subject, Fact::LISTED, VisitKey::STATIC, None))?;
         Ok(subject)
     }

@@ -201,7 +201,7 @@ pub enum ImportProblem {
     /// The derived code, written out.
     #[error("`END` cannot be a code")]
     ReservedCode,
-    /// A code that is a static one in one place and of encounters in another.
+    /// A code that is used both as a static code and in encounters.
     #[error("code `{code}` is static in one place and of an encounter in another")]
     TwoKinds {
         /// Its name.

@@ -65,8 +65,8 @@ impl Finals {
             finals.plain.push(target);
         }
         let bands = &options.age_bands;
-        for (place, from) in bands.iter().enumerate() {
-            let name = match bands.get(place + 1) {
+        for (index, from) in bands.iter().enumerate() {
+            let name = match bands.get(index + 1) {
                 Some(to) => format!("AGE//{from}-{to}"),
                 None => format!("AGE//{from}+"),
             };
@@ -159,14 +159,14 @@ impl Finals {
 
     /// The code of an age in years; none for an age below the first band.
     pub fn age(&self, years: i64, bands: &[u16]) -> Option<u32> {
-        let place = bands.partition_point(|&from| i64::from(from) <= years);
-        self.ages.get(place.checked_sub(1)?).copied()
+        let index = bands.partition_point(|&from| i64::from(from) <= years);
+        self.ages.get(index.checked_sub(1)?).copied()
     }
 
     /// The code of a time between encounters; none where such codes are not asked for.
     pub fn gap(&self, days: i64) -> Option<u32> {
-        let place = GAPS.iter().position(|(below, _)| days < *below).unwrap_or(GAPS.len() - 1);
-        self.gaps.get(place).copied()
+        let index = GAPS.iter().position(|(below, _)| days < *below).unwrap_or(GAPS.len() - 1);
+        self.gaps.get(index).copied()
     }
 
     /// Whether rarity leaves a code alone: static codes and gaps are made here, not found.

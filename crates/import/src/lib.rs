@@ -22,9 +22,9 @@
 //! ```
 //!
 //! Static codes are those of the first encounter: sex as `SEX//F` or `SEX//M`, the age band as
-//! `AGE//40-60`. Where one is asked for and a subject has none, the subject is left out and counted.
-//! The split of a subject is the one that a MEDS dataset gives it, and everywhere else that of
-//! [`Split::of`](consequence_record::Split::of).
+//! `AGE//40-60`. Where one is asked for and a subject has none, the subject is left out and
+//! counted. The split of a subject is the one that a MEDS dataset gives it, and everywhere else
+//! that of [`Split::of`](consequence_record::Split::of).
 
 mod build;
 mod code_map;

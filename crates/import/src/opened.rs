@@ -180,8 +180,8 @@ impl Import {
         kept.sort_by_key(|&number| (is_encounter(number), &finals.names[number]));
         let names = kept.iter().map(|&number| (&finals.names[number], finals.kinds[number]));
         let vocabulary = Vocabulary::new(names).map_err(|error| self.fail(error.into()))?;
-        for (place, &number) in kept.iter().enumerate() {
-            let code = Code(place as u32);
+        for (index, &number) in kept.iter().enumerate() {
+            let code = Code(index as u32);
             self.kept[number] = Some(code);
             if let Some(title) = &finals.titles[number] {
                 self.titles.insert(code, title.to_string());

@@ -28,7 +28,7 @@ pub(crate) struct ParquetRows {
     batch: Option<RecordBatch>,
     next: usize,
     /// Where in a batch each column stands.
-    places: Vec<Option<usize>>,
+    columns: Vec<Option<usize>>,
 }
 
 impl ParquetRows {
@@ -52,21 +52,26 @@ impl ParquetRows {
         let file = File::open(path).map_err(ImportProblem::Open)?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
         let names = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-        let rows =
-            Self { builder: Some(builder), reader: None, batch: None, next: 0, places: Vec::new() };
+        let rows = Self {
+            builder: Some(builder),
+            reader: None,
+            batch: None,
+            next: 0,
+            columns: Vec::new(),
+        };
         Ok((rows, names))
     }
 
-    /// Reads only the columns at these places, in this order.
-    pub fn keep(mut self, places: &[Option<usize>]) -> Result<Self, ImportProblem> {
+    /// Reads only the columns at these columns, in this order.
+    pub fn keep(mut self, columns: &[Option<usize>]) -> Result<Self, ImportProblem> {
         let Some(builder) = self.builder.take() else { return Ok(self) };
-        let mut kept: Vec<usize> = places.iter().copied().flatten().collect();
+        let mut kept: Vec<usize> = columns.iter().copied().flatten().collect();
         kept.sort_unstable();
         kept.dedup();
         // A batch has its columns in the order of the file, whatever order they are asked for in.
-        self.places = places
+        self.columns = columns
             .iter()
-            .map(|place| place.and_then(|place| kept.binary_search(&place).ok()))
+            .map(|column| column.and_then(|column| kept.binary_search(&column).ok()))
             .collect();
         let mask = ProjectionMask::roots(builder.parquet_schema(), kept);
         let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
@@ -86,9 +91,9 @@ impl ParquetRows {
         }
         let Some(batch) = &self.batch else { return Ok(false) };
         record.clear();
-        for place in &self.places {
-            let text = match place {
-                Some(place) => text(batch.column(*place).as_ref(), self.next)?,
+        for column in &self.columns {
+            let text = match column {
+                Some(column) => text(batch.column(*column).as_ref(), self.next)?,
                 None => String::new(),
             };
             record.push_field(text.as_bytes());

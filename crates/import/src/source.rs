@@ -21,8 +21,8 @@ pub enum Source {
     /// admissions, diagnoses_icd, and the same others.
     Mimic4,
     /// A folder with tables of the OMOP common data model, 5.3 or 5.4: PERSON, VISIT_OCCURRENCE,
-    /// and where they are there CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEATH and
-    /// CONCEPT, and MEASUREMENT for quantiles.
+    /// and where they are there CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEATH
+    /// and CONCEPT, and MEASUREMENT for quantiles.
     Omop,
     /// A folder with the CSV files of Synthea: patients, encounters, and where they are there
     /// conditions, procedures and medications, and observations for quantiles.
@@ -76,9 +76,9 @@ impl FromStr for Source {
 /// What the columns of a table with one code a row are called. Letter case does not matter.
 ///
 /// Rows of one visit are one encounter; rows without a visit are one encounter a day. A row with
-/// neither visit nor time is a static code, unless the same code is dated elsewhere. A row without a
-/// code is an encounter that may have none. Without a time column, encounters come in the order of their visits if those are numbers, and in the order of
-/// the file otherwise.
+/// neither visit nor time is a static code, unless the same code is dated elsewhere. A row without
+/// a code is an encounter that may have none. Without a time column, encounters come in the order
+/// of their visits if those are numbers, and in the order of the file otherwise.
 ///
 /// ```
 /// use consequence_import::{CsvColumns, ImportOptions, Source, open};

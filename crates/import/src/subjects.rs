@@ -41,9 +41,9 @@ impl Subjects {
         Ok(number)
     }
 
-    /// The number of a subject that a list of subjects names in this place, and nowhere before.
-    pub fn list(&mut self, id: &str, place: (&Arc<str>, u64)) -> Result<u32, ImportProblem> {
-        let (file, line) = place;
+    /// The number of a subject that a list of subjects names here, and nowhere before.
+    pub fn list(&mut self, id: &str, at: (&Arc<str>, u64)) -> Result<u32, ImportProblem> {
+        let (file, line) = at;
         if let Some(&(first, first_line)) =
             self.get(id).and_then(|number| self.listed.get(number as usize))
         {
@@ -78,7 +78,7 @@ impl Subjects {
         numbers.sort_unstable_by(|&one, &other| in_order(self.id(one), self.id(other)));
     }
 
-    /// The place of each subject in that order.
+    /// The position of each subject in that order.
     pub fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.ids.len() as u32).collect();
         self.sort(&mut order);

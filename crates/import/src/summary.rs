@@ -41,7 +41,7 @@ pub enum Reason {
     CutVisits,
     /// Codes that too few subjects have.
     RareCodes,
-    /// The places in records where those codes were.
+    /// How often those codes were in records.
     RareOccurrences,
 }
 
@@ -139,8 +139,8 @@ impl ImportSummary {
     }
 
     pub(crate) fn count_split(&mut self, split: Split) {
-        let place = Split::ALL.iter().position(|one| *one == split);
-        if let Some(count) = place.and_then(|place| self.splits.get_mut(place)) {
+        let index = Split::ALL.iter().position(|one| *one == split);
+        if let Some(count) = index.and_then(|index| self.splits.get_mut(index)) {
             *count += 1;
         }
     }

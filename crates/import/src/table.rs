@@ -51,7 +51,7 @@ pub(crate) struct Table<'a> {
 struct Part<'a> {
     rows: Rows<'a>,
     /// Where in a row each column stands.
-    places: Vec<Option<usize>>,
+    positions: Vec<Option<usize>>,
     /// What the columns are called here.
     names: Vec<String>,
 }
@@ -121,10 +121,10 @@ impl<'a> Table<'a> {
         let whole = |problem| ImportError::whole(Arc::clone(&self.file), problem);
         self.part = Some(if ParquetRows::recognises(&path).map_err(whole)? {
             let (rows, header) = ParquetRows::open(&path).map_err(whole)?;
-            let places = self.places(&header)?;
-            let rows = Rows::Parquet(Box::new(rows.keep(&places).map_err(whole)?));
-            let names = self.names(&places, &header);
-            Part { places: (0..places.len()).map(Some).collect(), rows, names }
+            let positions = self.positions(&header)?;
+            let rows = Rows::Parquet(Box::new(rows.keep(&positions).map_err(whole)?));
+            let names = self.names(&positions, &header);
+            Part { positions: (0..positions.len()).map(Some).collect(), rows, names }
         } else {
             let bytes = unpack::open(&path, &self.limits, self.teller).map_err(whole)?;
             self.text_part(bytes)?
@@ -140,41 +140,44 @@ impl<'a> Table<'a> {
         rows.advance(&mut header).map_err(|error| self.csv_problem(error))?;
         let header: Vec<String> =
             header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
-        let places = self.places(&header)?;
-        let names = self.names(&places, &header);
-        Ok(Part { rows: Rows::Text { rows, width: header.len() }, places, names })
+        let positions = self.positions(&header)?;
+        let names = self.names(&positions, &header);
+        Ok(Part { rows: Rows::Text { rows, width: header.len() }, positions, names })
     }
 
     /// What the columns are called in a header.
-    fn names(&self, places: &[Option<usize>], header: &[String]) -> Vec<String> {
-        let called = |place: &Option<usize>| place.and_then(|place| header.get(place)).cloned();
-        let columns = self.columns.iter().zip(places);
+    fn names(&self, positions: &[Option<usize>], header: &[String]) -> Vec<String> {
+        let called =
+            |position: &Option<usize>| position.and_then(|position| header.get(position)).cloned();
+        let columns = self.columns.iter().zip(positions);
         columns
-            .map(|(column, place)| called(place).unwrap_or_else(|| column.names.join("` or `")))
+            .map(|(column, position)| {
+                called(position).unwrap_or_else(|| column.names.join("` or `"))
+            })
             .collect()
     }
 
     /// Where the columns stand, by a header.
-    fn places(&self, header: &[String]) -> Result<Vec<Option<usize>>, ImportError> {
+    fn positions(&self, header: &[String]) -> Result<Vec<Option<usize>>, ImportError> {
         let find = |name: &String| {
             let mut same = (0..header.len()).filter(|&at| header[at].eq_ignore_ascii_case(name));
             match (same.next(), same.next()) {
                 (Some(_), Some(_)) => Err(ImportProblem::RepeatedColumn { column: name.clone() }),
-                (place, _) => Ok(place),
+                (position, _) => Ok(position),
             }
         };
-        let mut places = Vec::with_capacity(self.columns.len());
+        let mut positions = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
-            let mut place = None;
+            let mut position = None;
             for name in &column.names {
-                place = place.or(find(name).map_err(|problem| self.fail(problem))?);
+                position = position.or(find(name).map_err(|problem| self.fail(problem))?);
             }
-            if place.is_none() && column.needed {
+            if position.is_none() && column.needed {
                 return Err(self.fail(missing(column.names.join("` or `"), header)));
             }
-            places.push(place);
+            positions.push(position);
         }
-        Ok(places)
+        Ok(positions)
     }
 
     /// Moves to the next row; false when there is none.
@@ -218,14 +221,15 @@ impl<'a> Table<'a> {
     }
 
     /// The file being read, and the line of the current row.
-    pub fn place(&self) -> (&Arc<str>, u64) {
+    pub fn location(&self) -> (&Arc<str>, u64) {
         (&self.file, self.line)
     }
 
     /// The text of a field without blanks around it; nothing for what databases write for nothing.
     pub fn text(&self, column: usize) -> Result<&str, ImportError> {
-        let place = self.part.as_ref().and_then(|part| part.places.get(column).copied().flatten());
-        let bytes = place.and_then(|place| self.record.get(place)).unwrap_or_default();
+        let position =
+            self.part.as_ref().and_then(|part| part.positions.get(column).copied().flatten());
+        let bytes = position.and_then(|position| self.record.get(position)).unwrap_or_default();
         let text = std::str::from_utf8(bytes)
             .map_err(|_| self.fail(ImportProblem::InvalidUtf8 { column: self.name(column) }))?
             .trim();

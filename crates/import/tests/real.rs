@@ -30,12 +30,12 @@ fn run(source: Source, path: &PathBuf, options: &ImportOptions) -> (Dataset, Imp
     open(&source, path, options).unwrap().collect().unwrap()
 }
 
-/// Different codes and places in visits, by the part of the name before `//`.
+/// Different codes and their uses in visits, by the part of the name before `//`.
 fn by_system(dataset: &Dataset) -> BTreeMap<String, (usize, usize)> {
-    let mut places = vec![0; dataset.vocabulary.len()];
+    let mut uses = vec![0; dataset.vocabulary.len()];
     for record in dataset.cohort.records() {
         for code in record.visits().flatten() {
-            places[code.index()] += 1;
+            uses[code.index()] += 1;
         }
     }
     let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -43,7 +43,7 @@ fn by_system(dataset: &Dataset) -> BTreeMap<String, (usize, usize)> {
         let system = dataset.vocabulary.name(code).split("//").next().unwrap().to_owned();
         let entry = found.entry(system).or_default();
         entry.0 += 1;
-        entry.1 += places[code.index()];
+        entry.1 += uses[code.index()];
     }
     found
 }
@@ -247,8 +247,8 @@ fn uci_is_the_published_cohort() {
         assert_eq!(expected["static"], Value::from(found[0].clone()), "{}", record.id);
         assert_eq!(expected["visits"], Value::from(found[1..].to_vec()), "{}", record.id);
         assert!(record.record.ended && record.times.is_none());
-        let place = Split::ALL.iter().position(|split| *split == record.split).unwrap();
-        visits[place] += found.len() - 1;
+        let split = Split::ALL.iter().position(|split| *split == record.split).unwrap();
+        visits[split] += found.len() - 1;
     }
     assert!(records.next().is_none());
     let summary = records.summary();
@@ -275,8 +275,8 @@ fn claims_as_rows(claims: &PathBuf, rows: &mut impl Write) {
     let file = BufReader::new(File::open(claims).unwrap());
     let mut table = csv::Reader::from_reader(GzDecoder::new(file));
     let header = table.headers().unwrap().clone();
-    let place = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let (subject, day) = (place("DESYNPUF_ID"), place("CLM_FROM_DT"));
+    let column_of = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let (subject, day) = (column_of("DESYNPUF_ID"), column_of("CLM_FROM_DT"));
     for row in table.records() {
         let row = row.unwrap();
         for (name, code) in header.iter().zip(&row) {

@@ -56,8 +56,8 @@ fn said(outcome: Result<Import, ImportError>) -> String {
     assert!(!lines[0].starts_with(char::is_uppercase), "{message}");
     assert!(!message.contains("77700") && !message.contains("secret"), "{message}");
     assert!(message.len() < 1000, "{message}");
-    let place = lines[1].trim_start_matches("  --> ");
-    let end = place.rsplit('/').next().unwrap();
+    let location = lines[1].trim_start_matches("  --> ");
+    let end = location.rsplit('/').next().unwrap();
     format!("{} @{end}", lines[0])
 }
 

@@ -309,8 +309,8 @@ fn values_become_parts_of_the_train_split() {
         .filter(|&record| dataset.splits[record] == consequence_record::Split::Train)
         .collect();
     let code = |record: usize| dataset.vocabulary.name(dataset.cohort.record(record).visit(1)[0]);
-    for (place, &record) in train.iter().enumerate() {
-        assert_eq!(code(record), format!("LAB//x//q{}", place * 4 / train.len() + 1));
+    for (index, &record) in train.iter().enumerate() {
+        assert_eq!(code(record), format!("LAB//x//q{}", index * 4 / train.len() + 1));
     }
     assert_eq!((code(0), code(39)), ("LAB//x//q1", "LAB//x//q4"));
     assert!(dataset.vocabulary.code("LAB//y").is_some());

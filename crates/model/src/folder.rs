@@ -221,7 +221,7 @@ impl Model {
 }
 
 fn missing(folder: &Path) -> ModelError {
-    let unfinished = WorkingFolder::place(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let unfinished = WorkingFolder::path_for(folder).unwrap_or_else(|_| folder.to_path_buf());
     let begun = |folder: &Path| folder.join(CHECKPOINT_FILE).exists();
     let (what, help) = if begun(&unfinished) || begun(folder) {
         ("the model has not finished training", "go on with `consequence train ... --resume`")

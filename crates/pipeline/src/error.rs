@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use consequence_advice::Advice;
+use consequence_advice::{Advice, Advise};
 use consequence_evaluate::{BadRecord, CompareError, LikelihoodError, MeasureError};
 use consequence_halo::{ShapeError, WeightsError};
 use consequence_import::ImportError;
@@ -232,6 +232,10 @@ impl Error {
             }
             Self::Interrupted { .. } => "give the same command with {resume} to go on",
             Self::Threads { .. } => "choose another number for {threads}",
+            Self::Table(error) => return error.advice(),
+            Self::Import(error) => return error.advice(),
+            Self::Store(error) => return error.advice(),
+            Self::Write(error) => return error.advice(),
             _ => return None,
         };
         Some(Advice::new(text))

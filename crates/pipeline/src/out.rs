@@ -177,5 +177,5 @@ pub fn refuse_cohort(path: &Path, force: bool) -> Result<(), Error> {
         Format::Lines => refuse_lines(path, force)?,
         Format::Meds => refuse_folder(path, force)?,
     }
-    Ok(CohortWriter::try_place(path, force)?)
+    Ok(CohortWriter::try_path(path, force)?)
 }

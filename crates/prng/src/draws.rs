@@ -50,8 +50,8 @@ impl Draws {
     /// Of the record's number the lowest [`RECORD_BITS`](Self::RECORD_BITS) count.
     pub fn visit(&self, record: u64, attempt: u16, visit: u16, purpose: Purpose) -> VisitDraws {
         let [low, high] = words(record);
-        let place = u32::from(purpose as u16) << 16 | u32::from(visit);
-        let origin = [0, place, low, high << 16 | u32::from(attempt)];
+        let location = u32::from(purpose as u16) << 16 | u32::from(visit);
+        let origin = [0, location, low, high << 16 | u32::from(attempt)];
         VisitDraws { key: self.key, origin, block: philox4x32_10(origin, self.key), number: 0 }
     }
 }
@@ -88,8 +88,8 @@ impl VisitDraws {
     pub fn word(&mut self, index: u32) -> u32 {
         let number = index / 4;
         if number != self.number {
-            let [_, place, low, high] = self.origin;
-            self.block = philox4x32_10([number, place, low, high], self.key);
+            let [_, location, low, high] = self.origin;
+            self.block = philox4x32_10([number, location, low, high], self.key);
             self.number = number;
         }
         self.block[(index % 4) as usize]

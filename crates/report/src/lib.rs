@@ -1,8 +1,8 @@
 //! One page of HTML for a reviewer: what was compared, what holds, and the figures behind it.
 //!
-//! A [`Report`] is plain data. The caller fills it; [`Report::html`] makes one page of it that needs no
-//! network, no other file and no script to be read, and `serde_json` makes the same figures into a file
-//! for programs. Nothing here measures, and nothing here writes files.
+//! A [`Report`] is plain data. The caller fills it; [`Report::html`] makes one page of it that
+//! needs no network, no other file and no script to be read, and `serde_json` makes the same
+//! figures into a file for programs. Nothing here measures, and nothing here writes files.
 //!
 //! - [`Head`], [`Statement`], [`Caution`]: what was done, what holds, what to be careful about.
 //! - [`Section`]: a heading and its [`Block`]s, in the caller's order.
@@ -11,8 +11,8 @@
 //! - [`RuleTable`]: every rule and how often it was broken, with search and sorting.
 //! - [`Records`]: example records as timelines, with what the rules did.
 //!
-//! Every name in a report is somebody's data. It is shown as text and never read as markup, and the page
-//! forbids the browser to run or fetch anything but its own script and style.
+//! Every name in a report is somebody's data. It is shown as text and never read as markup, and the
+//! page forbids the browser to run or fetch anything but its own script and style.
 //!
 //! ```
 //! use consequence_report::{Block, Cell, Column, Head, Report, Row, Section, Table};

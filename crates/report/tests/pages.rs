@@ -1,4 +1,5 @@
-//! Whole pages: names that try to be markup, the policy that the page states, reports with nothing in them.
+//! Whole pages: names that try to be markup, the policy that the page states, reports with nothing
+//! in them.
 
 use consequence_report::{
     Act, Bar, BarPanel, Bars, Block, Caution, CautionKind, Cell, Chip, Column, Count,

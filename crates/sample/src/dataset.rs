@@ -178,7 +178,7 @@ fn open<G: Generator>(
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
     let vocabulary = || Arc::clone(source.codes().vocabulary());
     let begin = || Shards::open(out, vocabulary(), options.replace);
-    let unfinished = WorkingFolder::place(out)?;
+    let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
         (true, true) => {
             let there = Manifest::read(&unfinished)?;

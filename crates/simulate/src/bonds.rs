@@ -51,8 +51,8 @@ pub(crate) struct Later {
 /// The bonds of all codes.
 #[derive(Clone, Debug)]
 pub(crate) struct Bonds {
-    /// For each code 0, or the place of its bond counted from 1.
-    places: Vec<u16>,
+    /// For each code 0, or the index of its bond counted from 1.
+    numbers: Vec<u16>,
     bonds: Vec<Bond>,
     watched: Vec<Code>,
     /// For each watched code, what it makes possible.
@@ -62,7 +62,7 @@ pub(crate) struct Bonds {
 impl Bonds {
     pub fn new(preset: Preset, catalogue: &Catalogue) -> Self {
         let mut bonds = Self {
-            places: vec![0; catalogue.vocabulary.len()],
+            numbers: vec![0; catalogue.vocabulary.len()],
             bonds: Vec::new(),
             watched: Vec::new(),
             later: Vec::new(),
@@ -75,19 +75,19 @@ impl Bonds {
     /// The bond of a code, if the rules speak of it.
     #[inline]
     pub fn of(&self, code: Code) -> Option<&Bond> {
-        match self.places[code.index()] {
+        match self.numbers[code.index()] {
             0 => None,
-            place => self.bonds.get(usize::from(place) - 1),
+            number => self.bonds.get(usize::from(number) - 1),
         }
     }
 
     fn bond(&mut self, code: Code) -> &mut Bond {
-        let place = &mut self.places[code.index()];
-        if *place == 0 {
+        let number = &mut self.numbers[code.index()];
+        if *number == 0 {
             self.bonds.push(Bond::default());
-            *place = self.bonds.len() as u16;
+            *number = self.bonds.len() as u16;
         }
-        &mut self.bonds[usize::from(*place) - 1]
+        &mut self.bonds[usize::from(*number) - 1]
     }
 
     fn watch(&mut self, code: Code) -> Watch {

@@ -22,7 +22,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Writes the record of a patient in place of the one before.
+    /// Writes the record of a patient in index of the one before.
     pub fn write(&mut self, world: &World, draws: &Draws, patient: u64) {
         let mut fate = Probability::new(draws.visit(patient, 0, 0, Purpose::Simulation));
         let population = &world.populations[fate.pick(&world.shares)];
@@ -103,7 +103,7 @@ impl Draft {
         }
         later(world, probability, &mut visit);
         for code in returning.into_iter().flatten() {
-            visit.place(code);
+            visit.add(code);
         }
         for _ in 0..probability.pick(&world.unrelated_count) {
             unrelated(world, population, probability, &mut visit);
@@ -127,11 +127,11 @@ fn outcome(
     visit: &mut Visit<'_>,
 ) -> bool {
     let mut left = probability.uniform();
-    for (place, &(code, rate)) in world.outcomes.iter().enumerate() {
-        let rate = if place == 0 { population.death } else { rate };
+    for (index, &(code, rate)) in world.outcomes.iter().enumerate() {
+        let rate = if index == 0 { population.death } else { rate };
         if left < rate {
-            visit.place(code);
-            return place == 0;
+            visit.add(code);
+            return index == 0;
         }
         left -= rate;
     }
@@ -148,12 +148,12 @@ fn disease(
 ) {
     for (&code, stays) in disease.cores.iter().zip(world.settings.cores) {
         if probability.below(if onset { (1.0 + stays) / 2.0 } else { stays }) {
-            visit.place(code);
+            visit.add(code);
         }
     }
     for _ in 0..probability.pick(&world.companion_count) {
         if let Some(&code) = disease.companions.get(probability.pick(&world.companion)) {
-            visit.place(code);
+            visit.add(code);
         }
     }
 }
@@ -166,7 +166,7 @@ fn later(world: &World, probability: &mut Probability, visit: &mut Visit<'_>) {
         ever &= ever - 1;
         for later in &world.bonds.later[watch] {
             if probability.below(later.probability) {
-                visit.place(later.code);
+                visit.add(later.code);
             }
         }
     }
@@ -179,11 +179,11 @@ fn unrelated(
     probability: &mut Probability,
     visit: &mut Visit<'_>,
 ) {
-    let place = probability.pick(&population.unrelated);
-    visit.place(world.unrelated[place]);
-    if let Some(category) = world.categories[place]
+    let index = probability.pick(&population.unrelated);
+    visit.add(world.unrelated[index]);
+    if let Some(category) = world.categories[index]
         && probability.below(world.settings.category)
     {
-        visit.place(category);
+        visit.add(category);
     }
 }

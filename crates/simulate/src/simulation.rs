@@ -145,8 +145,8 @@ impl Simulation {
                 .map(|start| self.batch(start..stop.min(start + BATCH)))
                 .collect();
             for batch in &batches {
-                for (place, record) in batch.records().enumerate() {
-                    whole.push_visits(batch.id(place), record.visits(), record.ended());
+                for (index, record) in batch.records().enumerate() {
+                    whole.push_visits(batch.id(index), record.visits(), record.ended());
                 }
             }
             start = stop;

@@ -63,7 +63,7 @@ impl<'a> Visit<'a> {
         let start = codes.len();
         let mut visit = Self { bonds, memory, number, codes, start, lists: 0 };
         for &code in &memory.lifelong {
-            visit.place(code);
+            visit.add(code);
         }
         visit
     }
@@ -83,7 +83,7 @@ impl<'a> Visit<'a> {
     }
 
     /// Writes a code down with all that it brings, or nothing if a rule is against any of it.
-    pub fn place(&mut self, code: Code) {
+    pub fn add(&mut self, code: Code) {
         if self.holds(code) {
             return;
         }
@@ -109,7 +109,7 @@ impl<'a> Visit<'a> {
         if let Some(after) = bond.after {
             let seen = self.memory.seen[after.disease];
             if seen > 0 && self.number - seen <= after.within {
-                self.place(after.consequence);
+                self.add(after.consequence);
             }
         }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Population {
     /// How many clusters a patient has, and which.
     pub cluster_count: Table,
     pub clusters: Table,
-    /// Codes without a particular reason, by place in [`World::unrelated`].
+    /// Codes without a particular reason, by index in [`World::unrelated`].
     pub unrelated: Table,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct World {
     pub companion: Table,
     pub unrelated_count: Table,
     pub unrelated: Vec<Code>,
-    /// For each place in `unrelated`, the code of the category above.
+    /// For each index in `unrelated`, the code of the category above.
     pub categories: Vec<Option<Code>>,
     /// The outcomes, death first, each with its rate.
     pub outcomes: Vec<(Code, f64)>,
@@ -75,7 +75,7 @@ impl World {
             .iter()
             .filter_map(|outcome| Some((catalogue.code(outcome.name)?, outcome.rate)))
             .collect();
-        let steps: Vec<f64> = (0..COMPANIONS).map(|place| 1.0 / (place as f64 + 6.0)).collect();
+        let steps: Vec<f64> = (0..COMPANIONS).map(|index| 1.0 / (index as f64 + 6.0)).collect();
         Self {
             bonds,
             shares: Table::new(&shares),

@@ -58,17 +58,17 @@ fn a_patient_is_the_same_in_a_cohort_of_any_size() {
 fn parts_and_records_are_those_of_the_cohort() {
     let simulation = Simulation::new(Preset::Outpatient, 1_234, 24);
     let cohort = simulation.cohort();
-    let mut place = 0;
+    let mut index = 0;
     for part in simulation.parts(100) {
         for (number, record) in part.records().enumerate() {
-            assert_eq!(part.id(number), cohort.id(place));
-            assert_eq!(record.to_record(), cohort.record(place).to_record());
-            place += 1;
+            assert_eq!(part.id(number), cohort.id(index));
+            assert_eq!(record.to_record(), cohort.record(index).to_record());
+            index += 1;
         }
     }
-    assert_eq!(place, 1_234);
-    for (place, (id, record)) in simulation.records().enumerate() {
-        assert_eq!((id.as_str(), record), (cohort.id(place), cohort.record(place).to_record()));
+    assert_eq!(index, 1_234);
+    for (index, (id, record)) in simulation.records().enumerate() {
+        assert_eq!((id.as_str(), record), (cohort.id(index), cohort.record(index).to_record()));
     }
 }
 

@@ -57,8 +57,8 @@ fn there_is_structure_worth_training() {
             assert!(lift > least, "{preset}, {what}: {lift}");
         }
         let mut first = Cohort::default();
-        for (place, record) in cohort.records().enumerate() {
-            first.push_visits(cohort.id(place), record.visits().take(2), true);
+        for (index, record) in cohort.records().enumerate() {
+            first.push_visits(cohort.id(index), record.visits().take(2), true);
         }
         let old = lift(&first, before("AGE//65+"), has("DX//mental//dementia"));
         let women = lift(&first, before("SEX//F"), has("DX//mental//anxiety"));

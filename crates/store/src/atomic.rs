@@ -36,8 +36,8 @@ pub fn write_atomically(
     filled(AtomicFile::create(path)?, fill)
 }
 
-/// As [`write_atomically`], but a file that is there is never replaced: not one that was there before,
-/// and not one that came while `fill` was at work.
+/// As [`write_atomically`], but a file that is there is never replaced: not one that was there
+/// before, and not one that came while `fill` was at work.
 ///
 /// ```
 /// use consequence_store::{StoreError, write_new};
@@ -149,7 +149,8 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// The SHA-256 digest of what was written so far, for one that notes it before the file is in place.
+    /// The SHA-256 digest of what was written so far, for one that notes it before the file is in
+    /// place.
     ///
     /// ```
     /// use std::io::Write;
@@ -178,11 +179,11 @@ impl AtomicFile {
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
                 .map_err(|error| writing(&self.path, error))?;
-            let placed = match self.replace {
+            let renamed = match self.replace {
                 true => fs::rename(&self.temporary, &self.target),
                 false => rename_new(&self.temporary, &self.target),
             };
-            placed.map_err(|error| match error.kind() {
+            renamed.map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => StoreError::Exists { path: self.path.clone() },
                 _ => StoreError::new(&self.path, error),
             })?;
@@ -218,8 +219,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// An error met while filling the file. The place was fine when the temporary was created, so one
-/// that speaks of missing or forbidden files is about something else the writer touched.
+/// An error met while filling the file. The directory was fine when the temporary was created, so
+/// one that speaks of missing or forbidden files is about something else the writer touched.
 fn writing(path: &Path, source: io::Error) -> StoreError {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::new(path, source),

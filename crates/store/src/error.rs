@@ -131,7 +131,7 @@ impl StoreError {
         }
     }
 
-    /// The same, told of another place: of the folder that was to be written rather than of a file
+    /// The same, told of another path: of the folder that was to be written rather than of a file
     /// in a folder that nobody will find.
     ///
     /// ```
@@ -142,7 +142,7 @@ impl StoreError {
     /// let error = StoreError::new(inside, io::ErrorKind::StorageFull.into());
     /// assert_eq!(error.told_of(Path::new("cohort")).path(), Path::new("cohort"));
     /// ```
-    pub fn told_of(mut self, place: &Path) -> Self {
+    pub fn told_of(mut self, other: &Path) -> Self {
         match &mut self {
             Self::NoDirectory { path, .. }
             | Self::IsDirectory { path }
@@ -153,7 +153,7 @@ impl StoreError {
             | Self::Busy { path, .. }
             | Self::PermissionDenied { path, .. }
             | Self::DiskFull { path, .. }
-            | Self::Failed { path, .. } => *path = place.to_path_buf(),
+            | Self::Failed { path, .. } => *path = other.to_path_buf(),
         }
         self
     }

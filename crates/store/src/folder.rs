@@ -9,8 +9,8 @@ use crate::StoreError;
 use crate::atomic::{sync_directory, temporary_names};
 use crate::error::directory_of;
 
-/// Tells whether a name is that of a part of what is being written. A folder is replaced only if all
-/// names in it are.
+/// Tells whether a name is that of a part of what is being written. A folder is replaced only if
+/// all names in it are.
 pub type Belongs = fn(&OsStr) -> bool;
 
 /// A folder being filled beside its target; [`commit`](Self::commit) puts it in place, dropping it
@@ -23,8 +23,8 @@ pub type Belongs = fn(&OsStr) -> bool;
 /// ```
 /// use consequence_store::{AtomicFolder, write_atomically};
 ///
-/// let place = tempfile::tempdir()?;
-/// let target = place.path().join("cohort");
+/// let directory = tempfile::tempdir()?;
+/// let target = directory.path().join("cohort");
 /// let folder = AtomicFolder::create(&target)?;
 /// write_atomically(folder.path().join("codes.txt"), |writer| writeln!(writer, "ICD9CM//250"))?;
 /// assert!(!target.exists());
@@ -74,7 +74,7 @@ impl AtomicFolder {
     /// Puts the folder in place: syncs, renames, and syncs the directory it is in. What has come to
     /// stand there meanwhile is refused as it would have been at the beginning.
     ///
-    /// A folder that is replaced changes places with the new one in a single step and is deleted
+    /// A folder that is replaced is exchanged with the new one in a single step and is deleted
     /// last. A system that knows no such step has it moved aside first: a program killed just then
     /// leaves both folders under names with `.partial-`.
     pub fn commit(mut self) -> Result<(), StoreError> {
@@ -118,8 +118,8 @@ pub(crate) fn replaceable(path: &Path, belongs: Option<Belongs>) -> Result<PathB
     }
 }
 
-/// Syncs a folder, puts it where its target is, and syncs the directory it is in. What stood there is
-/// deleted last.
+/// Syncs a folder, puts it where its target is, and syncs the directory it is in. What stood there
+/// is deleted last.
 pub(crate) fn put_in_place(
     folder: &Path,
     target: &Path,
@@ -154,7 +154,7 @@ fn rename_to_empty(folder: &Path, target: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Puts a folder in the place of another, and gives the name that the other has then.
+/// Replaces a folder by another, and gives the name that the other has then.
 fn swap(folder: &Path, target: &Path) -> io::Result<PathBuf> {
     let aside = make_beside(target)?;
     if exchange(folder, target) {
@@ -171,7 +171,7 @@ fn swap(folder: &Path, target: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// Has two folders change places in a single step; false where the system cannot do that.
+/// Exchanges two folders in a single step; false where the system cannot do that.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn exchange(one: &Path, other: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use crate::StoreError;
 
-/// How often to ask for a lock that others hold: one that is about to go away is not worth a refusal.
+/// How often to ask for a lock that others hold: one that is about to go away is not worth a
+/// refusal.
 const TRIES: u32 = 10;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -34,8 +35,8 @@ const RACES: u32 = 1000;
 /// ```
 /// use consequence_store::{Lock, StoreError};
 ///
-/// let place = tempfile::tempdir()?;
-/// let target = place.path().join("cohort");
+/// let directory = tempfile::tempdir()?;
+/// let target = directory.path().join("cohort");
 /// let first = Lock::exclusive(&target)?;
 /// let refused = Lock::exclusive(&target).unwrap_err();
 /// assert!(matches!(refused, StoreError::Busy { process: Some(_), .. }));
@@ -44,7 +45,7 @@ const RACES: u32 = 1000;
 /// let reader = Lock::shared(&target)?;
 /// assert!(Lock::shared(&target).is_ok() && Lock::exclusive(&target).is_err());
 /// drop(reader);
-/// assert_eq!(std::fs::read_dir(place.path())?.count(), 0);
+/// assert_eq!(std::fs::read_dir(directory.path())?.count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "what is locked is free as soon as this is dropped"]

@@ -100,8 +100,8 @@ pub enum RunState {
 ///     records: u64,
 /// }
 ///
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("comparison");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("comparison");
 /// let options = RunOptions::new(Site::InPlace, 1, "0.1.0");
 /// let run = RunFolder::open(&path, &Task { records: 100 }, &options)?;
 /// run.keep("first.json", &0.25)?;
@@ -164,7 +164,7 @@ impl RunFolder {
                 let directory = parent.to_path_buf();
                 return Err(StoreError::NoDirectory { path: target, directory }.into());
             }
-            Site::Beside(_) => WorkingFolder::place(&target)?,
+            Site::Beside(_) => WorkingFolder::path_for(&target)?,
         };
         let lock = Lock::exclusive(&target)?;
         let reserved = Reserved { options: *options, target, folder, lock };

@@ -11,16 +11,16 @@ use crate::folder::{Belongs, put_in_place, replaceable};
 /// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
 /// outlives the program, so that a later run can go on; [`commit`](Self::commit) puts it in place.
 ///
-/// What is written into [`path`](Self::path) should be written with [`AtomicFile`], so that a file is
-/// there whole or not at all.
+/// What is written into [`path`](Self::path) should be written with [`AtomicFile`], so that a file
+/// is there whole or not at all.
 ///
 /// [`AtomicFile`]: crate::AtomicFile
 ///
 /// ```
 /// use consequence_store::{WorkingFolder, write_atomically};
 ///
-/// let place = tempfile::tempdir()?;
-/// let target = place.path().join("cohort");
+/// let directory = tempfile::tempdir()?;
+/// let target = directory.path().join("cohort");
 /// let folder = WorkingFolder::open(&target)?;
 /// write_atomically(folder.path().join("a.txt"), |writer| writer.write_all(b"one"))?;
 /// drop(folder);
@@ -39,26 +39,26 @@ pub struct WorkingFolder {
 }
 
 impl WorkingFolder {
-    /// Finds the folder of an earlier run, or makes one. Nothing but an empty folder may stand at the
-    /// target.
+    /// Finds the folder of an earlier run, or makes one. Nothing but an empty folder may stand at
+    /// the target.
     pub fn open(target: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::begin(target.as_ref(), None)
     }
 
-    /// The same; a folder that stands at the target is replaced in the end if every name in it is one
-    /// that `belongs` to what is being written.
+    /// The same; a folder that stands at the target is replaced in the end if every name in it is
+    /// one that `belongs` to what is being written.
     pub fn replacing(target: impl AsRef<Path>, belongs: Belongs) -> Result<Self, StoreError> {
         Self::begin(target.as_ref(), Some(belongs))
     }
 
-    /// Takes a folder that stands at the target back, to be worked on again: it is there no more until
-    /// it is [committed](Self::commit).
+    /// Takes a folder that stands at the target back, to be worked on again: it is there no more
+    /// until it is [committed](Self::commit).
     ///
     /// ```
     /// use consequence_store::WorkingFolder;
     ///
-    /// let place = tempfile::tempdir()?;
-    /// let target = place.path().join("cohort");
+    /// let directory = tempfile::tempdir()?;
+    /// let target = directory.path().join("cohort");
     /// WorkingFolder::open(&target)?.commit()?;
     /// let folder = WorkingFolder::reopen(&target)?;
     /// assert!(!target.exists() && folder.path().is_dir());
@@ -67,7 +67,7 @@ impl WorkingFolder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reopen(target: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = Self::place(&target)?;
+        let path = Self::path_for(&target)?;
         let fail = |error| StoreError::new(target.as_ref(), error);
         let target = fs::canonicalize(&target).map_err(fail)?;
         fs::rename(&target, &path).map_err(fail)?;
@@ -75,7 +75,7 @@ impl WorkingFolder {
     }
 
     fn begin(target: &Path, belongs: Option<Belongs>) -> Result<Self, StoreError> {
-        let path = Self::place(target)?;
+        let path = Self::path_for(target)?;
         let target = replaceable(target, belongs)?;
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
@@ -85,7 +85,7 @@ impl WorkingFolder {
     }
 
     /// Where the folder for a target is while it is filled, whether it is there or not.
-    pub fn place(target: impl AsRef<Path>) -> Result<PathBuf, StoreError> {
+    pub fn path_for(target: impl AsRef<Path>) -> Result<PathBuf, StoreError> {
         let target = target.as_ref();
         let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
         let Some(name) = whole.file_name() else {

@@ -177,37 +177,37 @@ fn filled(target: &Path) -> AtomicFolder {
 
 #[test]
 fn a_folder_appears_whole_or_not_at_all() {
-    let place = tempfile::tempdir().unwrap();
-    let target = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("cohort");
     drop(filled(&target));
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     fs::create_dir(&target).unwrap();
     filled(&target).commit().unwrap();
     fs::write(target.join("new"), "old").unwrap();
     filled(&target).commit().unwrap();
     assert_eq!(fs::read_to_string(target.join("new")).unwrap(), "new");
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn a_folder_is_not_put_where_something_else_is() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("file");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
     fs::write(&file, "text").unwrap();
     assert!(matches!(AtomicFolder::create(&file), Err(StoreError::NotADirectory { .. })));
     let within = AtomicFolder::create(file.join("inside"));
     assert!(matches!(within, Err(StoreError::NoDirectory { .. })), "{within:?}");
-    let nowhere = AtomicFolder::create(place.path().join("missing/cohort"));
+    let nowhere = AtomicFolder::create(directory.path().join("missing/cohort"));
     assert!(matches!(nowhere, Err(StoreError::NoDirectory { .. })), "{nowhere:?}");
-    let occupied = AtomicFolder::create(place.path());
+    let occupied = AtomicFolder::create(directory.path());
     assert!(matches!(occupied, Err(StoreError::NotEmpty { .. })), "{occupied:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "text");
 }
 
 #[test]
 fn what_came_meanwhile_is_not_replaced() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("a.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.txt");
     let mut file = AtomicFile::create_new(&path).unwrap();
     file.write_all(b"ours").unwrap();
     fs::write(&path, "theirs").unwrap();
@@ -217,8 +217,8 @@ fn what_came_meanwhile_is_not_replaced() {
     assert!(matches!(AtomicFile::create_new(&path), Err(StoreError::Exists { .. })));
 
     // A folder, filled in one run or in several.
-    let target = place.path().join("cohort");
-    let [once, often] = ["once", "often"].map(|name| place.path().join(name));
+    let target = directory.path().join("cohort");
+    let [once, often] = ["once", "often"].map(|name| directory.path().join(name));
     let folder = AtomicFolder::create(&once).unwrap();
     let working = WorkingFolder::open(&often).unwrap();
     for path in [&once, &often] {
@@ -234,26 +234,26 @@ fn what_came_meanwhile_is_not_replaced() {
     fs::create_dir(&target).unwrap();
     fs::write(target.join("theirs"), "").unwrap();
     assert!(matches!(folder.commit(), Err(StoreError::NotEmpty { .. })));
-    assert_eq!(names(place.path()), ["a.txt", "cohort", "often", "often.unfinished", "once"]);
+    assert_eq!(names(directory.path()), ["a.txt", "cohort", "often", "often.unfinished", "once"]);
 }
 
 #[test]
 fn one_of_many_writers_of_a_new_file_wins() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("a.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.txt");
     let files: Vec<AtomicFile> = (0..8).map(|_| AtomicFile::create_new(&path).unwrap()).collect();
     let committed = std::thread::scope(|scope| {
         let runs: Vec<_> = files.into_iter().map(|file| scope.spawn(|| file.commit())).collect();
         runs.into_iter().map(|run| run.join().unwrap()).filter(Result::is_ok).count()
     });
     assert_eq!(committed, 1);
-    assert_eq!(names(place.path()), ["a.txt"]);
+    assert_eq!(names(directory.path()), ["a.txt"]);
 }
 
 #[test]
 fn a_replaced_folder_is_never_missing() {
-    let place = tempfile::tempdir().unwrap();
-    let target = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("cohort");
     filled(&target).commit().unwrap();
     let done = std::sync::atomic::AtomicBool::new(false);
     let order = std::sync::atomic::Ordering::Relaxed;
@@ -272,5 +272,5 @@ fn a_replaced_folder_is_never_missing() {
         look.join().unwrap()
     });
     assert!(missing == 0 || cfg!(not(target_os = "linux")), "missing {missing} times");
-    assert_eq!(names(place.path()), ["cohort"]);
+    assert_eq!(names(directory.path()), ["cohort"]);
 }

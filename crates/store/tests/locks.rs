@@ -45,8 +45,8 @@ fn count(folder: &Path) -> usize {
 
 #[test]
 fn the_other_process_is_named_and_a_killed_one_holds_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let target = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("cohort");
     let mut child = holder(&target);
     for refused in [Lock::exclusive(&target), Lock::shared(&target)] {
         let error = refused.unwrap_err();
@@ -57,17 +57,17 @@ fn the_other_process_is_named_and_a_killed_one_holds_nothing() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(place.path().join(".cohort.lock").is_file(), "left by the process that was killed");
+    assert!(directory.path().join(".cohort.lock").is_file(), "left by the process that was killed");
     drop(Lock::exclusive(&target).unwrap());
-    assert_eq!(count(place.path()), usize::from(cfg!(not(unix))));
+    assert_eq!(count(directory.path()), usize::from(cfg!(not(unix))));
 }
 
 #[test]
 fn readers_share_and_the_last_one_leaves_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let target = place.path().join("model");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("model");
     // What a killed writer left must not be told of the readers.
-    fs::write(place.path().join(".model.lock"), "4711\n").unwrap();
+    fs::write(directory.path().join(".model.lock"), "4711\n").unwrap();
     let readers = [Lock::shared(&target).unwrap(), Lock::shared(&target).unwrap()];
     for reader in readers {
         let refused = Lock::exclusive(&target).unwrap_err();
@@ -75,35 +75,35 @@ fn readers_share_and_the_last_one_leaves_nothing() {
         drop(reader);
     }
     drop(Lock::exclusive(&target).unwrap());
-    assert_eq!(count(place.path()), usize::from(cfg!(not(unix))));
+    assert_eq!(count(directory.path()), usize::from(cfg!(not(unix))));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_and_what_it_points_to_are_one() {
-    let place = tempfile::tempdir().unwrap();
-    let [target, link] = ["cohort", "link"].map(|name| place.path().join(name));
+    let directory = tempfile::tempdir().unwrap();
+    let [target, link] = ["cohort", "link"].map(|name| directory.path().join(name));
     fs::create_dir(&target).unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
     let _lock = Lock::exclusive(&link).unwrap();
     assert!(Lock::exclusive(&target).is_err());
-    assert!(Lock::exclusive(place.path().join("cohort/../link/")).is_err());
+    assert!(Lock::exclusive(directory.path().join("cohort/../link/")).is_err());
 }
 
 #[test]
 fn where_no_file_can_be_made_there_is_no_lock() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for target in ["missing/cohort", ".."] {
-        drop(Lock::exclusive(place.path().join(target)).unwrap());
+        drop(Lock::exclusive(directory.path().join(target)).unwrap());
     }
-    assert_eq!(count(place.path()), 0);
+    assert_eq!(count(directory.path()), 0);
 }
 
 /// Never two at a time, while the file for the lock is made and deleted over and over.
 #[test]
 fn many_that_ask_at_once() {
-    let place = tempfile::tempdir().unwrap();
-    let target = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("cohort");
     let (inside, got) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -123,5 +123,5 @@ fn many_that_ask_at_once() {
         }
     });
     assert!(got.into_inner() >= 200);
-    assert_eq!(count(place.path()), usize::from(cfg!(not(unix))));
+    assert_eq!(count(directory.path()), usize::from(cfg!(not(unix))));
 }

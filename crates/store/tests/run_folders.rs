@@ -64,7 +64,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_manifest_is_the_task_with_format_and_version() {
-    let (_place, path) = folder();
+    let (_directory, path) = folder();
     let path = path.join("inside");
     drop(begin(&path, in_place()));
     let text = "{\n  \"format\": 1,\n  \"seed\": 7,\n  \"source\": \"cohort\",\n  \"version\": \"0.1.0\"\n}\n";
@@ -77,7 +77,7 @@ fn the_manifest_is_the_task_with_format_and_version() {
 #[test]
 fn notes_outlive_the_run_that_kept_them() {
     for options in [in_place(), beside()] {
-        let (_place, path) = folder();
+        let (_directory, path) = folder();
         let run = begin(&path, options);
         assert_eq!(run.kept::<u64>("a.json").unwrap(), None);
         run.keep("a.json", &vec![1, 2]).unwrap();
@@ -100,7 +100,7 @@ fn notes_outlive_the_run_that_kept_them() {
 
 #[test]
 fn a_note_that_was_changed_is_an_error() {
-    let (_place, path) = folder();
+    let (_directory, path) = folder();
     let run = begin(&path, in_place());
     run.keep("a.json", &1).unwrap();
     run.keep("b.json", &"text").unwrap();
@@ -117,7 +117,7 @@ fn a_note_that_was_changed_is_an_error() {
 
 #[test]
 fn killed_between_a_digest_and_its_note() {
-    let (_place, path) = folder();
+    let (_directory, path) = folder();
     let run = begin(&path, in_place());
     for value in [1, 2, 3] {
         run.keep("a.json", &value).unwrap();
@@ -131,7 +131,7 @@ fn killed_between_a_digest_and_its_note() {
 
 #[test]
 fn what_is_there_is_refused_unless_it_may_be_replaced() {
-    let (_place, path) = folder();
+    let (_directory, path) = folder();
     drop(begin(&path, in_place()));
     assert!(matches!(refused(&path, in_place()), RunError::Unfinished(at) if at == path));
     fs::write(path.join("report.html"), "").unwrap();
@@ -159,7 +159,7 @@ fn what_is_there_is_refused_unless_it_may_be_replaced() {
 #[test]
 fn another_task_or_version_is_refused() {
     for options in [in_place(), beside()] {
-        let (_place, path) = folder();
+        let (_directory, path) = folder();
         let run = begin(&path, options);
         run.keep("a.json", &1).unwrap();
         drop(run);
@@ -186,7 +186,7 @@ fn another_task_or_version_is_refused() {
 #[test]
 fn one_run_at_a_time() {
     for options in [in_place(), beside()] {
-        let (_place, path) = folder();
+        let (_directory, path) = folder();
         let run = begin(&path, options);
         let error = refused(&path, resume(options));
         assert!(matches!(error, RunError::Store(StoreError::Busy { .. })), "{error}");
@@ -197,11 +197,11 @@ fn one_run_at_a_time() {
 
 #[test]
 fn beside_the_folder_until_it_is_finished() {
-    let (place, path) = folder();
+    let (directory, path) = folder();
     let run = begin(&path, beside());
     fs::create_dir(run.path("data")).unwrap();
     drop(run);
-    assert_eq!(names(place.path()), ["all.unfinished"]);
+    assert_eq!(names(directory.path()), ["all.unfinished"]);
     let error = refused(&path, beside());
     assert!(matches!(&error, RunError::Unfinished(at) if at.ends_with("all.unfinished")));
     let run = begin(&path, resume(beside()));
@@ -220,25 +220,25 @@ fn beside_the_folder_until_it_is_finished() {
     fs::write(path.join("letter.txt"), "").unwrap();
     let error = refused(&path, force(beside()));
     assert!(matches!(error, RunError::Store(StoreError::NotEmpty { .. })));
-    let nowhere = place.path().join("none/all");
+    let nowhere = directory.path().join("none/all");
     let error = refused(&nowhere, beside());
     assert!(matches!(error, RunError::Store(StoreError::NoDirectory { .. })));
 }
 
 #[test]
 fn a_run_whose_own_files_tell_what_it_is() {
-    let (place, path) = folder();
+    let (directory, path) = folder();
     let open = |options| RunFolder::reserve(&path, &options).unwrap().begin_without_manifest();
     let run = open(beside()).unwrap();
     fs::write(run.path("data"), "checkpoint").unwrap();
     drop(run);
     let run = open(resume(beside())).unwrap();
     assert_eq!(
-        (run.state(), names(&place.path().join("all.unfinished"))),
+        (run.state(), names(&directory.path().join("all.unfinished"))),
         (RunState::Resumed, vec!["data".into()])
     );
     run.discard().unwrap();
-    assert_eq!(names(place.path()), [""; 0]);
+    assert_eq!(names(directory.path()), [""; 0]);
 }
 
 /// A manifest that says which files are done.
@@ -253,7 +253,7 @@ struct Generation {
 
 #[test]
 fn a_manifest_that_grows_and_stays() {
-    let (place, path) = folder();
+    let (directory, path) = folder();
     let options =
         RunOptions { manifest: "metadata/generation.json", changing: &["files"], ..beside() };
     let mut wanted = Generation {
@@ -281,10 +281,10 @@ fn a_manifest_that_grows_and_stays() {
     let run = RunFolder::open(&path, &wanted, &resume(options)).unwrap();
     assert_eq!((run.state(), run.path("")), (RunState::Finished, path.join("")));
     let run = run.reopen().unwrap();
-    assert_eq!(names(place.path()).last().unwrap(), "all.unfinished");
+    assert_eq!(names(directory.path()).last().unwrap(), "all.unfinished");
     run.update(&found).unwrap();
     run.finish().unwrap();
-    assert_eq!(names(place.path()), ["all"]);
+    assert_eq!(names(directory.path()), ["all"]);
     wanted.mode = "off".into();
     let error = RunFolder::open(&path, &wanted, &resume(options)).unwrap_err();
     assert!(matches!(error, RunError::OtherTask { .. }));
@@ -292,7 +292,7 @@ fn a_manifest_that_grows_and_stays() {
 
 #[test]
 fn what_is_no_task() {
-    let (_place, path) = folder();
+    let (_directory, path) = folder();
     let error = RunFolder::open(&path, &7, &in_place()).unwrap_err();
     assert!(matches!(error, RunError::Json { .. }));
     assert!(!path.exists());

@@ -1,4 +1,5 @@
-//! Writes two small MEDS datasets, `dated` and `undated`, into a folder, for other programs to judge.
+//! Writes two small MEDS datasets, `dated` and `undated`, into a folder, for other programs to
+//! judge.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! The calendar: times in microseconds since 1970, read as tables write them and written as people do.
+//! The calendar: times in microseconds since 1970, read as tables write them and written as people
+//! do.
 
 use std::fmt;
 

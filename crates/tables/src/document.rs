@@ -11,7 +11,7 @@ use crate::{Limits, Problem};
 #[derive(Debug)]
 pub(crate) struct Trouble {
     problem: Option<Problem>,
-    /// What the place being read should hold.
+    /// What the value being read should be.
     pub expected: &'static str,
 }
 
@@ -45,7 +45,7 @@ impl Trouble {
 }
 
 /// Where serde stopped, both counted from 1; it counts the column from 0 before the first byte.
-pub(crate) fn place(error: &serde_json::Error) -> (u64, u64) {
+pub(crate) fn position(error: &serde_json::Error) -> (u64, u64) {
     (error.line().max(1) as u64, error.column().max(1) as u64)
 }
 
@@ -182,13 +182,13 @@ impl Visitor<'_> for FieldName<'_> {
     }
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<&'static str, E> {
-        let Some(place) = self.known.iter().position(|known| *known == name) else {
+        let Some(index) = self.known.iter().position(|known| *known == name) else {
             return Err(self.trouble.stop(Problem::UnknownField { name: as_word(name) }));
         };
-        if *self.seen & 1 << place != 0 {
-            return Err(self.trouble.stop(Problem::RepeatedField(self.known[place])));
+        if *self.seen & 1 << index != 0 {
+            return Err(self.trouble.stop(Problem::RepeatedField(self.known[index])));
         }
-        *self.seen |= 1 << place;
-        Ok(self.known[place])
+        *self.seen |= 1 << index;
+        Ok(self.known[index])
     }
 }

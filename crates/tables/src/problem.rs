@@ -41,7 +41,7 @@ pub enum Problem {
     /// The text is not JSON; says what was expected.
     #[error("invalid JSON: {0}")]
     Malformed(String),
-    /// A value of another type than its place asks for.
+    /// A value of another type than is expected there.
     #[error("expected {expected}{}", found.map(|found| format!(", found {found}")).unwrap_or_default())]
     WrongType {
         /// What belongs there.
@@ -97,15 +97,15 @@ pub enum Problem {
         code: String,
     },
     /// A code of the given vocabulary in the wrong kind of visit.
-    #[error("{kind} code `{code}` in {}", other_place(*kind))]
+    #[error("{kind} code `{code}` in {}", other_list(*kind))]
     Misplaced {
         /// Its name.
         code: String,
         /// What the vocabulary says it is.
         kind: Kind,
     },
-    /// A code used as static in one place and in an encounter in another.
-    #[error("code `{code}` is in {} here and in {} on line {first_line}", place(*kind), other_place(*kind))]
+    /// A code used both as a static code and in an encounter.
+    #[error("code `{code}` is in {} here and in {} on line {first_line}", list(*kind), other_list(*kind))]
     TwoKinds {
         /// Its name.
         code: String,
@@ -132,7 +132,7 @@ pub enum Problem {
 }
 
 /// Where codes of a kind stand in a file.
-fn place(kind: Kind) -> &'static str {
+fn list(kind: Kind) -> &'static str {
     match kind {
         Kind::Static => "`static`",
         Kind::Encounter => "a visit",
@@ -140,10 +140,10 @@ fn place(kind: Kind) -> &'static str {
 }
 
 /// Where codes of the other kind stand.
-fn other_place(kind: Kind) -> &'static str {
+fn other_list(kind: Kind) -> &'static str {
     match kind {
-        Kind::Static => place(Kind::Encounter),
-        Kind::Encounter => place(Kind::Static),
+        Kind::Static => list(Kind::Encounter),
+        Kind::Encounter => list(Kind::Static),
     }
 }
 

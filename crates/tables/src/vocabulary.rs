@@ -15,7 +15,7 @@ use consequence_record::{Code, Kind, Vocabulary};
 use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use crate::document::{CodeList, FieldName, Receiver, Trouble, check_name, place, shown};
+use crate::document::{CodeList, FieldName, Receiver, Trouble, check_name, position, shown};
 use crate::problem::Document;
 use crate::{Limits, Problem, TableError};
 
@@ -73,7 +73,7 @@ pub fn read_from(reader: impl Read, name: &str, limits: &Limits) -> Result<Vocab
     let outcome = Lists(&mut parser).deserialize(&mut deserializer);
     if let Err(error) = outcome.and_then(|()| deserializer.end()) {
         let problem = parser.trouble.explain(&error);
-        return Err(failure(problem, name, Some(place(&error))));
+        return Err(failure(problem, name, Some(position(&error))));
     }
     let [of_static, of_encounters] = parser.lists;
     let codes = of_static
@@ -109,12 +109,12 @@ pub fn write_to(out: &mut dyn Write, vocabulary: &Vocabulary) -> io::Result<()> 
     writeln!(out, "{{\"static\": {of_static},\n\"encounter\": {of_encounters}}}")
 }
 
-fn failure(problem: Problem, name: &str, place: Option<(u64, u64)>) -> TableError {
+fn failure(problem: Problem, name: &str, position: Option<(u64, u64)>) -> TableError {
     TableError {
         problem,
         file: name.into(),
-        line: place.map(|(line, _)| line),
-        column: place.map(|(_, column)| column),
+        line: position.map(|(line, _)| line),
+        column: position.map(|(_, column)| column),
         document: Document::Vocabulary,
     }
 }
@@ -174,8 +174,8 @@ impl<'de> Visitor<'de> for Lists<'_, '_> {
             parser.kind = kind;
             map.next_value_seed(CodeList { receiver: &mut *parser, expected })?;
         }
-        for (place, field) in FIELDS.iter().enumerate() {
-            if seen & 1 << place == 0 {
+        for (index, field) in FIELDS.iter().enumerate() {
+            if seen & 1 << index == 0 {
                 return Err(parser.trouble.stop(Problem::MissingField(field)));
             }
         }

@@ -18,9 +18,9 @@ use crate::{Format, WriteError, jsonl};
 /// use consequence_tables::{CohortWriter, Dataset};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
-/// let place = tempfile::tempdir()?;
+/// let directory = tempfile::tempdir()?;
 /// for name in ["cohort", "cohort.jsonl"] {
-///     let path = place.path().join(name);
+///     let path = directory.path().join(name);
 ///     let mut writer = CohortWriter::create(&path, Arc::clone(&vocabulary), WriterOptions::default())?;
 ///     let subject = Subject { id: "p1", split: Split::Train, ended: true, times: None };
 ///     writer.push(subject, [&[][..], &[Code(0)]])?;
@@ -56,9 +56,9 @@ impl CohortWriter {
         }))
     }
 
-    /// Refuses a place where no cohort could be written, before there is one to write. Nothing is
+    /// Refuses a path where no cohort could be written, before there is one to write. Nothing is
     /// left there.
-    pub fn try_place(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
+    pub fn try_path(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
         let path = path.as_ref();
         match Format::to_write(path) {
             Format::Lines => {
@@ -69,7 +69,7 @@ impl CohortWriter {
                 begin(&jsonl::codes_path(path))?;
                 begin(path)
             }
-            Format::Meds => meds::try_place(path, replace),
+            Format::Meds => meds::try_path(path, replace),
         }
     }
 

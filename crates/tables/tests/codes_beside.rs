@@ -102,7 +102,7 @@ fn a_damaged_list_is_named() {
     fs::remove_file(&list).unwrap();
     fs::create_dir(&list).unwrap();
     assert!(read(&path).unwrap_err().contains("x.codes.json"));
-    let refused = CohortWriter::try_place(&path, true).unwrap_err().to_string();
+    let refused = CohortWriter::try_path(&path, true).unwrap_err().to_string();
     assert!(refused.contains("x.codes.json"), "{refused}");
 }
 

@@ -40,8 +40,8 @@ fn lines(path: &Path) -> Vec<String> {
 
 #[test]
 fn a_long_table_with_the_times_that_gaps_tell() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort.csv");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort.csv");
     export::csv(&path, &dataset(), &ExportOptions::default()).unwrap();
     let expected = [
         "subject_id,visit,time,code,static,ended",
@@ -60,8 +60,8 @@ fn a_long_table_with_the_times_that_gaps_tell() {
 
 #[test]
 fn recorded_times_count_more_than_gaps() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort.csv");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort.csv");
     let mut times = VisitTimes::default();
     times.push(&[-1_000_000, 0, 500_000]);
     times.push(&[0]);
@@ -74,8 +74,8 @@ fn recorded_times_count_more_than_gaps() {
 
 #[test]
 fn json_lines_are_those_of_the_cohort() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort.jsonl");
     let dataset = dataset();
     export::jsonl(&path, &dataset, &ExportOptions::default()).unwrap();
     let vocabulary = Some(Arc::clone(&dataset.vocabulary));
@@ -85,8 +85,8 @@ fn json_lines_are_those_of_the_cohort() {
 
 #[test]
 fn omop_tables() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("omop");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("omop");
     export::omop(&path, &dataset(), &ExportOptions::default()).unwrap();
     let rows = |file: &str| {
         let all = lines(&path.join(file));
@@ -116,5 +116,5 @@ fn omop_tables() {
         "not written over"
     );
     export::omop(&path, &dataset(), &ExportOptions { replace: true }).unwrap();
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

@@ -14,8 +14,8 @@ fn every_cut_is_refused_and_no_changed_bit_panics() {
         let visits = vec![vec![], vec![Code(id % 2)], vec![Code(0), Code(1)]];
         cohort.push(&id.to_string(), &Record::new(visits));
     }
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort");
     meds::write(&path, &Dataset::new(cohort, Arc::new(vocabulary))).unwrap();
     // The decoder may give up in a panic, which the reader turns into an error; what it says then
     // would go past the test to the screen.
@@ -28,9 +28,9 @@ fn every_cut_is_refused_and_no_changed_bit_panics() {
             let said = Dataset::open(&path).unwrap_err().to_string();
             assert!(said.starts_with("the Parquet file is damaged or cut short"), "{end}: {said}");
         }
-        for place in 0..whole.len() {
+        for at in 0..whole.len() {
             let mut bytes = whole.clone();
-            bytes[place] ^= 1 << (place % 8);
+            bytes[at] ^= 1 << (at % 8);
             fs::write(&file, &bytes).unwrap();
             // Some changes go unnoticed, as the file has no sum over all of it.
             let _ = Dataset::open(&path);

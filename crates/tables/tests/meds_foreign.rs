@@ -26,13 +26,13 @@ fn refused(path: &Path) -> String {
     assert!(!advice.is_empty() && !advice.ends_with('.'), "{advice}");
     assert!(!lines[0].starts_with(char::is_uppercase), "{message}");
     assert!(!message.contains("7777"), "{message}");
-    let place = lines[1].rsplit('/').next().unwrap();
-    format!("{} @ {place}", lines[0])
+    let at = lines[1].rsplit('/').next().unwrap();
+    format!("{} @ {at}", lines[0])
 }
 
 fn refused_file(events: &Events) -> String {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
     events.write(&path);
     refused(&path)
 }
@@ -45,8 +45,8 @@ fn named(dataset: &Dataset, record: usize) -> Vec<Vec<&str>> {
 
 #[test]
 fn visits_are_days_where_nothing_else_tells_them_apart() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
     let events = [
         (7777, None, "SEX//F"),
         (7777, Some(-1), "A"),
@@ -83,8 +83,8 @@ fn an_admission_goes_before_the_day_and_a_visit_before_both() {
         (1, Some(2 * DAY), "E"),
     ];
     let numbers = [None, Some(10), Some(10), None, Some(10)];
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
     Events::new(&events).with_numbers("hadm_id", &numbers).write(&path);
     let by_admission = [vec![], vec!["A"], vec!["B", "C", "E"], vec!["D"]];
     assert_eq!(named(&read(&path).unwrap(), 0), by_admission);
@@ -101,8 +101,8 @@ fn an_admission_goes_before_the_day_and_a_visit_before_both() {
 
 #[test]
 fn a_code_with_and_without_a_time_becomes_two() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
     let mut events = vec![(1, None, "RACE"), (1, Some(0), "RACE")];
     Events::new(&events).write(&path);
     assert_eq!(named(&read(&path).unwrap(), 0), [["STATIC//RACE"], ["RACE"]]);
@@ -115,9 +115,9 @@ fn a_code_with_and_without_a_time_becomes_two() {
 
 #[test]
 fn folders_inside_data_splits_and_titles() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (one, two) = (Events::new(&[(1, Some(0), "A")]), Events::new(&[(2, Some(0), "B")]));
-    let path = folder_of(place.path(), &[("train/0", &one), ("held_out/0", &two)]);
+    let path = folder_of(directory.path(), &[("train/0", &one), ("held_out/0", &two)]);
     events::write_codes(&path, &[("A", Some("Angina")), ("B", None), ("Z", Some("unused"))]);
     events::write_splits(&path, &[(1, "tuning"), (2, "prospective")]);
     let loaded = meds::load(&path, &MedsOptions::default()).unwrap();
@@ -169,9 +169,9 @@ fn subjects_that_are_not_whole_or_not_in_order() {
     );
     assert!(said.ends_with(", row 2"), "{said}");
 
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (one, two) = (Events::new(&[(7777, Some(0), "A")]), Events::new(&scattered[1..]));
-    let path = folder_of(place.path(), &[("0", &one), ("1", &two)]);
+    let path = folder_of(directory.path(), &[("0", &one), ("1", &two)]);
     let error = read(&path).unwrap_err().to_string();
     assert!(
         error.starts_with("a subject of this file has events in another file too: "),
@@ -193,8 +193,8 @@ fn codes_that_cannot_be() {
 
 #[test]
 fn records_of_more_visits_than_the_limit() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
     Events::new(&[(1, Some(0), "A"), (1, Some(DAY), "A"), (1, Some(2 * DAY), "A")]).write(&path);
     let limits = |visits| MedsOptions {
         limits: Limits { visits, ..Limits::default() },
@@ -208,12 +208,14 @@ fn records_of_more_visits_than_the_limit() {
 
 #[test]
 fn what_is_no_dataset() {
-    let place = tempfile::tempdir().unwrap();
-    assert!(refused(place.path()).starts_with("not a MEDS dataset: no Parquet file in its folder"));
-    fs::create_dir(place.path().join("data")).unwrap();
-    fs::write(place.path().join("data/events.csv"), "a,b").unwrap();
-    assert!(refused(place.path()).contains("found `data` @"));
-    let file = place.path().join("events.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    assert!(
+        refused(directory.path()).starts_with("not a MEDS dataset: no Parquet file in its folder")
+    );
+    fs::create_dir(directory.path().join("data")).unwrap();
+    fs::write(directory.path().join("data/events.csv"), "a,b").unwrap();
+    assert!(refused(directory.path()).contains("found `data` @"));
+    let file = directory.path().join("events.parquet");
     assert!(refused(&file).starts_with("cannot open the file"));
     fs::write(&file, "a,b\n1,7777\n").unwrap();
     assert!(refused(&file).starts_with("the Parquet file is damaged or cut short"));
@@ -227,9 +229,9 @@ fn what_is_no_dataset() {
 
 #[test]
 fn a_description_that_is_not_json() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let one = Events::new(&[(1, Some(0), "A")]);
-    let path = folder_of(place.path(), &[("0", &one)]);
+    let path = folder_of(directory.path(), &[("0", &one)]);
     fs::write(path.join("metadata/dataset.json"), "{\n\"time\": ordinal}").unwrap();
     assert_eq!(refused(&path), "invalid JSON: expected value @ dataset.json:2:9");
 }
@@ -258,8 +260,8 @@ fn the_mimic_demo() {
     let ids: BTreeSet<&str> = (0..cohort.len()).map(|index| cohort.id(index)).collect();
     assert!(ids.contains("10000032"));
 
-    let place = tempfile::tempdir().unwrap();
-    let copy = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("cohort");
     meds::write(&copy, &dataset).unwrap();
     let back = Dataset::open(&copy).unwrap();
     assert_eq!((&back.cohort, &back.times), (&dataset.cohort, &dataset.times));

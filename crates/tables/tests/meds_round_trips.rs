@@ -27,8 +27,8 @@ const NAMES: [&str; 10] = [
 const STATIC: u32 = 4;
 
 fn vocabulary() -> Arc<Vocabulary> {
-    let kind = |place| if place < STATIC as usize { Kind::Static } else { Kind::Encounter };
-    let codes = NAMES.iter().enumerate().map(|(place, name)| (name, kind(place)));
+    let kind = |index| if index < STATIC as usize { Kind::Static } else { Kind::Encounter };
+    let codes = NAMES.iter().enumerate().map(|(index, name)| (name, kind(index)));
     Arc::new(Vocabulary::new(codes).unwrap())
 }
 
@@ -104,8 +104,8 @@ proptest! {
 
     #[test]
     fn a_dataset_is_read_back_the_same(dataset in dataset(), shard_rows in 1..60_usize) {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("cohort");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cohort");
         let options = WriterOptions { shard_rows, ..WriterOptions::default() };
         meds::write_with(&path, &dataset, &options).unwrap();
         assert_same(&meds::read(&path, &MedsOptions::default()).unwrap(), &dataset);
@@ -126,11 +126,11 @@ fn sample(records: u32) -> Dataset {
 
 #[test]
 fn the_files_are_the_same_on_any_number_of_threads() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let dataset = sample(2000);
     let mut written = Vec::new();
     for threads in [1, 2, 5] {
-        let path = place.path().join(threads.to_string());
+        let path = directory.path().join(threads.to_string());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let options = WriterOptions { shard_rows: 700, ..WriterOptions::default() };
         pool.install(|| meds::write_with(&path, &dataset, &options)).unwrap();
@@ -144,8 +144,8 @@ fn the_files_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn a_folder_is_replaced_only_when_asked_and_only_if_it_is_a_dataset() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort");
     meds::write(&path, &sample(3)).unwrap();
     let refused = meds::write(&path, &sample(4)).unwrap_err();
     assert!(refused.to_string().starts_with("the folder is not empty"), "{refused}");
@@ -156,28 +156,28 @@ fn a_folder_is_replaced_only_when_asked_and_only_if_it_is_a_dataset() {
     fs::write(path.join("thesis.txt"), "years of work").unwrap();
     assert!(meds::write_with(&path, &sample(5), &replace).is_err());
     assert_eq!(fs::read_to_string(path.join("thesis.txt")).unwrap(), "years of work");
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "no temporary is left");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no temporary is left");
 }
 
 #[test]
 fn a_writer_that_is_dropped_leaves_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort");
     let mut writer = Writer::create(&path, vocabulary(), WriterOptions::default()).unwrap();
     let subject = Subject { id: "1", split: Split::Train, ended: true, times: None };
     writer.push(subject, [&[][..], &[Code(4)]]).unwrap();
     drop(writer);
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn what_could_not_be_read_back_is_not_written() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let none: &[Code] = &[];
     let whole = |id| Subject { id, split: Split::Train, ended: true, times: None };
     let dated = |times| Subject { times: Some(times), ..whole("1") };
     let refused = |subjects: &[(Subject<'_>, &[&[Code]])]| {
-        let path = place.path().join("cohort");
+        let path = directory.path().join("cohort");
         let mut writer = Writer::create(path, vocabulary(), WriterOptions::default()).unwrap();
         let mut outcomes =
             subjects.iter().map(|(subject, visits)| writer.push(*subject, visits.iter().copied()));
@@ -203,9 +203,9 @@ fn what_could_not_be_read_back_is_not_written() {
 
 #[test]
 fn every_format_opens_by_one_function() {
-    let place = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let dataset = sample(5);
-    let (folder, lines) = (place.path().join("cohort"), place.path().join("cohort.jsonl"));
+    let (folder, lines) = (directory.path().join("cohort"), directory.path().join("cohort.jsonl"));
     meds::write(&folder, &dataset).unwrap();
     jsonl::write(&lines, &dataset.cohort, &dataset.vocabulary).unwrap();
     let given = MedsOptions { vocabulary: Some(vocabulary()), ..MedsOptions::default() };
@@ -215,13 +215,13 @@ fn every_format_opens_by_one_function() {
     let alone = Dataset::open(&file).unwrap();
     assert_eq!(alone.cohort.len(), 5, "a data file alone is read as another tool's");
     assert!(alone.vocabulary.code("VISIT//3").is_some(), "its marker is then a code");
-    assert!(Dataset::open(place.path().join("nowhere")).is_err());
+    assert!(Dataset::open(directory.path().join("nowhere")).is_err());
 }
 
 #[test]
 fn an_undated_dataset_gets_a_day_a_visit_and_says_so() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("cohort");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort");
     meds::write(&path, &sample(5)).unwrap();
     let description = fs::read_to_string(path.join("metadata/dataset.json")).unwrap();
     assert!(description.contains("\"time\": \"ordinal\""), "{description}");

@@ -83,12 +83,12 @@ proptest! {
 
     #[test]
     fn any_change_to_a_file_is_read_or_refused(
-        place in 0_usize..140, byte in any::<u8>(), limit in 0_usize..100
+        at in 0_usize..140, byte in any::<u8>(), limit in 0_usize..100
     ) {
         let mut bytes = br#"{"id": "p1", "static": ["S"], "visits": [["A", "B"], []]}
 {"id": -2, "static": [], "visits": [["B"]], "ended": false}
 "#.to_vec();
-        if let Some(changed) = bytes.get_mut(place) {
+        if let Some(changed) = bytes.get_mut(at) {
             *changed = byte;
         }
         let limits = Limits { line_bytes: limit, visits: limit, code_bytes: limit, ..Limits::default() };

@@ -6,10 +6,9 @@ mod report;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use consequence_import::{ImportOptions, Source};
+use consequence_import::Source;
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_import::Source;
 
 use crate::check::{CheckReport, CheckTask};
 use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, PerplexityTask};

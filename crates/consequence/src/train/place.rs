@@ -54,7 +54,7 @@ impl Place {
             Err(_) if target.is_file() => return Err(StoreError::NotADirectory { path }.into()),
             Err(error) => return Err(StoreError::new(target, error).into()),
         }
-        let unfinished = WorkingFolder::place(target)?;
+        let unfinished = WorkingFolder::path_for(target)?;
         Ok(Self {
             has_model: target.join(CARD_FILE).exists(),
             has_run: [CHECKPOINT_FILE, CARD_FILE].iter().any(|name| unfinished.join(name).exists()),

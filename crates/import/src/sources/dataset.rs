@@ -130,8 +130,8 @@ fn put<'a, 'n>(
     for (visit, codes) in visits.enumerate() {
         let (key, role, time) = match visit.checked_sub(1) {
             None => (VisitKey::STATIC, Role::Static, None),
-            Some(place) => {
-                let time = given.times.and_then(|times| times.get(place).copied());
+            Some(index) => {
+                let time = given.times.and_then(|times| times.get(index).copied());
                 (VisitKey::named(&visit.to_string()), Role::Encounter, time)
             }
         };

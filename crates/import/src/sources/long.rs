@@ -68,8 +68,8 @@ fn row(
         collector.put(Event::new(subject, Fact::CUT, VisitKey::STATIC, None))?;
     }
     let fail = |problem| table.fail(problem);
-    for (place, system) in systems.iter().enumerate() {
-        let value = table.text(STATICS + place)?;
+    for (index, system) in systems.iter().enumerate() {
+        let value = table.text(STATICS + index)?;
         if !value.is_empty() {
             let fact = collector.codes.fact(&[system, value], Role::Exclusive).map_err(fail)?;
             collector.put(Event::new(subject, fact, visit, time))?;

@@ -9,7 +9,7 @@ use crate::table::{Column, Table};
 use crate::{ImportError, ImportProblem};
 
 /// The subject and the admission of a row; none where they are not known, which is counted.
-fn place(
+fn subject_and_visit(
     collector: &mut Collector<'_>,
     table: &Table<'_>,
 ) -> Result<Option<(u32, VisitKey)>, ImportError> {
@@ -65,7 +65,7 @@ pub(super) fn read_icd(
         columns.push(Column::needed(&["icd_version"]));
     }
     collector.read(parts, columns, |collector, table| {
-        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let Some((subject, visit)) = subject_and_visit(collector, table)? else { return Ok(()) };
         let code = table.text(2)?;
         if code.is_empty() {
             collector.summary.drop_one(Reason::NoCode);
@@ -109,7 +109,7 @@ pub(super) fn read_drugs(
     let Some(parts) = parts else { return Ok(()) };
     let columns = ["subject_id", "hadm_id", "drug"].map(|name| Column::needed(&[name])).to_vec();
     collector.read(parts, columns, |collector, table| {
-        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let Some((subject, visit)) = subject_and_visit(collector, table)? else { return Ok(()) };
         let name = table.text(2)?;
         if name.is_empty() {
             collector.summary.drop_one(Reason::NoCode);
@@ -136,7 +136,7 @@ pub(super) fn read_measurements(
         .map(|name| Column::needed(&[name]))
         .to_vec();
     collector.read(parts, columns, |collector, table| {
-        let Some((subject, visit)) = place(collector, table)? else { return Ok(()) };
+        let Some((subject, visit)) = subject_and_visit(collector, table)? else { return Ok(()) };
         let value = table.text(3)?.parse::<f32>().ok().filter(|value| value.is_finite());
         let Some(value) = value else {
             collector.summary.drop_one(Reason::NoValue);

@@ -60,7 +60,7 @@ const DRUGS: [&str; 23] = [
     "metformin-pioglitazone",
 ];
 
-/// The ways to leave hospital that are deaths: there, at home, in another place, and unknown where.
+/// The ways to leave hospital that are deaths: there, at home, elsewhere, and unknown where.
 const EXPIRED: [i64; 4] = [11, 19, 20, 21];
 
 pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profile, ImportError> {
@@ -116,8 +116,8 @@ fn row(collector: &mut Collector<'_>, table: &Table<'_>) -> Result<(), ImportErr
             result => put(&[system, result])?,
         }
     }
-    for (place, drug) in DRUGS.iter().enumerate() {
-        if !matches!(table.text(FIXED.len() + place)?, "" | "No" | "?") {
+    for (index, drug) in DRUGS.iter().enumerate() {
+        if !matches!(table.text(FIXED.len() + index)?, "" | "No" | "?") {
             put(&["RX", drug])?;
         }
     }

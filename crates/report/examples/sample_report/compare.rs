@@ -10,8 +10,8 @@ use crate::invented::{
     HOSTILE, broken_record, codes, noise, probabilities, rules, shaped_record, trained,
 };
 
-/// A method: name, how far off it is, static and temporal violations, training seconds, milliseconds
-/// a record, perplexity.
+/// A method: name, how far off it is, static and temporal violations, training seconds,
+/// milliseconds a record, perplexity.
 type Method = (&'static str, f64, f64, f64, f64, f64, f64);
 
 const METHODS: [Method; 8] = [

@@ -12,7 +12,8 @@ pub const HOSTILE: [&str; 6] = [
     "' onfocus='alert(1)' x='",
 ];
 
-/// The codes of an invented vocabulary: hostile ones first, then ordinary ones, then a very long one.
+/// The codes of an invented vocabulary: hostile ones first, then ordinary ones, then a very long
+/// one.
 pub fn codes(count: usize) -> Vec<String> {
     let long = format!("LONG//{}", "a-name-without-end-".repeat(12));
     let ordinary = (0..).map(|number| match number % 3 {

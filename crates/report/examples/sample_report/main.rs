@@ -1,8 +1,8 @@
-//! Writes sample reports into a folder: `compare`, `evaluate` and `empty`, each as a page and as the
-//! figures behind it.
+//! Writes sample reports into a folder: `compare`, `evaluate` and `empty`, each as a page and as
+//! the figures behind it.
 //!
-//! The figures are made up: the pages show what a report looks like, and the browser test opens them. Some
-//! names try to be markup.
+//! The figures are made up: the pages show what a report looks like, and the browser test opens
+//! them. Some names try to be markup.
 
 mod compare;
 mod evaluate;

@@ -1,4 +1,4 @@
-//! Axes: where a figure stands, and which places are named.
+//! Axes: where a figure stands, and which figures are named.
 
 use crate::tree::ScaleKind;
 
@@ -11,9 +11,9 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds these figures. A linear or square-root axis starts at zero if told to, or if
-    /// nothing negative asks for more. A log axis spans at least a power of ten, and leaves out what is not
-    /// positive.
+    /// An axis that holds these figures. A linear or square-root axis starts at zero if told to, or
+    /// if nothing negative asks for more. A log axis spans at least a power of ten, and leaves out
+    /// what is not positive.
     pub(crate) fn over(
         kind: ScaleKind,
         from_zero: bool,
@@ -57,7 +57,8 @@ impl Axis {
         }
     }
 
-    /// Where a figure stands: 0 at the low end, 1 at the high end; none for one that has no place.
+    /// Where a figure stands: 0 at the low end, 1 at the high end; none for one that is not on the
+    /// axis.
     pub(crate) fn fraction(&self, figure: f64) -> Option<f64> {
         let fraction = match self.kind {
             ScaleKind::Linear => (figure - self.low) / (self.high - self.low),
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_square_root_axis_has_a_place_for_zero() {
+    fn a_square_root_axis_has_zero() {
         let axis = axis(ScaleKind::SquareRoot, &[0.36]);
         assert_eq!(axis.fraction(0.0), Some(0.0));
         assert_eq!(axis.fraction(0.09), Some(0.5));
@@ -187,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_figure_and_tick_has_a_place(
+        fn every_figure_and_tick_is_on_the_axis(
             figures in prop::collection::vec(any::<f64>(), 0..6), about in 0_usize..30,
             from_zero: bool,
         ) {

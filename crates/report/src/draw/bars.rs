@@ -66,8 +66,8 @@ fn draw_bar(markup: &mut Markup, panel: &BarPanel, bar: &Bar, axis: &Axis, area:
         tip.push_str(&format!("\n{}: {}", panel.reference, fixed(reference, panel.digits)));
     }
     markup.raw(if bar.ours { "<g class=\"mark ours\"" } else { "<g class=\"mark\"" });
-    markup.attribute("data-tip", &tip).raw("><rect class=\"hit\" x=\"0\"").place("y", top);
-    markup.place("width", WIDTH).place("height", ROW).raw("/>");
+    markup.attribute("data-tip", &tip).raw("><rect class=\"hit\" x=\"0\"").length("y", top);
+    markup.length("width", WIDTH).length("height", ROW).raw("/>");
     words(markup, "label", (area.left, top + 14.0), &shortened(&bar.label, 34));
     words(markup, "label end", (area.right, top + 14.0), &value(bar, panel.digits));
     let middle = top + BAR.0 + BAR.1 / 2.0;
@@ -76,8 +76,8 @@ fn draw_bar(markup: &mut Markup, panel: &BarPanel, bar: &Bar, axis: &Axis, area:
     if let Some(measure) = bar.value
         && let Some(end) = area.x(axis, measure.mean)
     {
-        markup.raw("<rect class=\"bar\"").place("x", start.min(end)).place("y", top + BAR.0);
-        markup.place("width", (end - start).abs()).place("height", BAR.1).raw("/>");
+        markup.raw("<rect class=\"bar\"").length("x", start.min(end)).length("y", top + BAR.0);
+        markup.length("width", (end - start).abs()).length("height", BAR.1).raw("/>");
         let half = half_width(&measure);
         let least = if axis.kind == ScaleKind::Linear { f64::NEG_INFINITY } else { axis.low };
         if half > 0.0
@@ -115,7 +115,7 @@ fn half_width(measure: &Measure) -> f64 {
 }
 
 impl Area {
-    /// Names places below bars: the first and the last stay inside the drawing.
+    /// Writes names below bars: the first and the last stay inside the drawing.
     fn ticks_at_ends(&self, markup: &mut Markup, axis: &Axis) {
         for tick in axis.ticks(4) {
             let Some(x) = self.x(axis, tick) else { continue };

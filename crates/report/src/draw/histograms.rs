@@ -49,8 +49,8 @@ fn draw_panel(markup: &mut Markup, panel: &Histogram) {
     let left = |bin: usize| area.left + bin as f64 * width;
     for bin in 0..bins {
         if let Some(y) = share(&panel.real, bin).and_then(|share| area.y(&axis, share)) {
-            markup.raw("<rect class=\"real\"").place("x", left(bin) + gap).place("y", y);
-            markup.place("width", width - 2.0 * gap).place("height", area.bottom - y).raw("/>");
+            markup.raw("<rect class=\"real\"").length("x", left(bin) + gap).length("y", y);
+            markup.length("width", width - 2.0 * gap).length("height", area.bottom - y).raw("/>");
         }
     }
     if !panel.synthetic.is_empty() && bins > 0 {
@@ -71,9 +71,9 @@ fn draw_panel(markup: &mut Markup, panel: &Histogram) {
             said(&panel.real),
             said(&panel.synthetic),
         );
-        markup.raw("<rect class=\"hit mark\"").attribute("data-tip", &tip).place("x", left(bin));
-        markup.place("y", area.top).place("width", width);
-        markup.place("height", area.bottom - area.top).raw("/>");
+        markup.raw("<rect class=\"hit mark\"").attribute("data-tip", &tip).length("x", left(bin));
+        markup.length("y", area.top).length("width", width);
+        markup.length("height", area.bottom - area.top).raw("/>");
         let (middle, half) = (left(bin) + width / 2.0, name.chars().count() as f64 * 3.1 + 4.0);
         if middle - half >= free_from && middle + half <= SIZE.0 {
             words(markup, "tick middle", (middle, area.bottom + 15.0), name);

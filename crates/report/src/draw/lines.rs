@@ -79,18 +79,18 @@ fn draw_panel(
     words(markup, "axis end", (area.right, size.1 - 5.0), &plot.x_axis);
     for series in &panel.series {
         let number = names.iter().position(|name| *name == series.name).unwrap_or(0);
-        let places: Vec<(f64, f64, &(f64, f64))> = (series.points.iter())
+        let points: Vec<(f64, f64, &(f64, f64))> = (series.points.iter())
             .filter_map(|point| Some((area.x(&x_axis, point.0)?, area.y(&y_axis, point.1)?, point)))
             .collect();
-        if places.is_empty() {
+        if points.is_empty() {
             continue;
         }
         markup.raw("<path class=\"").raw(LOOKS[number % LOOKS.len()]).raw("\" d=\"");
-        for (place, (x, y, _)) in places.iter().enumerate() {
-            markup.raw(if place == 0 { "M" } else { "L" }).coordinate(*x).raw(" ").coordinate(*y);
+        for (index, (x, y, _)) in points.iter().enumerate() {
+            markup.raw(if index == 0 { "M" } else { "L" }).coordinate(*x).raw(" ").coordinate(*y);
         }
         markup.raw("\"/>");
-        for (x, y, point) in places.iter().step_by(places.len().div_ceil(MARKS)) {
+        for (x, y, point) in points.iter().step_by(points.len().div_ceil(MARKS)) {
             let tip = format!(
                 "{}\n{}: {}\n{}: {}",
                 series.name,
@@ -99,7 +99,7 @@ fn draw_panel(
                 plot.y_axis,
                 significant(point.1),
             );
-            markup.raw("<circle class=\"hit mark\" r=\"5\"").place("cx", *x).place("cy", *y);
+            markup.raw("<circle class=\"hit mark\" r=\"5\"").length("cx", *x).length("cy", *y);
             markup.attribute("data-tip", &tip).raw("/>");
         }
     }

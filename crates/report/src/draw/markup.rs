@@ -1,8 +1,8 @@
 //! Markup in which data can only ever be text.
 //!
-//! The parts of a page that are ours are literals of this program; whatever comes from data goes through
-//! [`Markup::text`] or [`Markup::attribute`], which escape it. There is no way to add a string made at run
-//! time as markup.
+//! The parts of a page that are ours are literals of this program; whatever comes from data goes
+//! through [`Markup::text`] or [`Markup::attribute`], which escape it. There is no way to add a
+//! string made at run time as markup.
 
 use serde::Serialize;
 
@@ -40,13 +40,13 @@ impl Markup {
         self.raw(name).raw("=\"").text(value).raw("\"")
     }
 
-    /// An attribute that is a place or a length in a drawing.
-    pub(crate) fn place(&mut self, name: &'static str, value: f64) -> &mut Self {
+    /// An attribute that is a coordinate or a length in a drawing.
+    pub(crate) fn length(&mut self, name: &'static str, value: f64) -> &mut Self {
         self.0.push(' ');
         self.raw(name).raw("=\"").coordinate(value).raw("\"")
     }
 
-    /// A place in a drawing, to a tenth of a unit; what is not finite becomes 0.
+    /// A coordinate in a drawing, to a tenth of a unit; what is not finite becomes 0.
     pub(crate) fn coordinate(&mut self, value: f64) -> &mut Self {
         let value = if value.is_finite() { value } else { 0.0 };
         let text = format!("{value:.1}");
@@ -116,15 +116,15 @@ mod tests {
 
     #[test]
     fn places_are_short_and_finite() {
-        let place = |value| {
+        let written = |value| {
             let mut markup = Markup::default();
             markup.coordinate(value);
             markup.finish()
         };
-        assert_eq!(place(12.0), "12");
-        assert_eq!(place(12.345), "12.3");
-        assert_eq!(place(-0.01), "0");
-        assert_eq!(place(f64::NAN), "0");
-        assert_eq!(place(f64::NEG_INFINITY), "0");
+        assert_eq!(written(12.0), "12");
+        assert_eq!(written(12.345), "12.3");
+        assert_eq!(written(-0.01), "0");
+        assert_eq!(written(f64::NAN), "0");
+        assert_eq!(written(f64::NEG_INFINITY), "0");
     }
 }

@@ -17,8 +17,8 @@ mod table;
 use crate::tree::Report;
 
 impl Report {
-    /// The report as one page of HTML, complete in itself: it opens from a file, fetches nothing, and can
-    /// be read and printed without its script.
+    /// The report as one page of HTML, complete in itself: it opens from a file, fetches nothing,
+    /// and can be read and printed without its script.
     pub fn html(&self) -> String {
         page::page(self)
     }

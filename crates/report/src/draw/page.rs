@@ -37,7 +37,8 @@ pub(crate) fn page(report: &Report) -> String {
     let parts = parts(report);
     let mut markup = Markup::default();
     markup.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    // Nothing may be fetched, and nothing runs but the script below, whatever a name in the data says.
+    // Nothing may be fetched, and nothing runs but the script below, whatever a name in the data
+    // says.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
          form-action 'none'",
@@ -119,8 +120,8 @@ fn draw_part(markup: &mut Markup, report: &Report, part: &Part, number: usize) {
             if !section.lead.is_empty() {
                 markup.raw("<p class=\"lead\">").text(&section.lead).raw("</p>\n");
             }
-            for (place, block) in section.blocks.iter().enumerate() {
-                draw_block(markup, block, &format!("block-{number}-{place}"));
+            for (index, block) in section.blocks.iter().enumerate() {
+                draw_block(markup, block, &format!("block-{number}-{index}"));
             }
         }
     }
@@ -152,12 +153,12 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let bits = (0..3).fold(0_u32, |bits, place| {
-            bits << 8 | u32::from(group.get(place).copied().unwrap_or(0))
+        let bits = (0..3).fold(0_u32, |bits, index| {
+            bits << 8 | u32::from(group.get(index).copied().unwrap_or(0))
         });
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        for index in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
+            text.push(if index <= group.len() { char::from(letter) } else { '=' });
         }
     }
     text

@@ -60,9 +60,9 @@ pub(crate) fn line(markup: &mut Markup, class: &'static str, from: (f64, f64), t
     markup.coordinate(from.1).raw("L").coordinate(to.0).raw(" ").coordinate(to.1).raw("\"/>");
 }
 
-/// Words at a place; the class says how they are aligned.
+/// Words at a position; the class says how they are aligned.
 pub(crate) fn words(markup: &mut Markup, class: &'static str, at: (f64, f64), text: &str) {
-    markup.raw("<text class=\"").raw(class).raw("\"").place("x", at.0).place("y", at.1);
+    markup.raw("<text class=\"").raw(class).raw("\"").length("x", at.0).length("y", at.1);
     markup.raw(">").text(text).raw("</text>");
 }
 
@@ -84,7 +84,7 @@ impl Area {
         axis.fraction(figure).map(|part| self.bottom - part * (self.bottom - self.top))
     }
 
-    /// Names places so far below the area, every so many of them so that no two touch.
+    /// Writes names so far below the area, every so many of them so that no two touch.
     pub(crate) fn ticks_below(
         &self,
         markup: &mut Markup,
@@ -113,7 +113,7 @@ impl Area {
         }
     }
 
-    /// Names about so many places, so far left of the area.
+    /// Writes about so many names, so far left of the area.
     pub(crate) fn ticks_beside(
         &self,
         markup: &mut Markup,

@@ -1,5 +1,5 @@
-//! The table of rules. The first rows stand in the page; the script draws others as they are asked for,
-//! so that thousands of rules cost a reader nothing.
+//! The table of rules. The first rows stand in the page; the script draws others as they are asked
+//! for, so that thousands of rules cost a reader nothing.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Scatter plots of probabilities, light enough for thousands of points in each of many panels.
 //!
-//! The points of a panel are a few paths of dots without length, and not an element each. The script
-//! finds the point nearest to the pointer from the figures, which stand in the page once.
+//! The points of a panel are a few paths of dots without length, and not an element each. The
+//! script finds the point nearest to the pointer from the figures, which stand in the page once.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::tree::{ScaleKind, Scatter, ScatterPanel};
 
 /// Room beside a log axis for what is zero.
 const GUTTER: f64 = 22.0;
-/// Points are dealt out to this many paths of faint dots, so that crowded places are darker.
+/// Points are dealt out to this many paths of faint dots, so that crowded areas are darker.
 const LAYERS: usize = 4;
 
 /// What the script needs to find and name a point.
@@ -99,7 +99,7 @@ fn controls(markup: &mut Markup, id: &str, point: &str) {
 }
 
 /// Where a point of a panel stands, and which of three sorts it is.
-fn place(
+fn position(
     axis: &Axis,
     area: &Area,
     gutter: f64,
@@ -143,7 +143,7 @@ fn draw_panel(
 ) {
     let points: Vec<(f64, f64, Sort)> = (plot.real.iter().zip(&panel.synthetic))
         .take(plot.names.len())
-        .filter_map(|(real, synthetic)| place(axis, area, gutter, *real, *synthetic))
+        .filter_map(|(real, synthetic)| position(axis, area, gutter, *real, *synthetic))
         .collect();
     let number = |sort| points.iter().filter(|point| point.2 == sort).count() as u64;
     let label = format!(
@@ -243,7 +243,7 @@ mod tests {
         for kind in [ScaleKind::Linear, ScaleKind::SquareRoot, ScaleKind::Log] {
             let axis = Axis::over(kind, true, [0.001, 0.3].into_iter());
             let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 100.0 };
-            let (x, y, _) = place(&axis, &area, 0.0, 0.02, 0.02).unwrap();
+            let (x, y, _) = position(&axis, &area, 0.0, 0.02, 0.02).unwrap();
             assert!((x - (100.0 - y)).abs() < 1e-9);
         }
     }

@@ -1,7 +1,7 @@
 //! What plots show.
 //!
-//! Figures that are not finite are left out of a plot. Leave them out of the tree too: JSON has no such
-//! figures, and a file for programs that was to hold one cannot be read back.
+//! Figures that are not finite are left out of a plot. Leave them out of the tree too: JSON has no
+//! such figures, and a file for programs that was to hold one cannot be read back.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum ScaleKind {
     /// Equal steps.
     #[default]
     Linear,
-    /// Equal steps of the square root: room for small figures, and zero has its place.
+    /// Equal steps of the square root: room for small figures, and zero is on the axis.
     SquareRoot,
     /// Equal steps are equal factors; zero stands beside the axis.
     Log,
@@ -36,8 +36,8 @@ impl Measure {
 
 /// Probabilities in a real cohort against those in synthetic ones: a panel for each of them.
 ///
-/// All panels share the names and the real probabilities, so thousands of codes and several methods stay
-/// light. Cap pairs of codes before they come here.
+/// All panels share the names and the real probabilities, so thousands of codes and several methods
+/// stay light. Cap pairs of codes before they come here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scatter {

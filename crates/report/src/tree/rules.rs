@@ -31,7 +31,8 @@ pub struct Rule {
     pub reach: Reach,
     /// Violations in the real cohort; none where it was not judged.
     pub real: Option<f64>,
-    /// Violations in each synthetic cohort, in the order of the methods: a count, or a mean over runs.
+    /// Violations in each synthetic cohort, in the order of the methods: a count, or a mean over
+    /// runs.
     pub synthetic: Vec<Option<f64>>,
 }
 

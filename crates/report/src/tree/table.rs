@@ -17,8 +17,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Marks the best finite figures of a column, all of them where several are equal. Rows that are
-    /// there for reference take no part.
+    /// Marks the best finite figures of a column, all of them where several are equal. Rows that
+    /// are there for reference take no part.
     pub fn mark_best(&mut self, column: usize, better: Better) {
         let figure = |row: &Row| {
             let cell = row.cells.get(column).filter(|_| row.kind != RowKind::Reference)?;
@@ -101,7 +101,7 @@ pub enum RowKind {
     Reference,
 }
 
-/// What stands in one place of a table.
+/// What is in one cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The value.

@@ -32,7 +32,7 @@ pub(crate) struct Catalogue {
     pub ordinary: Vec<Ordinary>,
 }
 
-/// A code of which nothing is known but its place in a chapter and its rank by frequency.
+/// A code of which nothing is known but its chapter and its rank by frequency.
 pub(crate) struct Ordinary {
     pub code: Code,
     pub chapter: &'static Chapter,
@@ -43,24 +43,24 @@ pub(crate) struct Ordinary {
 /// An ordinary code before it has a number.
 struct Entry {
     chapter: &'static Chapter,
-    place: &'static str,
+    site: &'static str,
     finding: Option<&'static str>,
 }
 
 impl Entry {
     fn name(&self) -> String {
-        let category = format!("DX//{}//{}", self.chapter.name, self.place);
+        let category = format!("DX//{}//{}", self.chapter.name, self.site);
         self.finding.map_or(category.clone(), |finding| format!("{category}//{finding}"))
     }
 
     fn title(&self) -> String {
-        let place = self.place.replace('-', " ");
+        let site = self.site.replace('-', " ");
         let finding = self.finding.map(|finding| finding.replace('-', " "));
         match (self.chapter.joint, finding) {
-            (Joint::Of, Some(finding)) => capital(&format!("{finding} of {place}")),
-            (Joint::Of, None) => capital(&format!("disorder of {place}")),
-            (Joint::After, Some(finding)) => capital(&format!("{place} {finding}")),
-            (Joint::After, None) => capital(&format!("{place} disease")),
+            (Joint::Of, Some(finding)) => capital(&format!("{finding} of {site}")),
+            (Joint::Of, None) => capital(&format!("disorder of {site}")),
+            (Joint::After, Some(finding)) => capital(&format!("{site} {finding}")),
+            (Joint::After, None) => capital(&format!("{site} disease")),
         }
     }
 }
@@ -116,24 +116,22 @@ impl Catalogue {
 
 /// So many ordinary codes, in a fixed order that mixes the chapters. All categories are among them.
 fn entries(count: usize) -> Vec<Entry> {
-    let places = || {
-        CHAPTERS
-            .iter()
-            .flat_map(|chapter| chapter.places.iter().map(move |&place| (chapter, place)))
+    let sites = || {
+        CHAPTERS.iter().flat_map(|chapter| chapter.sites.iter().map(move |&site| (chapter, site)))
     };
-    let categories = places().map(|(chapter, place)| Entry { chapter, place, finding: None });
+    let categories = sites().map(|(chapter, site)| Entry { chapter, site, finding: None });
     let findings = (0..10).flat_map(|number| {
-        places().map(move |(chapter, place)| Entry {
+        sites().map(move |(chapter, site)| Entry {
             chapter,
-            place,
+            site,
             finding: chapter.findings.get(number).copied(),
         })
     });
     let mut entries: Vec<Entry> = categories.chain(findings).take(count).collect();
     let mut words = Draws::new(ORDER_SEED).visit(0, 0, 0, Purpose::Order);
     for end in (1..entries.len()).rev() {
-        let place = (u64::from(words.word(end as u32)) * (end as u64 + 1)) >> 32;
-        entries.swap(place as usize, end);
+        let other = (u64::from(words.word(end as u32)) * (end as u64 + 1)) >> 32;
+        entries.swap(other as usize, end);
     }
     entries
 }

@@ -8,8 +8,8 @@ pub struct Notable {
     pub name: &'static str,
     /// What it means.
     pub title: &'static str,
-    /// How often it comes by itself: times an encounter, in the inpatient and the outpatient preset.
-    /// Codes that only come with others have 0.
+    /// How often it comes by itself: times an encounter, in the inpatient and the outpatient
+    /// preset. Codes that only come with others have 0.
     pub rates: [f64; 2],
     /// Who has it more often.
     pub profile: Profile,

@@ -29,8 +29,8 @@ use crate::{Dataset, WriteError};
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![female], vec![diabetes], vec![]]));
 /// cohort.push("p2", &Record::new(vec![vec![], vec![diabetes]]).cut());
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("cohort.csv");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("cohort.csv");
 /// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
 /// export::csv(&path, &dataset, &ExportOptions::default())?;
 /// assert_eq!(
@@ -59,7 +59,7 @@ pub fn csv(
         for (index, record) in dataset.cohort.records().enumerate() {
             timeline.times(index, record, &mut times);
             for (visit, codes) in record.visits().enumerate() {
-                let time = visit.checked_sub(1).and_then(|place| times.get(place));
+                let time = visit.checked_sub(1).and_then(|index| times.get(index));
                 let mut row = |code: &str| {
                     rows.field(dataset.cohort.id(index)).field(visit);
                     if timed {

@@ -39,8 +39,8 @@ pub struct ExportOptions {
 /// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![vocabulary.code("ICD9CM//250").unwrap()]]));
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("cohort.jsonl");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("cohort.jsonl");
 /// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
 /// export::jsonl(&path, &dataset, &ExportOptions::default())?;
 /// let line = std::fs::read_to_string(&path)?;

@@ -20,8 +20,8 @@ use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 
 /// Writes a cohort as tables of OMOP, version 5.4, into a new folder: `person`, `visit_occurrence`,
-/// `observation_period`, and each code by its first part in `condition_occurrence`, `drug_exposure`,
-/// `procedure_occurrence` or `observation`.
+/// `observation_period`, and each code by its first part in `condition_occurrence`,
+/// `drug_exposure`, `procedure_occurrence` or `observation`.
 ///
 /// Codes stand in the `source_value` columns, and concepts are 0, as no vocabulary of OMOP is at
 /// hand; sex alone is mapped. The year of birth is that of the first visit less the middle of the
@@ -36,8 +36,8 @@ use crate::{Dataset, WriteError};
 /// let [female, diabetes] = ["SEX//F", "ICD9CM//250"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![female], vec![diabetes], vec![]]));
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("omop");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("omop");
 /// let dataset = Dataset::new(cohort, Arc::new(vocabulary));
 /// export::omop(&path, &dataset, &export::ExportOptions::default())?;
 /// let conditions = std::fs::read_to_string(path.join("condition_occurrence.csv"))?;
@@ -78,7 +78,7 @@ fn is_table(name: &OsStr) -> bool {
 struct Tables<'d> {
     dataset: &'d Dataset,
     /// The table each code goes to.
-    places: Vec<usize>,
+    tables_of: Vec<usize>,
     person: Rows<AtomicFile>,
     visit: Rows<AtomicFile>,
     period: Rows<AtomicFile>,
@@ -105,7 +105,7 @@ impl<'d> Tables<'d> {
             .collect();
         Ok(Self {
             dataset,
-            places: vocabulary.codes().map(|code| table_of(vocabulary.name(code))).collect(),
+            tables_of: vocabulary.codes().map(|code| table_of(vocabulary.name(code))).collect(),
             person: begin(folder, PERSON_FILE, PERSON)?,
             visit: begin(folder, VISIT_FILE, VISIT)?,
             period: begin(folder, PERIOD_FILE, PERIOD)?,
@@ -132,13 +132,13 @@ impl<'d> Tables<'d> {
                 self.write_event(OBSERVATIONS, Event { person, visit: None, time: first, code })?;
             }
         }
-        for (place, &time) in times.iter().enumerate() {
+        for (index, &time) in times.iter().enumerate() {
             self.visit_count += 1;
             let visit = Some(self.visit_count);
-            self.write_visit(person, place, time)?;
-            for &code in record.visit(place + 1) {
+            self.write_visit(person, index, time)?;
+            for &code in record.visit(index + 1) {
                 if !timeline.is_gap(code) {
-                    let table = self.places.get(code.index()).copied().unwrap_or(OBSERVATIONS);
+                    let table = self.tables_of.get(code.index()).copied().unwrap_or(OBSERVATIONS);
                     self.write_event(table, Event { person, visit, time, code })?;
                 }
             }
@@ -165,14 +165,14 @@ impl<'d> Tables<'d> {
         row.end()
     }
 
-    fn write_visit(&mut self, person: u64, place: usize, time: i64) -> io::Result<()> {
+    fn write_visit(&mut self, person: u64, index: usize, time: i64) -> io::Result<()> {
         let number = self.visit_count;
         let row = &mut self.visit;
         row.field(number).field(person).field(0);
         row.field(Date(time)).field(Moment(time)).field(Date(time)).field(Moment(time));
-        row.field(0).field(Nothing).field(Nothing).field(place + 1).field(0);
+        row.field(0).field(Nothing).field(Nothing).field(index + 1).field(0);
         row.field(Nothing).field(Nothing).field(Nothing).field(Nothing);
-        row.optional((place > 0).then(|| number - 1));
+        row.optional((index > 0).then(|| number - 1));
         row.end()
     }
 

@@ -129,10 +129,10 @@ pub(super) const EVENT_TABLES: [EventTable; 4] = [
     },
 ];
 
-/// The place of the table that takes what no other does.
+/// The index of the table that takes what no other does.
 pub(super) const OBSERVATIONS: usize = EVENT_TABLES.len() - 1;
 
-/// The place of the table that a code goes to.
+/// The index of the table that a code goes to.
 pub(super) fn table_of(code: &str) -> usize {
     let first = code.split("//").next().unwrap_or(code);
     EVENT_TABLES

@@ -2,9 +2,10 @@
 //!
 //! Lines hold the codes that records happen to have. Which others there are, for rules that name
 //! them and for the next reader, is in a vocabulary file beside the lines: `x.codes.json` for
-//! `x.jsonl`. The lines come first: a code that only they have is a code all the same, and where the
-//! two disagree about its kind, the lines are right. So lines that were edited, or put in the place
-//! of others, are read as what they are, and a list that was left behind adds codes and no more.
+//! `x.jsonl`. The lines come first: a code that only they have is a code all the same, and where
+//! the two disagree about its kind, the lines are right. So lines that were edited, or put in the
+//! place of others, are read as what they are, and a list that was left behind adds codes and no
+//! more.
 
 use std::ffi::OsString;
 use std::fs::File;

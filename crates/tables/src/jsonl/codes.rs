@@ -92,8 +92,8 @@ impl Met {
             (encounter(left_number), left).cmp(&(encounter(right_number), right))
         });
         let mut renumbered = vec![Code(0); uses.len()];
-        for (place, (_, number)) in listed.iter().enumerate() {
-            renumbered[*number as usize] = Code(place as u32);
+        for (index, (_, number)) in listed.iter().enumerate() {
+            renumbered[*number as usize] = Code(index as u32);
         }
         let kinds = listed.iter().map(|(name, number)| (name, uses[*number as usize].kind));
         let vocabulary = Vocabulary::new(kinds)?;

@@ -7,7 +7,7 @@ use consequence_record::{Code, Kind};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::codes::Codes;
-use crate::document::{CodeList, FieldName, Receiver, Trouble, check_name, place};
+use crate::document::{CodeList, FieldName, Receiver, Trouble, check_name, position};
 use crate::{Limits, Problem};
 
 /// The fields of a line; only the last may be left out.
@@ -93,7 +93,7 @@ impl<'p> LineParser<'p> {
         let outcome = Record(self).deserialize(&mut deserializer);
         match outcome.and_then(|()| deserializer.end()) {
             Ok(()) => Ok((&self.parsed, self.codes)),
-            Err(error) => Err((self.trouble.explain(&error), place(&error).1)),
+            Err(error) => Err((self.trouble.explain(&error), position(&error).1)),
         }
     }
 
@@ -159,8 +159,8 @@ impl<'de> Visitor<'de> for Record<'_, '_> {
                 }
             }
         }
-        for (place, field) in FIELDS[..3].iter().enumerate() {
-            if seen & 1 << place == 0 {
+        for (index, field) in FIELDS[..3].iter().enumerate() {
+            if seen & 1 << index == 0 {
                 return Err(parser.trouble.stop(Problem::MissingField(field)));
             }
         }

@@ -9,8 +9,8 @@
 //! order, at least one; a visit may be empty. `ended` is true unless it says otherwise: false marks
 //! a record that was cut before its real end. Blank lines are skipped.
 //!
-//! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes that no
-//! record happens to have too; [`read`] takes it into account if it is there.
+//! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes
+//! that no record happens to have too; [`read`] takes it into account if it is there.
 //!
 //! ```
 //! use consequence_tables::jsonl::{self, ReadOptions};

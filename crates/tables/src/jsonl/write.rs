@@ -22,7 +22,7 @@ pub enum WriteError {
     /// does not have or has in the other kind of visit.
     #[error("record number {number} of the cohort {reason}")]
     Record {
-        /// The record's place in the cohort, counted from 1.
+        /// The record's number in the cohort, counted from 1.
         number: usize,
         /// What is wrong with it.
         reason: &'static str,
@@ -51,7 +51,8 @@ pub fn write(
     filled(Writer::create(path, vocabulary)?, cohort)
 }
 
-/// The same, but a file that is there is not replaced, whether it was there before or came meanwhile.
+/// The same, but a file that is there is not replaced, whether it was there before or came
+/// meanwhile.
 pub fn write_new(
     path: impl AsRef<Path>,
     cohort: &Cohort,
@@ -176,8 +177,8 @@ impl Writer {
             _ => b",",
         });
         self.line.push(b'[');
-        for (place, code) in codes.iter().enumerate() {
-            if place > 0 {
+        for (index, code) in codes.iter().enumerate() {
+            if index > 0 {
                 self.line.push(b',');
             }
             self.line.extend_from_slice(self.names[code.index()].as_bytes());
@@ -190,11 +191,11 @@ impl Writer {
     /// list goes again.
     pub fn finish(self) -> Result<(), WriteError> {
         self.codes.commit()?;
-        let placed = self.file.commit();
-        if self.new && placed.is_err() {
+        let committed = self.file.commit();
+        if self.new && committed.is_err() {
             remove_file(&codes_path(&self.path))?;
         }
-        Ok(placed?)
+        Ok(committed?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which code a string of a dataset is, by the place where it stands.
+//! Which code a string of a dataset is, static or of an encounter.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ impl ListedCodes {
             let fail = |problem| TableError::of_file(path, problem);
             let names = strings(CODE, &arrays[0]).map_err(fail)?;
             let of = |column: &'static str| -> Result<Option<Strings<'_>>, MedsProblem> {
-                let place = columns.iter().position(|name| *name == column);
-                place.map(|place| strings(column, &arrays[place])).transpose()
+                let index = columns.iter().position(|name| *name == column);
+                index.map(|index| strings(column, &arrays[index])).transpose()
             };
             // A list made elsewhere may have columns of these names that are something else.
             let titles = of(TITLE).unwrap_or(None);

@@ -44,15 +44,15 @@ impl Events<'_> {
         // The numbers of the markers follow those of the codes; `END` has none.
         let visit_marker = vocabulary.end().0 as i32;
         for (visit, codes) in visits.enumerate() {
-            let place = (visit > 0).then(|| {
+            let encounter = (visit > 0).then(|| {
                 let time = times.map(|times| times[visit - 1]);
                 (time.unwrap_or_else(|| ordinal_time(visit)), visit as i64)
             });
             if visit > 0 {
-                shard.push(number, visit_marker, place);
+                shard.push(number, visit_marker, encounter);
             }
             if !ended && visit + 1 == count {
-                shard.push(number, visit_marker + 1, place);
+                shard.push(number, visit_marker + 1, encounter);
             }
             for &code in codes {
                 if code >= vocabulary.end() {
@@ -61,7 +61,7 @@ impl Events<'_> {
                 if vocabulary.kind(code) != Kind::of_visit(visit) {
                     return Err("has a static code in an encounter, or the reverse");
                 }
-                shard.push(number, code.0 as i32, place);
+                shard.push(number, code.0 as i32, encounter);
             }
         }
         Ok(())

@@ -15,8 +15,8 @@ pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
 pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
 pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
 
-/// What `dataset.json` calls the number of the format of our datasets. Those of other tools have none,
-/// and neither have ours from before there were numbers, which are of format 1.
+/// What `dataset.json` calls the number of the format of our datasets. Those of other tools have
+/// none, and neither have ours from before there were numbers, which are of format 1.
 pub(super) const FORMAT_NAME: &str = "consequence_format";
 pub(super) const FORMAT: u64 = 1;
 
@@ -33,7 +33,7 @@ pub(super) const KIND: &str = "kind";
 pub(super) const SPLIT: &str = "split";
 pub(super) const ORIGINAL: &str = "original_id";
 
-/// The place of a data file in its dataset.
+/// The path of a data file in its dataset.
 pub(super) fn data_file(number: usize) -> String {
     format!("{DATA}/{number:06}.parquet")
 }

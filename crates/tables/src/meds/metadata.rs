@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::MedsProblem;
 use super::columns::{Table, integers, strings};
 use super::layout::{FORMAT, FORMAT_NAME, ORIGINAL, SPLIT, SUBJECT};
-use crate::document::place;
+use crate::document::position;
 use crate::{Limits, Problem, TableError};
 
 /// Whether `dataset.json` says that times tell the order alone. One of a newer format is refused.
@@ -30,7 +30,7 @@ pub(super) fn ordinal(path: &Path, limits: &Limits) -> Result<bool, TableError> 
     let description: Value = serde_json::from_slice(&bytes).map_err(|error| {
         let text = error.to_string();
         let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
-        let (line, column) = place(&error);
+        let (line, column) = position(&error);
         let column = Some(column);
         TableError { column, ..TableError::of_row(path, line, Problem::Malformed(message.into())) }
     })?;

@@ -2,8 +2,8 @@
 //!
 //! A dataset is a folder. Its events are in `data`, sorted by subject and time; what is known of
 //! codes and subjects is in `metadata`. Each encounter has one event `VISIT`, so that an empty one
-//! survives, and a record that was cut has an event `CUT` in its last encounter. `docs/files.md` has
-//! the details.
+//! survives, and a record that was cut has an event `CUT` in its last encounter. `docs/files.md`
+//! has the details.
 //!
 //! Datasets of other tools are read too, and so is a single file of events. There an encounter is
 //! what shares a `visit_id`, or else a `hadm_id`, or else a day; a code without a time is static.
@@ -20,8 +20,8 @@
 //! cohort.push("p1", &Record::new(vec![vec![], vec![diabetes], vec![]]).cut());
 //! let dataset = Dataset::new(cohort, Arc::new(vocabulary));
 //!
-//! let place = tempfile::tempdir()?;
-//! let path = place.path().join("cohort");
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("cohort");
 //! meds::write(&path, &dataset)?;
 //! assert_eq!(Dataset::open(&path)?.cohort, dataset.cohort);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,4 +46,4 @@ pub use problem::MedsProblem;
 pub use read::{Loaded, MedsOptions, Summary, load, read};
 pub use shards::Shards;
 pub use stream::{Stream, Streamed};
-pub use write::{Subject, Writer, WriterOptions, try_place, write, write_with};
+pub use write::{Subject, Writer, WriterOptions, try_path, write, write_with};

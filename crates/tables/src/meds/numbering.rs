@@ -70,7 +70,7 @@ mod tests {
     fn numbers_stay_and_odd_ids_never_meet_them() {
         assert_eq!(numbers(&["12", "0", "12"]), [Some(12), Some(0), None]);
         let odd = ["7", "007", "+7", "-7", "p", "4611686018427387904", "p"];
-        let given = |place| Some(ODD_START + place);
+        let given = |index| Some(ODD_START + index);
         let expected = [Some(7), given(0), given(1), given(2), given(3), given(4), None];
         assert_eq!(numbers(&odd), expected);
     }

@@ -48,7 +48,7 @@ pub enum MedsProblem {
         /// The type it has.
         found: String,
     },
-    /// An empty place in a column that has none.
+    /// A missing value in a column that has none.
     #[error("column `{0}` has no value here")]
     Null(&'static str),
     /// Events of one subject in two files.

@@ -14,8 +14,8 @@ use super::events::Events;
 use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, data_file, is_part};
 use crate::WriteError;
 
-/// A dataset of undated records that is written data file by data file, each whole or not at all. What
-/// is written stays when the program is killed, and a later run goes on with it.
+/// A dataset of undated records that is written data file by data file, each whole or not at all.
+/// What is written stays when the program is killed, and a later run resumes.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -27,8 +27,8 @@ use crate::WriteError;
 /// let mut cohort = Cohort::default();
 /// cohort.push("7", &Record::new(vec![vec![], vec![]]));
 ///
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("cohort");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("cohort");
 /// Shards::open(&path, Arc::clone(&vocabulary), false)?.write(0, &cohort)?;
 /// assert!(!path.exists());
 ///
@@ -96,8 +96,8 @@ impl Shards {
         self.folder.path().join(data_file(file)).is_file()
     }
 
-    /// Writes a data file. The ids of the records are numbers, and the subjects of one data file are
-    /// those of no other.
+    /// Writes a data file. The ids of the records are numbers, and the subjects of one data file
+    /// are those of no other.
     pub fn write(&self, file: usize, cohort: &Cohort) -> Result<(), WriteError> {
         Ok(self.fill(file, cohort)?.commit()?)
     }
@@ -115,8 +115,8 @@ impl Shards {
         Ok(shard.fill(&self.folder.path().join(data_file(file)), &self.names)?)
     }
 
-    /// Writes all but the events: the [files](Self::DESCRIBING) that tell of codes and subjects. The
-    /// subjects are those of the data files, in order.
+    /// Writes all but the events: the [files](Self::DESCRIBING) that tell of codes and subjects.
+    /// The subjects are those of the data files, in order.
     pub fn describe(
         &self,
         subjects: impl IntoIterator<Item = (i64, Split)>,

@@ -64,8 +64,8 @@ pub struct Subject<'s> {
 /// use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
-/// let place = tempfile::tempdir()?;
-/// let path = place.path().join("cohort");
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("cohort");
 /// let mut writer = Writer::create(&path, Arc::clone(&vocabulary), WriterOptions::default())?;
 /// let subject = Subject { id: "p1", split: Split::Train, ended: true, times: None };
 /// writer.push(subject, [&[][..], &[Code(0)], &[]])?;
@@ -129,8 +129,8 @@ impl Writer {
         V: IntoIterator<Item = &'a [Code]>,
         V::IntoIter: ExactSizeIterator,
     {
-        let place = self.subjects.len() + 1;
-        let fail = |reason| Err(WriteError::Record { number: place, reason });
+        let number = self.subjects.len() + 1;
+        let fail = |reason| Err(WriteError::Record { number, reason });
         if *self.dated.get_or_insert(subject.times.is_some()) != subject.times.is_some() {
             return fail("has times where others have none, or the reverse");
         }
@@ -205,18 +205,18 @@ impl Writer {
     }
 }
 
-/// Refuses a place where no dataset could be written, before there is one to write. Nothing is left
+/// Refuses a path where no dataset could be written, before there is one to write. Nothing is left
 /// there.
 ///
 /// ```
 /// use consequence_tables::meds;
 ///
-/// let place = tempfile::tempdir()?;
-/// assert!(meds::try_place(place.path().join("cohort"), false).is_ok());
-/// assert!(meds::try_place(place.path().join("none/cohort"), false).is_err());
+/// let directory = tempfile::tempdir()?;
+/// assert!(meds::try_path(directory.path().join("cohort"), false).is_ok());
+/// assert!(meds::try_path(directory.path().join("none/cohort"), false).is_err());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn try_place(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
+pub fn try_path(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
     begin(path.as_ref(), replace).map(drop)
 }
 

@@ -84,8 +84,8 @@ fn write(path: &Path, batch: RecordBatch) {
 }
 
 /// A dataset of these data files in a folder of its own.
-pub fn folder_of(place: &Path, files: &[(&str, &Events)]) -> PathBuf {
-    let path = place.join("dataset");
+pub fn folder_of(directory: &Path, files: &[(&str, &Events)]) -> PathBuf {
+    let path = directory.join("dataset");
     fs::create_dir_all(path.join("metadata")).unwrap();
     for (name, events) in files {
         let file = path.join("data").join(format!("{name}.parquet"));
