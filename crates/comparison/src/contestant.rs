@@ -14,11 +14,10 @@ use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untraine
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
-use super::place::Place;
+use super::files::{Files, named};
 use super::{ComparisonTask, Prediction, Training};
 use consequence_pipeline::Error;
 use consequence_pipeline::Watch;
-use consequence_pipeline::{read_note, write_note};
 
 /// How often what a stopped run can be taken up from is written.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
@@ -99,17 +98,18 @@ impl Contestant {
         &self,
         task: &ComparisonTask,
         arena: &Arena,
-        place: &Place<'_>,
+        files: &Files,
         watch: &dyn Watch,
     ) -> Result<(Network, Training), Error> {
         let fresh = self.fresh(task, arena)?;
         let method = self.method.trains_as();
-        let [weights, figures, checkpoint, sittings] =
-            ["weights.safetensors", "training.json", "checkpoint.safetensors", "sittings.json"]
-                .map(|name| place.of(method, name));
+        let [weights, checkpoint] =
+            ["weights.safetensors", "checkpoint.safetensors"].map(|name| files.path(method, name));
+        let [figures, sittings] =
+            ["training.json", "sittings.json"].map(|name| named(method, name));
         let records = arena.train.len() as u64;
         let whole = records * u64::from(task.network.options.epochs);
-        if let Some(training) = read_note::<Training>(&figures)?
+        if let Some(training) = files.kept::<Training>(&figures)?
             && let Ok(bytes) = std::fs::read(&weights)
             && let Ok(read) = Weights::from_safetensors(&bytes, *fresh.weights().shape(), "")
             && let Some(network) = Network::new(fresh.codes().clone(), read)
@@ -122,7 +122,8 @@ impl Contestant {
             digest(format!("{}\n{settings}\n{}", method.name(), task.seed).as_bytes());
         let checkpoints =
             Checkpoints { path: checkpoint.clone(), every: CHECKPOINT_EVERY, fingerprint };
-        let mut clock = Clock::begin(read_note::<Sittings>(&sittings)?.unwrap_or_default().seconds);
+        let mut clock =
+            Clock::begin(files.kept::<Sittings>(&sittings)?.unwrap_or_default().seconds);
         let mut seen = 0;
         let epochs = task.network.options.epochs;
         let mut options = task.network.options.clone();
@@ -155,7 +156,7 @@ impl Contestant {
                         ));
                     }
                     Event::Checkpoint => {
-                        kept = write_note(&sittings, &Sittings { seconds: clock.seconds() });
+                        kept = files.keep(&sittings, &Sittings { seconds: clock.seconds() });
                         clock.go_on();
                     }
                 }
@@ -179,10 +180,9 @@ impl Contestant {
         };
         let bytes = trained.network.weights().to_safetensors()?;
         write_atomically(&weights, |file| file.write_all(&bytes))?;
-        write_note(&figures, &training)?;
-        for path in [checkpoint, sittings] {
-            consequence_store::remove_file(&path)?;
-        }
+        files.keep(&figures, &training)?;
+        consequence_store::remove_file(&checkpoint)?;
+        files.forget(&sittings)?;
         Ok((trained.network, training))
     }
 

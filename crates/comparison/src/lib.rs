@@ -4,10 +4,10 @@
 mod arena;
 mod contestant;
 mod figures;
+mod files;
 mod findings;
 mod page;
 mod paper;
-mod place;
 mod run;
 mod task;
 mod text;
@@ -28,13 +28,13 @@ pub use task::{ComparisonTask, Effort};
 
 use arena::Arena;
 use consequence::mine::MineTask;
-use consequence_pipeline::{Error, Report, Task, Watch, read_note, write_note};
+use consequence_pipeline::{Error, Report, Task, Watch};
 use contestant::Contestant;
 use figures::broken;
+use files::{Files, named};
 use findings::Evidence;
 use page::page;
 use paper::PaperCohort;
-use place::Place;
 use run::Judge;
 
 /// How every method did on a cohort.
@@ -133,25 +133,26 @@ impl Task for ComparisonTask {
     /// and writes a report to read and the figures for programs. What is done is kept as it is done, so that
     /// a comparison that was stopped can be resumed.
     fn run(&self, watch: &dyn Watch) -> Result<ComparisonReport, Error> {
-        let place = Place::settle(self)?;
-        let rules = rule_files(self, &place, watch)?;
+        let files = Files::open(self)?;
+        let rules = rule_files(self, &files, watch)?;
         let arena = Arena::prepare(self, rules, watch)?;
         let digests = arena.digests();
-        place.keep_to(&digests)?;
+        files.keep_to(&digests)?;
         let (contestants, left_out) = contestants(self, &arena)?;
         let training = arena.train.len() as u64 * u64::from(self.network.options.epochs);
         let writing = u64::from(self.effort.runs) * self.effort.records;
         watch.begin("comparing methods", Some((training + writing) * contestants.len() as u64));
         let found =
-            Comparison { task: self, place: &place, arena: &arena, watch }.measure(&contestants);
+            Comparison { task: self, files: &files, arena: &arena, watch }.measure(&contestants);
         watch.finish();
         let (methods, networks) = found?;
-        let report = summed_up(self, &place, &arena, (methods, left_out, digests))?;
+        let report = summed_up(self, &files, &arena, (methods, left_out, digests))?;
         let metrics = report.json()?;
         let html = page(&report, &arena, &contestants, &networks, self)?.html();
-        for (path, text) in [(&place.metrics, metrics), (&place.report, html)] {
+        for (path, text) in [(&files.metrics, metrics), (&files.report, html)] {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
+        files.finish()?;
         Ok(report)
     }
 }
@@ -190,21 +191,21 @@ fn contestants(
 /// The rule files: those given, or one that is mined.
 fn rule_files(
     task: &ComparisonTask,
-    place: &Place,
+    files: &Files,
     watch: &dyn Watch,
 ) -> Result<Vec<PathBuf>, Error> {
     if !task.rules.is_empty() {
         return Ok(task.rules.clone());
     }
-    if !place.rules.is_file() {
-        MineTask::new(&task.cohort, &place.rules).run(watch)?;
+    if !files.rules.is_file() {
+        MineTask::new(&task.cohort, &files.rules).run(watch)?;
     }
-    Ok(vec![place.rules.clone()])
+    Ok(vec![files.rules.clone()])
 }
 
 struct Comparison<'a> {
     task: &'a ComparisonTask,
-    place: &'a Place<'a>,
+    files: &'a Files,
     arena: &'a Arena,
     watch: &'a dyn Watch,
 }
@@ -214,16 +215,16 @@ impl Comparison<'_> {
         &self,
         contestants: &[Contestant],
     ) -> Result<(Vec<MethodFigures>, Vec<Network>), Error> {
-        let Self { task, place, arena, watch } = self;
+        let Self { task, files, arena, watch } = self;
         let mut trained = Vec::new();
         for contestant in contestants {
-            let (network, training) = contestant.fit(task, arena, place, *watch)?;
-            let path = place.of(contestant.method, "prediction.json");
-            let prediction = match read_note::<Option<Prediction>>(&path)? {
+            let (network, training) = contestant.fit(task, arena, files, *watch)?;
+            let note = named(contestant.method, "prediction.json");
+            let prediction = match files.kept::<Option<Prediction>>(&note)? {
                 Some(known) => known,
                 None => {
                     let found = contestant.predict(arena, &network)?;
-                    write_note(&path, &found)?;
+                    files.keep(&note, &found)?;
                     found
                 }
             };
@@ -277,10 +278,10 @@ impl Comparison<'_> {
         network: &Network,
         run: u32,
     ) -> Result<(RunFigures, Option<DeepFigures>), Error> {
-        let Self { task, place, arena, watch } = self;
+        let Self { task, files, arena, watch } = self;
         let records = task.effort.records;
-        let path = place.run(contestant.method, run);
-        if let Some(known) = read_note(&path)? {
+        let note = named(contestant.method, &format!("run-{run:03}.json"));
+        if let Some(known) = files.kept(&note)? {
             watch.advance(records);
             return Ok(known);
         }
@@ -296,7 +297,7 @@ impl Comparison<'_> {
             true => Some(judge.deep_figures(&generated.cohort, run.into())?),
             false => None,
         };
-        write_note(&path, &(&figures, &deep))?;
+        files.keep(&note, &(&figures, &deep))?;
         watch.advance(records);
         watch.stage(&format!("{title}: generation {} of {runs} measured", run + 1));
         Ok((figures, deep))
@@ -313,7 +314,7 @@ fn run_seed(task: &ComparisonTask, run: u32) -> u64 {
 
 fn summed_up(
     task: &ComparisonTask,
-    place: &Place,
+    files: &Files,
     arena: &Arena,
     (methods, left_out, digests): (Vec<MethodFigures>, Vec<LeftOutMethod>, [String; 2]),
 ) -> Result<ComparisonReport, Error> {
@@ -335,8 +336,8 @@ fn summed_up(
     let findings = Evidence::new(&methods, PaperCohort::like(mean_encounters)).findings();
     Ok(ComparisonReport {
         cohort: shown(&task.cohort),
-        report: shown(&place.report),
-        metrics: shown(&place.metrics),
+        report: shown(&files.report),
+        metrics: shown(&files.metrics),
         files: arena.files.clone(),
         mined: task.rules.is_empty(),
         rules,

@@ -9,7 +9,7 @@ use consequence_import::ImportError;
 use consequence_model::ModelError;
 use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
 use consequence_sample::{ConditionError, SampleError};
-use consequence_store::StoreError;
+use consequence_store::{RunError, StoreError};
 use consequence_tables::TableError;
 use consequence_tables::jsonl::WriteError;
 use consequence_train::TrainError;
@@ -116,28 +116,9 @@ pub enum Error {
     /// A network cannot have these sizes.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A run that was stopped is in the way.
-    #[error("a run that was stopped is in the way\n  --> {}", .0.display())]
-    Stopped(PathBuf),
-    /// What is there was made of something else.
-    #[error("{what}\n  --> {}", path.display())]
-    OtherRun {
-        /// What it was made of.
-        what: &'static str,
-        /// The file or folder that tells of it.
-        path: PathBuf,
-    },
-    /// What is there was begun by another version of the program.
-    #[error(
-        "the run that is there was begun by {begun_by} of this program, and this is version {}\n  --> {}",
-        env!("CARGO_PKG_VERSION"), path.display()
-    )]
-    OtherVersion {
-        /// The file that tells of it.
-        path: PathBuf,
-        /// The version that it was begun by.
-        begun_by: String,
-    },
+    /// The folder of a run cannot be used.
+    #[error(transparent)]
+    Run(RunError),
     /// The work was asked to stop, and can be resumed.
     #[error("{what}\n  --> {}", path.display())]
     Interrupted {
@@ -223,18 +204,12 @@ impl Error {
             }
             Self::Json(_) => "this is a defect of the program; please report it",
             Self::Shape(_) => "choose other values for {width}, {layers}, {heads} or {head_units}",
-            Self::Stopped(_) => "go on with it by {resume}, or give {force} to begin anew",
-            Self::OtherRun { .. } => {
-                "give them as they were, choose another folder, or give {force} to begin anew"
-            }
-            Self::OtherVersion { .. } => {
-                "complete it with that version, choose another name, or give {force} to begin anew"
-            }
             Self::Interrupted { .. } => "give the same command with {resume} to go on",
             Self::Threads { .. } => "choose another number for {threads}",
             Self::Table(error) => return error.advice(),
             Self::Import(error) => return error.advice(),
             Self::Store(error) => return error.advice(),
+            Self::Run(error) => return error.advice(),
             Self::Write(error) => return error.advice(),
             _ => return None,
         };
@@ -300,6 +275,16 @@ impl From<StoreError> for Error {
             // What came while the run was at work is refused in the words of what was there before.
             StoreError::Exists { path } => Self::Exists(path),
             other => Self::Store(other),
+        }
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Exists(path) => Self::Exists(path),
+            RunError::Store(error) => error.into(),
+            other => Self::Run(other),
         }
     }
 }

@@ -14,7 +14,6 @@ mod error;
 mod inputs;
 pub mod load;
 pub mod model_rules;
-mod notes;
 mod out;
 pub mod pages;
 mod reference;
@@ -29,8 +28,9 @@ pub use count::{CountError, parse_count};
 pub use digest::records_digest;
 pub use error::Error;
 pub use inputs::{CodeSource, CodeSummary, Codes, Inputs, Opened, OpenedRecords, RecordInputs};
-pub use notes::{OTHER_RUN, begun_with, goes_on, read_note, write_note};
-pub use out::{OpenOut, Out, refuse_cohort, refuse_file, refuse_folder, refuse_lines, write_file};
+pub use out::{
+    OpenOut, Out, refuse_cohort, refuse_file, refuse_folder, refuse_lines, whole_path, write_file,
+};
 pub use reference::RuleReference;
 pub use task::{REPORT_FORMAT, Report, Task};
 pub use threads::use_threads;

@@ -5,7 +5,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use consequence_store::{Lock, StoreError, create_directory, write_atomically, write_new};
+use consequence_store::{
+    Lock, RunOptions, Site, StoreError, create_directory, write_atomically, write_new,
+};
 use consequence_tables::jsonl::codes_path;
 use consequence_tables::{CohortWriter, Format};
 
@@ -96,6 +98,15 @@ impl Out {
         self.opened(|| refuse_cohort(&self.path, self.force))
     }
 
+    /// How a run that can be resumed uses the folder; see [`RunFolder`](consequence_store::RunFolder).
+    pub fn run_options(&self, site: Site, format: u32) -> RunOptions<'static> {
+        RunOptions {
+            resume: self.resume,
+            force: self.force,
+            ..RunOptions::new(site, format, env!("CARGO_PKG_VERSION"))
+        }
+    }
+
     /// Locks it without a look at what is there.
     pub fn lock(&self) -> Result<OpenOut<'_>, Error> {
         self.opened(|| Ok(()))
@@ -125,6 +136,11 @@ impl OpenOut<'_> {
     pub fn into_lock(self) -> Lock {
         self.lock
     }
+}
+
+/// A path that means the same in every folder, as a run writes down what it was begun with.
+pub fn whole_path(path: &Path) -> String {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
 /// Writes a file, whole or not at all, where none is unless it may be replaced.

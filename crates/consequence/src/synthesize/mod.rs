@@ -1,6 +1,5 @@
 //! From a source to generated records in one go.
 
-mod manifest;
 mod report;
 
 use std::fs;
@@ -18,8 +17,17 @@ use crate::mine::{MineReport, MineTask};
 use crate::simulate::{Preset, SimulateReport, SimulateTask};
 use crate::train::{ModelChoice, TrainReport, TrainTask};
 use consequence_pipeline::load::{self, LoadedCohort};
-use consequence_pipeline::{Error, Inputs, Out, RecordInputs, Report, Task, Watch};
-use consequence_store::write_atomically;
+use consequence_pipeline::{
+    Error, Inputs, Out, RecordInputs, Report, Task, Watch, refuse_cohort, whole_path,
+};
+use consequence_store::{RunFolder, RunOptions, Site, write_atomically};
+use serde_json::{Value, json};
+
+/// The number of the format of the folder.
+const RUN_FORMAT: u32 = 1;
+
+/// The report for programs, which is written last.
+const SUMMARY: &str = "summary.json";
 
 pub use report::{SynthesizeReport, SynthesizeRules};
 
@@ -155,7 +163,6 @@ pub struct Workspace {
     /// The report for a reviewer.
     pub report: PathBuf,
     summary: PathBuf,
-    manifest: PathBuf,
 }
 
 impl Workspace {
@@ -168,8 +175,7 @@ impl Workspace {
             model: file("model"),
             synthetic: file("synthetic"),
             report: file("report"),
-            summary: file("summary.json"),
-            manifest: file("task.json"),
+            summary: file(SUMMARY),
         }
     }
 }
@@ -204,10 +210,9 @@ impl SynthesizeTask {
         narrator: &dyn Narrator,
         watch: &dyn Watch,
     ) -> Result<SynthesizeReport, Error> {
-        let _out = self.out.filled_in_place()?;
-        let places = Workspace::new(&self.out.path);
-        manifest::settle(self, &places)?;
-        let chain = Chain { task: self, places: &places, narrator, watch };
+        let files = Workspace::new(&self.out.path);
+        let run = self.begin(&files)?;
+        let chain = Chain { task: self, files: &files, narrator, watch };
         let cohort = chain.cohort()?;
         let rules = chain.rules(&cohort)?;
         chain.go_on()?;
@@ -237,11 +242,11 @@ impl SynthesizeTask {
         let records = self.records.unwrap_or(in_all);
         let generate = GenerateTask {
             seed: self.seed,
-            ..GenerateTask::new(&places.model, records, self.out.inside("synthetic"))
+            ..GenerateTask::new(&files.model, records, self.out.inside("synthetic"))
         };
         let generated = chain.step(Step::Generate, &generate, |report| Done::Generated(report))?;
         chain.go_on()?;
-        let predict = PerplexityTask::new(&places.model, &cohort);
+        let predict = PerplexityTask::new(&files.model, &cohort);
         let predicted = match held_out {
             true => Some(chain.step(Step::Predict, &predict, |report| Done::Predicted(report))?),
             false => None,
@@ -249,8 +254,8 @@ impl SynthesizeTask {
         let evaluate = EvaluateTask {
             rules: rules.clone(),
             unknown_codes: self.unknown_codes,
-            out: Some(Out::new(&places.report).replacing(true)),
-            ..EvaluateTask::new(&cohort, &places.synthetic)
+            out: Some(Out::new(&files.report).replacing(true)),
+            ..EvaluateTask::new(&cohort, &files.synthetic)
         };
         let compared = chain.step(Step::Evaluate, &evaluate, |report| Done::Evaluated(report))?;
         let shown = |path: &Path| path.display().to_string();
@@ -273,18 +278,62 @@ impl SynthesizeTask {
             fresh: compared.fresh,
             obedience: compared.obedience,
             report: compared.report,
-            summary: shown(&places.summary),
+            summary: shown(&files.summary),
         };
         let text = report.json()?;
-        write_atomically(&places.summary, |file| file.write_all(text.as_bytes()))?;
+        write_atomically(&files.summary, |file| file.write_all(text.as_bytes()))?;
+        run.finish()?;
         Ok(report)
+    }
+}
+
+impl SynthesizeTask {
+    /// Opens the folder, with what an earlier run left or without.
+    fn begin(&self, files: &Workspace) -> Result<RunFolder, Error> {
+        let makes_cohort = !matches!(self.origin, Origin::Cohort(_));
+        if makes_cohort && self.out.force && files.cohort.is_dir() {
+            refuse_cohort(&files.cohort, true)?;
+        }
+        let parts: &[&str] =
+            if makes_cohort { &["mined.rules", "cohort"] } else { &["mined.rules"] };
+        let options = RunOptions {
+            parts,
+            last: Some(SUMMARY),
+            ..self.out.run_options(Site::InPlace, RUN_FORMAT)
+        };
+        Ok(RunFolder::open(&self.out.path, &self.manifest(), &options)?)
+    }
+
+    /// All that what is made depends on.
+    fn manifest(&self) -> Value {
+        let model_kind = match &self.model_kind {
+            ModelChoice::Halo(network) => {
+                json!({ "mode": network.mode.to_string(), "network": network.settings() })
+            }
+            ModelChoice::Markov => json!("markov"),
+        };
+        let rules: Vec<String> = self.rules.iter().map(|path| whole_path(path)).collect();
+        let (source, from) = match &self.origin {
+            Origin::Cohort(path) => (whole_path(path), None),
+            Origin::Tables { kind, path } => (whole_path(path), Some(format!("{kind:?}"))),
+            Origin::Simulated { .. } => (String::new(), Some(format!("{:?}", self.origin))),
+        };
+        json!({
+            "source": source,
+            "from": from,
+            "rules": rules,
+            "unknown_codes": format!("{:?}", self.unknown_codes),
+            "records": self.records,
+            "learner": model_kind,
+            "seed": self.seed,
+        })
     }
 }
 
 /// A run of the chain.
 struct Chain<'a> {
     task: &'a SynthesizeTask,
-    places: &'a Workspace,
+    files: &'a Workspace,
     narrator: &'a dyn Narrator,
     watch: &'a dyn Watch,
 }
@@ -305,7 +354,7 @@ impl Chain<'_> {
 
     /// The cohort: the origin itself, or what is imported or simulated.
     fn cohort(&self) -> Result<PathBuf, Error> {
-        let (task, cohort) = (self.task, &self.places.cohort);
+        let (task, cohort) = (self.task, &self.files.cohort);
         let is_made = task.out.resume && is_there(cohort);
         let out = task.out.inside("cohort");
         match &task.origin {
@@ -329,7 +378,7 @@ impl Chain<'_> {
 
     /// The rule files: those given, or the one that is mined.
     fn rules(&self, cohort: &Path) -> Result<Vec<PathBuf>, Error> {
-        let (task, rules) = (self.task, &self.places.rules);
+        let (task, rules) = (self.task, &self.files.rules);
         if !task.rules.is_empty() {
             return Ok(task.rules.clone());
         }

@@ -3,26 +3,36 @@
 mod broken;
 mod fit;
 mod lesson;
-mod place;
 mod report;
 mod task;
 mod text;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use consequence_model::{CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE};
-use consequence_store::{WorkingFolder, digest, remove_file};
+use consequence_model::{
+    CARD_FILE, CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE,
+};
+use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
 
 use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use fit::Outcome;
 use lesson::Lesson;
-use place::Place;
 
 pub use broken::{BrokenBy, BrokenRecords};
 pub use consequence_model::Epoch;
 pub use consequence_train::{Preset, TrainMode, TrainOptions};
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
 pub use task::{ModelChoice, NetworkSizes, NetworkTask, TrainTask};
+
+/// The number of the format of the folder that a model is trained in.
+const RUN_FORMAT: u32 = 2;
+
+/// Whether a name is that of a part of a model, or of something that a killed run left among them.
+fn is_part(name: &OsStr) -> bool {
+    let files = [CARD_FILE, WEIGHTS_FILE, TABLES_FILE, CHECKPOINT_FILE];
+    files.iter().any(|file| name == *file) || name.to_string_lossy().starts_with(".partial-")
+}
 
 impl Task for TrainTask {
     type Report = TrainReport;
@@ -36,44 +46,56 @@ impl Task for TrainTask {
     /// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
     /// that was not. The model is put in place whole, and one that it replaces stays there until then.
     fn run(&self, watch: &dyn Watch) -> Result<TrainReport, Error> {
-        let _out = self.out.lock()?;
-        let place = Place::look(&self.out.path)?;
-        place.refuse(&self.out)?;
+        let options = self.out.run_options(Site::Beside(is_part), RUN_FORMAT);
+        let reserved = RunFolder::reserve(&self.out.path, &options)?;
+        self.refuse_old_run()?;
         let lesson = Lesson::prepare(self, watch)?;
         if lesson.broken.records > 0 {
             watch.note(&lesson.broken.to_string());
         }
         let card = lesson.card(self);
         let fingerprint = fingerprint(&card);
-        if self.out.resume && place.has_model {
+        if self.out.resume && self.out.path.join(CARD_FILE).exists() {
             match finished(&self.out.path, &fingerprint) {
                 Ok(model) => return Ok(TrainReport::new(self, &lesson, &model, None)),
                 Err(_) if self.out.force => {}
                 Err(error) => return Err(error),
             }
         }
-        let folder = place.open(&self.out)?;
-        let checkpoint = folder.path().join(CHECKPOINT_FILE);
+        let run = reserved.begin_without_manifest()?;
+        let checkpoint = run.path(CHECKPOINT_FILE);
         // Killed once it was trained, and before it was put in place.
-        if let Ok(model) = finished(folder.path(), &fingerprint) {
-            put_in_place(folder, &model.trained)?;
+        if let Ok(model) = finished(&run.path(""), &fingerprint) {
+            put_in_place(run, &model.trained)?;
             return Ok(TrainReport::new(self, &lesson, &model, None));
         }
-        let (trained, history, run) =
-            match fit(self, &lesson, (checkpoint.clone(), fingerprint), watch) {
-                Ok(trained) => trained,
-                Err(error) => {
-                    // What is worth nothing is not left for anyone to find.
-                    if !checkpoint.exists() {
-                        let _ = folder.discard();
-                    }
-                    return Err(error);
+        let outcome = fit(self, &lesson, (checkpoint.clone(), fingerprint), watch);
+        let (trained, history, taken) = match outcome {
+            Ok(trained) => trained,
+            Err(error) => {
+                // What is worth nothing is not left for anyone to find.
+                if !checkpoint.exists() {
+                    let _ = run.discard();
                 }
-            };
+                return Err(error);
+            }
+        };
         let mut model = Model { card: Card { history, ..card }, trained };
-        model.write(folder.path())?;
-        put_in_place(folder, &model.trained)?;
-        Ok(TrainReport::new(self, &lesson, &model, run))
+        model.write(&run.path(""))?;
+        put_in_place(run, &model.trained)?;
+        Ok(TrainReport::new(self, &lesson, &model, taken))
+    }
+}
+
+impl TrainTask {
+    /// Refuses a run in the folder of the model itself, where older versions trained.
+    fn refuse_old_run(&self) -> Result<(), Error> {
+        let path = self.out.path.join(CHECKPOINT_FILE);
+        if self.out.force || !path.exists() {
+            return Ok(());
+        }
+        let ours = env!("CARGO_PKG_VERSION").to_owned();
+        Err(RunError::OtherVersion { path, version: None, format: None, ours }.into())
     }
 }
 
@@ -100,15 +122,15 @@ fn fit(
 }
 
 /// Puts a model that is complete in place, with nothing but the files that it is made of.
-fn put_in_place(folder: WorkingFolder, trained: &Trained) -> Result<(), Error> {
+fn put_in_place(run: RunFolder, trained: &Trained) -> Result<(), Error> {
     let other = match trained {
         Trained::Network(_) => TABLES_FILE,
         Trained::Markov(_) => WEIGHTS_FILE,
     };
     for name in [other, CHECKPOINT_FILE] {
-        remove_file(&folder.path().join(name))?;
+        remove_file(&run.path(name))?;
     }
-    Ok(folder.commit()?)
+    Ok(run.finish()?)
 }
 
 /// The model in a folder, if it is the one that is asked for.
