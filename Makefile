@@ -94,6 +94,8 @@ study:
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done
+	@echo "== fuzz"
+	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"
 	$(CARGO) build --quiet --locked --release -p consequence-cli -p consequence-studies --bin consequence --bin kills
 	target/release/kills

@@ -5,7 +5,8 @@
 //! (`fuzz/kept`), then its seeds as they are, then so many inputs made from them. An input depends on the
 //! seeds and its number alone. One that fails is written into `fuzz/kept`, and stays there.
 //!
-//! `CONSEQUENCE_FUZZ_INPUTS` asks for another number of inputs than a test makes by itself.
+//! `CONSEQUENCE_FUZZ_INPUTS` asks for another number of inputs than a test makes by itself. The input at
+//! hand is then in the folder for temporary files, in case the program is aborted.
 #![forbid(unsafe_code)]
 
 mod cohorts;
@@ -56,11 +57,16 @@ impl Target {
         let seeds = (self.seeds)();
         assert!(!seeds.is_empty(), "{} has no seeds", self.name);
         seeds.iter().for_each(|seed| self.hand(seed));
-        let inputs =
-            std::env::var(INPUTS).ok().and_then(|asked| asked.parse().ok()).unwrap_or(inputs);
+        let asked = std::env::var(INPUTS).ok().and_then(|asked| asked.parse().ok());
+        // What aborts the program cannot be kept afterwards.
+        let at_hand = asked.map(|_: u64| std::env::temp_dir().join(format!("fuzz-{}", self.name)));
         let mut mutator = Mutator::new(&seeds, self.words);
-        for number in 0..inputs {
-            self.hand(mutator.input(number));
+        for number in 0..asked.unwrap_or(inputs) {
+            let input = mutator.input(number);
+            if let Some(path) = &at_hand {
+                fs::write(path, input).expect("a folder for what passes");
+            }
+            self.hand(input);
         }
     }
 

@@ -80,7 +80,8 @@ impl<'a> Mutator<'a> {
             }
             _ => {
                 self.input.extend_from_slice(&self.seeds[self.draws.below(self.seeds.len())]);
-                for _ in 0..1 + self.draws.below(6) {
+                let most = self.draws.below(6);
+                for _ in 0..1 + self.draws.below(1 + most) {
                     self.change();
                 }
             }
@@ -102,7 +103,7 @@ impl<'a> Mutator<'a> {
             2 => {
                 self.input.drain(at..end);
             }
-            3 => self.input.truncate(at),
+            3 if self.draws.below(4) == 0 => self.input.truncate(at),
             4 => {
                 let copy = self.input[at..end].to_vec();
                 let to = self.draws.below(self.input.len());

@@ -9,6 +9,7 @@ use std::ops::Range;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use thiserror::Error;
 
+use crate::weights::Places;
 use crate::{Shape, ShapeError, Weights};
 
 /// Why a file holds no parameters for a network.
@@ -70,8 +71,7 @@ struct Tensor {
     lay: Lay,
 }
 
-fn tensors(weights: &Weights) -> Vec<Tensor> {
-    let (shape, places) = (weights.shape(), &weights.places);
+fn tensors(shape: &Shape, places: &Places) -> Vec<Tensor> {
     let (codes, width, units) = (shape.codes, shape.width, shape.units());
     let mut list = Vec::new();
     let mut put = |name: String, shape: Vec<usize>, place: &Range<usize>, lay: Lay| {
@@ -140,17 +140,27 @@ impl Weights {
         }
         let file = SafeTensors::deserialize(bytes)
             .map_err(|error| WeightsError::Format(error.to_string()))?;
-        let mut weights = Self::zero(shape)?;
-        for tensor in tensors(&weights) {
+        // A shape that the file does not bear out costs no memory.
+        shape.check()?;
+        if shape.layers > file.len() {
+            return Err(WeightsError::Missing(format!("{prefix}transformer.h.{}", file.len())));
+        }
+        let list = tensors(&shape, &Places::new(&shape));
+        for tensor in &list {
             let name = format!("{prefix}{}", tensor.name);
             let found = file.tensor(&name).map_err(|_| WeightsError::Missing(name.clone()))?;
             if found.dtype() != Dtype::F32 {
                 return Err(WeightsError::Type { name, found: format!("{:?}", found.dtype()) });
             }
             if found.shape() != tensor.shape {
-                let found = found.shape().to_vec();
-                return Err(WeightsError::Size { name, expected: tensor.shape, found });
+                let (expected, found) = (tensor.shape.clone(), found.shape().to_vec());
+                return Err(WeightsError::Size { name, expected, found });
             }
+        }
+        let mut weights = Self::zero(shape)?;
+        for tensor in list {
+            let name = format!("{prefix}{}", tensor.name);
+            let found = file.tensor(&name).map_err(|_| WeightsError::Missing(name.clone()))?;
             let (words, _) = found.data().as_chunks::<4>();
             let numbers: Vec<f32> = words.iter().map(|&word| f32::from_le_bytes(word)).collect();
             if numbers.iter().any(|number| !number.is_finite()) {
@@ -172,7 +182,7 @@ impl Weights {
 
     /// The bytes of a `safetensors` file.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, WeightsError> {
-        let data: Vec<(Tensor, Vec<u8>)> = tensors(self)
+        let data: Vec<(Tensor, Vec<u8>)> = tensors(self.shape(), &self.places)
             .into_iter()
             .map(|tensor| {
                 let from = self.at(&tensor.place);
