@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the licences of all dependencies, and that none is there in two versions.
+"""Checks the licences of all dependencies, that none is there in two versions, and that our own crates
+depend on each other downwards only, tests included.
 
 Reads what `cargo metadata` says of the locked dependencies. Exits 1 with a line for each fault.
 """
@@ -33,6 +34,24 @@ SEVERAL_VERSIONS = {
     "r-efi": "comes with getrandom, for systems that this program is never built for",
     "syn": "arrow's half and zerocopy derive with 2, serde with a newer one; used at build time alone",
 }
+
+# Our crates, from the bottom up: one knows those of its own row and of the rows below.
+ROWS = [
+    ["record", "prng", "store", "advice"],
+    ["rules", "engine"],
+    ["tables", "enforce", "referee"],
+    ["model", "halo"],
+    ["mine", "simulate", "packs"],
+    ["evaluate", "train", "sample"],
+    ["report", "baselines"],
+    ["consequence"],
+    ["cli"],
+]
+ROOMS = {name: row for row, names in enumerate(ROWS) for name in names}
+
+# What no crate is built with; tests may use the first.
+FOR_TESTS = "testing"
+APART = {FOR_TESTS, "fuzz", "studies", "benches"}
 
 
 class Expression:
@@ -119,6 +138,57 @@ def version_faults(packages):
             yield f"{name}: the exception for several versions is no longer needed"
 
 
+def arrows(packages):
+    """For each of our crates, those of ours that it is built with, and those that only its tests are."""
+    short = {package["name"]: package["name"].removeprefix("consequence-") for package in packages}
+    ours = {name for name in short if name.startswith("consequence")}
+    graph = {}
+    for package in packages:
+        if package["name"] in ours:
+            built, tested = graph.setdefault(short[package["name"]], (set(), set()))
+            for dependency in package["dependencies"]:
+                if dependency["name"] in ours:
+                    kind = tested if dependency["kind"] == "dev" else built
+                    kind.add(short[dependency["name"]])
+    return graph
+
+
+def arrow_faults(graph):
+    """A line for each arrow that does not go down, and for a cycle of arrows, those of tests included."""
+    for name, (built, tested) in sorted(graph.items()):
+        if name not in ROOMS and name not in APART:
+            yield f"{name}: it has no room in tools/check_dependencies.py"
+        if name not in ROOMS:
+            continue
+        for other in sorted(built):
+            if ROOMS.get(other, len(ROWS)) > ROOMS[name]:
+                yield f"{name}: it is built with {other}, which is not below it"
+        for other in sorted(tested & APART - {FOR_TESTS}):
+            yield f"{name}: its tests are built with {other}"
+    found = cycle({name: built | tested for name, (built, tested) in graph.items()})
+    if found:
+        yield f"a cycle of dependencies, those of tests included: {' -> '.join(found)}"
+
+
+def cycle(graph):
+    """A cycle of a graph, its first member again at its end; nothing if there is none."""
+    done = set()
+
+    def walk(name, path):
+        if name in path:
+            return path[path.index(name) :] + [name]
+        if name in done:
+            return []
+        for other in sorted(graph.get(name, ())):
+            found = walk(other, path + [name])
+            if found:
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(graph) if (found := walk(name, []))), [])
+
+
 def main():
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -126,12 +196,16 @@ def main():
         print(f"cargo metadata failed:\n{answer.stderr}", file=sys.stderr)
         return 2
     packages = json.loads(answer.stdout)["packages"]
-    faults = [*licence_faults(packages), *version_faults(packages)]
+    faults = [
+        *licence_faults(packages),
+        *version_faults(packages),
+        *arrow_faults(arrows(packages)),
+    ]
     for fault in faults:
         print(fault, file=sys.stderr)
     if faults:
         return 1
-    print(f"dependencies: {len(packages)} packages, licences allowed, no doubles")
+    print(f"dependencies: {len(packages)} packages, licences allowed, no doubles, no arrow upwards")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from check_dependencies import Expression, licence_faults, version_faults
+from check_dependencies import Expression, arrow_faults, arrows, licence_faults, version_faults
 
 
 class Licences(unittest.TestCase):
@@ -52,6 +52,43 @@ class Versions(unittest.TestCase):
         faults = list(version_faults(packages))
         self.assertEqual(faults[0], "a: there in versions 1.0.0, 2.0.0")
         self.assertTrue(all("no longer needed" in fault for fault in faults[1:]))
+
+
+class Arrows(unittest.TestCase):
+    def faults(self, **graph):
+        return list(arrow_faults({name: (set(built), set(tested)) for name, (built, tested) in graph.items()}))
+
+    def test_down_and_sideways_is_fine(self):
+        graph = {"rules": (["record"], []), "model": (["halo", "rules"], ["testing"]), "halo": ([], []), "record": ([], [])}
+        self.assertEqual(self.faults(**graph, testing=(["rules"], []), studies=(["model", "testing"], [])), [])
+
+    def test_up_is_a_fault(self):
+        self.assertEqual(self.faults(record=(["rules"], [])), ["record: it is built with rules, which is not below it"])
+        self.assertEqual(self.faults(cli=(["testing"], [])), ["cli: it is built with testing, which is not below it"])
+        self.assertEqual(self.faults(mine=([], ["studies"])), ["mine: its tests are built with studies"])
+        self.assertEqual(self.faults(attic=([], [])), ["attic: it has no room in tools/check_dependencies.py"])
+
+    def test_a_cycle_through_tests_is_a_fault(self):
+        faults = self.faults(rules=([], ["testing"]), testing=(["referee"], []), referee=(["rules"], []))
+        self.assertEqual(
+            faults,
+            ["a cycle of dependencies, those of tests included: referee -> rules -> testing -> referee"],
+        )
+
+    def test_kinds_of_dependencies(self):
+        def dependency(name, kind):
+            return {"name": name, "kind": kind}
+
+        packages = [
+            {"name": "consequence", "dependencies": [dependency("consequence-rules", None), dependency("serde", None)]},
+            {"name": "consequence-rules", "dependencies": [dependency("consequence-testing", "dev")]},
+            {"name": "consequence-testing", "dependencies": []},
+            {"name": "serde", "dependencies": []},
+        ]
+        graph = arrows(packages)
+        self.assertEqual(graph["consequence"], ({"rules"}, set()))
+        self.assertEqual(graph["rules"], (set(), {"testing"}))
+        self.assertNotIn("serde", graph)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
-use consequence_studies::worlds::Choices;
+use consequence_testing::worlds::Choices;
 
 use crate::popularity::Popularity;
 use crate::workload::Workload;

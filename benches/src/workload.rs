@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consequence_record::{Code, Cohort, Kind, Record};
 use consequence_rules::RuleSet;
 use consequence_studies::published::Published;
-use consequence_studies::worlds::Choices;
+use consequence_testing::worlds::Choices;
 
 use crate::generator::{Shape, generate};
 use crate::planted::{CODES_PER_STATIC, CODES_PER_VISIT, ENCOUNTERS};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use consequence_halo::{Shape, Weights};
 use consequence_model::{
@@ -86,12 +86,14 @@ fn tables() -> Vec<Vec<u8>> {
 /// The card is sealed anew, as whoever meant harm would, so that what it says is looked at. What opens is
 /// the same once it was written and opened again, and its probabilities are probabilities.
 fn model_card(text: &[u8]) {
+    static BESIDE: OnceLock<[(&str, Vec<u8>); 2]> = OnceLock::new();
+    let beside = BESIDE.get_or_init(|| {
+        [(NETWORKS, WEIGHTS_FILE), (MARKOVS, TABLES_FILE)]
+            .map(|(folders, name)| (name, formats(folders, name).remove(0)))
+    });
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, files) in [
-        (WEIGHTS_FILE, formats(NETWORKS, WEIGHTS_FILE)),
-        (TABLES_FILE, formats(MARKOVS, TABLES_FILE)),
-    ] {
-        fs::write(folder.path().join(name), &files[1]).expect("a file");
+    for (name, bytes) in beside {
+        fs::write(folder.path().join(name), bytes).expect("a file");
     }
     fs::write(folder.path().join(CARD_FILE), sealed(text)).expect("a card");
     let Some(mut model) = open(folder.path()) else { return };

@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use crate::worlds::Choices;
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
 use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_testing::worlds::Choices;
 use rustc_hash::FxHashSet;
 
 use crate::planted::Classes;

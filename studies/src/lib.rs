@@ -6,7 +6,6 @@
 pub mod evidence;
 pub mod generator;
 pub mod implied;
-pub mod kills;
 pub mod mining;
 pub mod neuron;
 pub mod paper;
@@ -28,5 +27,3 @@ pub mod superfluous_claims;
 pub mod training;
 pub mod training_simulated;
 pub mod training_uci;
-pub mod uci_reference;
-pub mod worlds;

@@ -9,7 +9,7 @@ use consequence_rules::{CompileOptions, RuleSet, Window, compile};
 
 use crate::neuron::Neuron;
 use crate::paper::{groups, pass};
-use crate::worlds::Choices;
+use consequence_testing::worlds::Choices;
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use consequence_referee::Referee;
 use consequence_rules::{Pass, PassVerdict};
 use rustc_hash::FxHashSet;
 
-use crate::worlds::{Choices, Size, World};
+use consequence_testing::worlds::{Choices, Size, World};
 
 /// Compares the verdict on one random world with enumeration, and replays the counterexample.
 /// Gives whether the pass was safe. Panics where the two differ.

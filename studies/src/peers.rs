@@ -14,7 +14,7 @@ use consequence_train::{Examples, Preset, TrainOptions};
 
 use crate::real_rules::sex_rules;
 use crate::training::{enforcer, fit, r2, write};
-use crate::uci_reference::UciReference;
+use consequence_testing::uci_reference::UciReference;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 

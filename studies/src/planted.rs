@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::worlds::Choices;
 use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_testing::worlds::Choices;
 
 use crate::popularity::Popularity;
 

@@ -1,7 +1,7 @@
 //! Codes drawn as often as they are popular.
 
-use crate::worlds::Choices;
 use consequence_record::Code;
+use consequence_testing::worlds::Choices;
 
 /// Codes with weights, to draw from.
 #[derive(Clone, Debug)]

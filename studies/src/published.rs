@@ -1,10 +1,10 @@
 //! The 95 rules released with the paper, read from the reference material where it is there.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{RuleSet, Window};
+use consequence_testing::shared;
 use serde_json::Value;
 
 use crate::neuron::Neuron;
@@ -21,22 +21,14 @@ pub struct Published {
     pub neurons: Vec<Neuron>,
 }
 
-/// Where the reference material is expected: next to the workspace.
-pub fn reference(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference").join(file)
-}
-
 impl Published {
     /// Reads the rules; `None`, with a line on stderr that says so, if they are not there.
     ///
     /// # Panics
     /// If the file is there and does not hold rules.
     pub fn load() -> Option<Self> {
-        let path = reference("published_rules.json");
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            eprintln!("SKIPPED: the published rules are not there ({})", path.display());
-            return None;
-        };
+        let path = shared("reference/published_rules.json")?;
+        let text = std::fs::read_to_string(path).expect("the published rules");
         let file: Value = serde_json::from_str(&text).expect("the published rules are JSON");
         let count = |field: &str| file[field].as_u64().expect("a count") as usize;
         let (codes, labels) = (count("codes"), count("labels"));

@@ -10,7 +10,7 @@ use consequence_rules::{CompileOptions, compile};
 use rayon::prelude::*;
 
 use crate::published::Published;
-use crate::worlds::Choices;
+use consequence_testing::worlds::Choices;
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use consequence_import::{CsvColumns, ImportOptions, Source, open};
 use consequence_record::Split;
@@ -11,17 +11,6 @@ use consequence_tables::Dataset;
 use flate2::read::MultiGzDecoder;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
-
-/// A file or folder of the material beside the workspace; `None`, with a line on stderr that says
-/// so, if it is not there.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let found = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(path);
-    if !found.exists() {
-        eprintln!("SKIPPED: ../shared/{path} is not there");
-        return None;
-    }
-    Some(found)
-}
 
 /// The diabetes data of 130 US hospitals: diagnoses as categories, codes of fewer than 5 patients
 /// left out, in the published split.

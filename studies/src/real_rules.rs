@@ -12,7 +12,8 @@ use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use consequence_tables::Dataset;
 use rayon::prelude::*;
 
-use crate::real_cohorts::{shared, synpuf, uci_diabetes};
+use crate::real_cohorts::{synpuf, uci_diabetes};
+use consequence_testing::shared;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 

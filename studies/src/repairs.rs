@@ -9,7 +9,7 @@ use consequence_referee::Referee;
 use consequence_rules::{CompileError, CompileLimits, CompileOptions, Stage, compile};
 use rustc_hash::FxHashSet;
 
-use crate::worlds::{Choices, Size, World};
+use consequence_testing::worlds::{Choices, Size, World};
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use consequence_record::{Code, Kind};
 use consequence_referee::Referee;
 use consequence_rules::{CompileError, CompileOptions, Stage, compile};
 
-use crate::worlds::{Choices, Size, World};
+use consequence_testing::worlds::{Choices, Size, World};
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

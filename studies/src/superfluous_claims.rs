@@ -8,7 +8,7 @@ use consequence_rules::{
     AnalysisLimits, CompileLimits, Formula, RuleSet, Why, WrittenRules, superfluous,
 };
 
-use crate::worlds::{Choices, Size, World};
+use consequence_testing::worlds::{Choices, Size, World};
 
 /// What was claimed, each claim confirmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

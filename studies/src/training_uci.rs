@@ -7,7 +7,7 @@ use consequence_train::{Examples, Preset, TrainOptions};
 use std::sync::Arc;
 
 use crate::training::{enforcer, fit};
-use crate::uci_reference::UciReference;
+use consequence_testing::uci_reference::UciReference;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 

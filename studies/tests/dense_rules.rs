@@ -9,7 +9,7 @@ use consequence_referee::Referee;
 use consequence_rules::{
     CompileOptions, Formula, Origin, Rule, RuleSet, Strength, Window, compile,
 };
-use consequence_studies::worlds::Choices;
+use consequence_testing::worlds::Choices;
 
 /// The last code tells whether an odd number of the first `width` codes is present, and also whether
 /// an odd number of the next `width` is. What follows for those alone takes `2^(2 width - 1)` clauses.

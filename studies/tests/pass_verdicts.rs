@@ -1,7 +1,7 @@
 //! A short version of the study of one ordered pass.
 
 use consequence_studies::pass_verdicts::compare;
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 #[test]

@@ -1,7 +1,7 @@
 //! A short version of the study of repairs.
 
 use consequence_studies::repairs::{Seen, repair_some};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 #[test]

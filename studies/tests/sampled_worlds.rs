@@ -1,7 +1,7 @@
 //! A short run of random inputs in worlds too large to enumerate.
 
 use consequence_studies::sampled_worlds::{Seen, sample};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Short versions of the small-world studies.
 
 use consequence_studies::small_worlds::{Seen, audit_and_repair, exhaust};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 fn total(size: Size, seed: u64, cases: u64) -> Seen {

@@ -1,7 +1,7 @@
 //! A short version of the study of claims that a rule could be left out.
 
 use consequence_studies::superfluous_claims::{Claims, confirm};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 #[test]

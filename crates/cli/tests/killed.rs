@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use consequence_studies::kills::{generating, training};
+use consequence_testing::kills::{generating, training};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_consequence");
 

@@ -2,9 +2,8 @@
 
 mod common;
 
-use std::path::PathBuf;
-
 use common::{Folder, Ran, program};
+use consequence_testing::shared;
 
 const EDITS: &str = "\
 MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc
@@ -186,16 +185,6 @@ fn places_that_cannot_be_written() {
     assert_eq!(folder.names(), ["cci.csv", "codes.json", "edits.txt", "folder"]);
 }
 
-fn shared(name: &str) -> Option<PathBuf> {
-    let tables = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/rules");
-    let path = tables.join(name);
-    if !path.exists() {
-        eprintln!("SKIPPED: ../shared/data/rules has no {name}");
-        return None;
-    }
-    Some(path)
-}
-
 #[test]
 fn the_published_tables() {
     let folder = Folder::new();
@@ -205,7 +194,7 @@ fn the_published_tables() {
         ("cci", "hcup/cci2015.csv.gz", 4_584),
     ];
     for (table, name, rules) in known {
-        let Some(path) = shared(name) else { return };
+        let Some(path) = shared(&format!("data/rules/{name}")) else { return };
         let mut command = program(&folder.path(""));
         command.args(["rules", "from", table]).arg(path);
         command.args(["--json", "--out"]).arg(format!("{table}.rules"));
@@ -218,7 +207,7 @@ fn the_published_tables() {
 #[test]
 fn a_published_table_cut_short() {
     let folder = Folder::new();
-    let Some(path) = shared("hcup/cci2015.csv.gz") else { return };
+    let Some(path) = shared("data/rules/hcup/cci2015.csv.gz") else { return };
     let bytes = std::fs::read(path).expect("the table");
     folder.write("cut.csv.gz", &bytes[..bytes.len() / 2]);
     let parts = ["cut.csv.gz", "gzip data end too early", "help: check the file, or fetch"];

@@ -11,20 +11,11 @@ use consequence_import::{
 };
 use consequence_record::{Kind, Split};
 use consequence_tables::Dataset;
+use consequence_testing::shared;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::Value;
-
-/// A file or folder of the data that is shared beside the repository.
-fn shared(path: &str) -> Option<PathBuf> {
-    let found: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", path].iter().collect();
-    if !found.exists() {
-        eprintln!("SKIPPED: ../shared/{path} is not there");
-    }
-    found.exists().then_some(found)
-}
 
 fn run(source: Source, path: &PathBuf, options: &ImportOptions) -> (Dataset, ImportSummary) {
     open(&source, path, options).unwrap().collect().unwrap()

@@ -25,7 +25,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let vocabulary = vocabulary(3, 40);
-        let text = "rule one: exactly one of S0, S1, S2  rule lasts: A3 in previous => A3";
+        let text = "rule one: exactly one of S0, S1, S2  rule lasts: E3 in previous => E3";
         let (generator, rules) = (network(&vocabulary, 8, 4), rules(text, &vocabulary));
         let world = Self { place: tempfile::tempdir().unwrap(), generator, rules };
         world.generate("whole", Mode::Guided, false).unwrap();

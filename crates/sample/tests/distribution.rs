@@ -14,14 +14,15 @@ use consequence_record::{Record, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Request};
+use consequence_testing::every;
 
 const RECORDS: u64 = 40_000;
 const DEVIATIONS: f64 = 4.0;
 
 /// Rules that look back, forward and at the end.
-const RULES: &str = "rule keeps: A0 in previous => A1
-                     rule bars: S0 in static and A1 => not A0
-                     rule ends: A0 and A1 => END";
+const RULES: &str = "rule keeps: E0 in previous => E1
+                     rule bars: S0 in static and E1 => not E0
+                     rule ends: E0 and E1 => END";
 
 struct World {
     vocabulary: Arc<Vocabulary>,
@@ -38,7 +39,7 @@ impl World {
 
     /// Every record with its probability.
     fn free(&self, temperature: f64) -> Vec<(Record, f64)> {
-        let all = all_records(&self.vocabulary, 2).into_iter();
+        let all = every::records(&self.vocabulary, 2).into_iter();
         let each = all.map(|record| {
             let probability = probability(&self.generator, &record, temperature);
             (record, probability)
@@ -144,7 +145,7 @@ fn a_prefix_is_gone_on_with_as_the_model_says() {
     let world = World::new(2);
     let code = |name| world.vocabulary.code(name).unwrap();
     let mut cohort = consequence_record::Cohort::default();
-    let begun = vec![vec![code("S0")], vec![code("A1")]];
+    let begun = vec![vec![code("S0")], vec![code("E1")]];
     cohort.push("1", &Record::new(begun.clone()));
     let given = |all: Vec<(Record, f64)>| {
         let mut all = all;

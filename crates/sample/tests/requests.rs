@@ -31,12 +31,12 @@ fn random_rules(seed: u64, vocabulary: &Arc<Vocabulary>) -> RuleSet {
                 match below(8) {
                     0 => format!("{not}S{} in static", below(2)),
                     1 => format!("{not}END"),
-                    _ => format!("{not}A{}{}", below(5), window[below(5) as usize]),
+                    _ => format!("{not}E{}{}", below(5), window[below(5) as usize]),
                 }
             })
             .collect();
         text += &format!(
-            "rule r{rule}: {} => {}A{}\n",
+            "rule r{rule}: {} => {}E{}\n",
             literals.join(" and "),
             ["", "not "][below(2) as usize],
             below(5)
@@ -141,12 +141,12 @@ fn conditions_are_read_or_refused() {
 fn prefixes_are_gone_on_with() {
     let vocabulary = vocabulary(2, 4);
     let generator = network(&vocabulary, 4, 8);
-    let set = rules("rule lasts: A0 in previous => A0  rule ends: A1 and A2 => END", &vocabulary);
+    let set = rules("rule lasts: E0 in previous => E0  rule ends: E1 and E2 => END", &vocabulary);
     let code = |name: &str| vocabulary.code(name).unwrap();
     let mut cohort = Cohort::default();
-    cohort.push("a", &Record::new(vec![vec![code("S0")], vec![code("A0")], vec![code("A0")]]));
-    cohort.push("b", &Record::new(vec![vec![], vec![code("A3")]]).cut());
-    cohort.push("c", &Record::new(vec![vec![], vec![code("A1"), code("A2")]]).cut());
+    cohort.push("a", &Record::new(vec![vec![code("S0")], vec![code("E0")], vec![code("E0")]]));
+    cohort.push("b", &Record::new(vec![vec![], vec![code("E3")]]).cut());
+    cohort.push("c", &Record::new(vec![vec![], vec![code("E1"), code("E2")]]).cut());
     cohort.push("d", &Record::new(vec![vec![], vec![], vec![], vec![], vec![]]));
     for mode in Mode::ALL {
         let request = Request { mode, prefix: Some(&cohort), ..Request::default() };
@@ -170,10 +170,10 @@ fn prefixes_that_cannot_be_are_refused() {
     let vocabulary = vocabulary(2, 4);
     let generator = network(&vocabulary, 3, 8);
     let set = rules(
-        "rule lasts: A0 in previous => A0
-         rule leads: A1 in previous => A2
-         rule bars: A3 in past => not A2
-         rule goes-on: A1 => not END",
+        "rule lasts: E0 in previous => E0
+         rule leads: E1 in previous => E2
+         rule bars: E3 in past => not E2
+         rule goes-on: E1 => not END",
         &vocabulary,
     );
     let code = |name: &str| vocabulary.code(name).unwrap();
@@ -185,13 +185,13 @@ fn prefixes_that_cannot_be_are_refused() {
         Source::new(&generator, &set, request).err().map(|error| error.to_string())
     };
     for mode in [Mode::Guided, Mode::Override, Mode::Exact, Mode::Reject] {
-        let said = refused(vec![vec![], vec![code("A0")], vec![]], mode).unwrap();
+        let said = refused(vec![vec![], vec![code("E0")], vec![]], mode).unwrap();
         assert!(
             said.contains("record 2 of the prefix") && said.contains("visit 2 rule `lasts`"),
             "{said}"
         );
         // Nothing breaks a rule yet, and nothing can follow.
-        let said = refused(vec![vec![], vec![code("A3")], vec![code("A1")]], mode).unwrap();
+        let said = refused(vec![vec![], vec![code("E3")], vec![code("E1")]], mode).unwrap();
         assert!(
             said.contains("at visit 2") && said.contains("`leads`, `bars`, `goes-on`"),
             "{said}"
@@ -200,7 +200,7 @@ fn prefixes_that_cannot_be_are_refused() {
         let said = refused(given, mode).unwrap();
         assert!(said.contains("has 4 encounters; the model writes 3 at most"), "{said}");
     }
-    assert_eq!(refused(vec![vec![], vec![code("A0")], vec![]], Mode::Off), None);
+    assert_eq!(refused(vec![vec![], vec![code("E0")], vec![]], Mode::Off), None);
     let said = refused(vec![vec![], vec![code("S0")]], Mode::Off).unwrap();
     assert!(said.contains("a code that the model does not know in that visit"), "{said}");
     let empty = Cohort::default();
@@ -239,8 +239,8 @@ fn other_codes_are_refused() {
 fn rejection_gives_up_and_names_the_rules() {
     let vocabulary = vocabulary(1, 12);
     let generator = network(&vocabulary, 3, 8);
-    let text = "rule every: all of A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11
-                rule rare: S0 => not A1";
+    let text = "rule every: all of E0, E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11
+                rule rare: S0 => not E1";
     let set = rules(text, &vocabulary);
     let request = Request { mode: Mode::Reject, attempts: 50, ..Request::default() };
     let source = Source::new(&generator, &set, request).unwrap();
@@ -295,7 +295,7 @@ fn a_model_that_gives_no_probabilities_is_refused() {
 #[test]
 fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
     let vocabulary = vocabulary(2, 5);
-    let set = rules("rule second: A1 => A2  rule first: A0 => A1", &vocabulary);
+    let set = rules("rule second: E1 => E2  rule first: E0 => E1", &vocabulary);
     let pass = Pass::in_list_order(&set, 100).unwrap();
     let generator = network(&vocabulary, 1, 3);
     let off = Request { mode: Mode::Off, ..Request::default() };
@@ -321,7 +321,7 @@ fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
 #[test]
 fn a_pass_that_forbids_the_end_does_not_outrun_the_model() {
     let vocabulary = vocabulary(1, 2);
-    let set = rules("rule on: A0 => not END", &vocabulary);
+    let set = rules("rule on: E0 => not END", &vocabulary);
     let pass = Pass::in_list_order(&set, 100).unwrap();
     let generator = network(&vocabulary, 3, 3);
     let request = Request { mode: Mode::Off, pass: Some(&pass), ..Request::default() };

@@ -27,11 +27,11 @@ struct World {
 fn world() -> World {
     let vocabulary = vocabulary(3, 90);
     let text = "rule one: exactly one of S0, S1, S2
-                rule lasts: A3 in previous => A3
-                rule bars: S1 in static and A5 => not A4
-                rule asks: A7 in past and A8 => any of A10, A11
-                rule ends: A20 and A21 => END
-                rule seldom: A1 => A2 with probability 0.1";
+                rule lasts: E3 in previous => E3
+                rule bars: S1 in static and E5 => not E4
+                rule asks: E7 in past and E8 => any of E10, E11
+                rule ends: E20 and E21 => END
+                rule seldom: E1 => E2 with probability 0.1";
     let generator = network(&vocabulary, 8, 4);
     World { generator, rules: rules(text, &vocabulary), vocabulary }
 }

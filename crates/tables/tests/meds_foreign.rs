@@ -239,12 +239,8 @@ fn a_description_that_is_not_json() {
 /// The MIMIC-IV demo as another project published it.
 #[test]
 fn the_mimic_demo() {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/inpatient/"))
-        .join("mimic4_demo/mimic_iv_demo_meds_events.parquet");
-    if !path.exists() {
-        eprintln!("SKIPPED: {} is missing", path.display());
-        return;
-    }
+    let demo = "data/inpatient/mimic4_demo/mimic_iv_demo_meds_events.parquet";
+    let Some(path) = consequence_testing::shared(demo) else { return };
     let dataset = Dataset::open(&path).unwrap();
     let cohort = &dataset.cohort;
     // Counted with another program: subjects, days with an event, codes with and without a time.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use consequence_studies::kills::{Killed, generating, training};
+use consequence_testing::kills::{Killed, generating, training};
 
 const KILLS: u32 = 50;
 

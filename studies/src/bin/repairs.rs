@@ -3,7 +3,7 @@
 //! `repairs [CASES]`: how many worlds, 100,000 if not said.
 
 use consequence_studies::repairs::{Seen, repair_some};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 fn main() {

@@ -4,7 +4,7 @@
 
 use consequence_studies::sampled_worlds::{self, sample};
 use consequence_studies::small_worlds::{self, exhaust};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 fn main() {

@@ -3,7 +3,7 @@
 //! `superfluous_claims [CASES]`: how many worlds, 50,000 if not said.
 
 use consequence_studies::superfluous_claims::{Claims, confirm};
-use consequence_studies::worlds::Size;
+use consequence_testing::worlds::Size;
 use rayon::prelude::*;
 
 fn main() {

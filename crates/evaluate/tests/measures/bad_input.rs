@@ -10,8 +10,9 @@ use consequence_evaluate::{
 use consequence_model::{CodeOrder, Generator, Markov, Turn};
 use consequence_record::{Code, Cohort, Record, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_testing::every::vocabulary;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 fn one(visits: Vec<Vec<Code>>) -> Cohort {
     let mut cohort = Cohort::default();

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use consequence_evaluate::{CompareOptions, Comparison, Correlation, Sample, compare};
 use consequence_record::{Code, Cohort};
+use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 type Key = (u32, u32);
 

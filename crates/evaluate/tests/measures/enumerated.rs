@@ -8,36 +8,18 @@ use consequence_evaluate::{
     record_nats_with_rules,
 };
 use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
-use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_record::{Cohort, Vocabulary};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+use consequence_testing::every::{self, vocabulary};
 
-use crate::support::{all, network, random_cohort, vocabulary};
+use crate::support::{all, network, random_cohort};
 
 const MAX_VISITS: usize = 2;
 
-/// Every set of some codes.
-fn sets(codes: &[Code]) -> Vec<Vec<Code>> {
-    let holds = |set: usize, place: usize| set >> place & 1 == 1;
-    let set = |set| (0..codes.len()).filter(|&place| holds(set, place)).map(|p| codes[p]).collect();
-    (0..1 << codes.len()).map(set).collect()
-}
-
 /// Every record that ends.
 fn every_record(vocabulary: &Vocabulary) -> Cohort {
-    let codes: Vec<Code> = vocabulary.codes().filter(|&code| code != vocabulary.end()).collect();
-    let (statics, encounters) = codes.split_at(2);
-    let mut begun: Vec<Vec<Vec<Code>>> = sets(statics).into_iter().map(|set| vec![set]).collect();
     let mut cohort = Cohort::default();
-    for _ in 1..=MAX_VISITS {
-        let longer = begun.iter().flat_map(|visits| {
-            let with = |set| visits.iter().cloned().chain([set]).collect();
-            sets(encounters).into_iter().map(with)
-        });
-        begun = longer.collect();
-        for visits in &begun {
-            cohort.push("", &Record::new(visits.clone()));
-        }
-    }
+    every::records(vocabulary, MAX_VISITS).iter().for_each(|record| cohort.push("", record));
     cohort
 }
 

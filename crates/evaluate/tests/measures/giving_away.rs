@@ -7,9 +7,10 @@ use consequence_evaluate::{
     privacy,
 };
 use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 type Set = BTreeSet<u32>;
 

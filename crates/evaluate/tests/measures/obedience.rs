@@ -6,9 +6,10 @@ use consequence_evaluate::{Sample, ViolationsError, violations};
 use consequence_record::{Code, Cohort, Record};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet};
+use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 const RULES: &str = "
 rule one-static: at most one of S*

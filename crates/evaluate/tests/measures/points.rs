@@ -2,8 +2,9 @@
 
 use consequence_evaluate::{Interval, Points, Sample, shares};
 use consequence_record::{Code, Cohort, Record};
+use consequence_testing::every::vocabulary;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 #[test]
 fn points_by_hand() {

@@ -4,9 +4,10 @@ use consequence_evaluate::{
     MeasureError, Measured, Role, Sample, Samples, Unmeasured, Utility, UtilityOptions, utility,
 };
 use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{all, random_cohort};
 
 /// E0 is followed by E1, and E1 by E0; E2 always comes; in the other cohort it is the other way round.
 fn alternating(records: usize, stays: bool) -> Cohort {

@@ -9,9 +9,10 @@ use consequence_evaluate::{
 use consequence_halo::{Codewise, Pass};
 use consequence_model::{CodeOrder, Generator, Known, Markov, NetworkGenerator};
 use consequence_record::Cohort;
+use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, network, random_cohort, vocabulary};
+use crate::support::{all, network, random_cohort};
 
 #[test]
 fn replay_costs_what_the_network_loses_in_training() {

@@ -1,17 +1,8 @@
 //! Small worlds: vocabularies, networks, and random cohorts.
 
-use std::sync::Arc;
-
 use consequence_model::{CodeOrder, Network, Sizes};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
-
-/// So many static codes and codes of encounters.
-pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
-    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
-    let encounters = (0..encounters).map(|code| (format!("E{code}"), Kind::Encounter));
-    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
-}
 
 /// Records whose codes come more often the lower their number, and tend to stay.
 pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort {

@@ -9,7 +9,7 @@ use consequence_evaluate::{
 use consequence_model::{CodeOrder, Markov};
 use consequence_record::Split;
 use consequence_rules::{CompileOptions, compile};
-use consequence_studies::uci_reference::UciReference;
+use consequence_testing::uci_reference::UciReference;
 
 #[test]
 fn baselines_cost_what_others_measured_and_markov_less() {

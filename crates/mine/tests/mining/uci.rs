@@ -7,7 +7,7 @@ use consequence_mine::{Cutoffs, MineOptions, MinedRule, Reason, mine};
 use consequence_record::{Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, superfluous};
-use consequence_studies::uci_reference::UciReference;
+use consequence_testing::uci_reference::UciReference;
 
 use crate::support::{reread, said};
 

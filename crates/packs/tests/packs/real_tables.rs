@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_packs::phecode::Over;
@@ -12,15 +11,7 @@ use consequence_packs::{
 };
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
-
-fn shared(path: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(path);
-    if !path.exists() {
-        eprintln!("SKIPPED: ../shared has no {}", path.file_name()?.display());
-        return None;
-    }
-    Some(path)
-}
+use consequence_testing::shared;
 
 fn open(name: &str) -> Option<File> {
     Some(File::open(shared(&format!("data/rules/{name}"))?).unwrap())

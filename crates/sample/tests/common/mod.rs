@@ -5,16 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
-use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_record::{Code, Record, Vocabulary};
 use consequence_rules::RuleSet;
 use consequence_sample::{Request, Source, Totals};
-
-/// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
-pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
-    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
-    let encounters = (0..encounters).map(|code| (format!("A{code}"), Kind::Encounter));
-    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
-}
+pub use consequence_testing::every::vocabulary;
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
@@ -91,33 +85,6 @@ pub fn probability(generator: &NetworkGenerator, record: &Record, temperature: f
         last = Some(replay.present);
     }
     probability
-}
-
-/// Every record of a small vocabulary.
-pub fn all_records(vocabulary: &Vocabulary, max_visits: usize) -> Vec<Record> {
-    let of = |kind: Kind| -> Vec<Vec<Code>> {
-        let codes: Vec<Code> = vocabulary
-            .codes()
-            .filter(|&code| code != vocabulary.end() && vocabulary.kind(code) == kind)
-            .collect();
-        (0..1_u32 << codes.len())
-            .map(|set| {
-                let present = codes.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
-                present.map(|(_, &code)| code).collect()
-            })
-            .collect()
-    };
-    let encounters = of(Kind::Encounter);
-    let mut all = Vec::new();
-    let mut open: Vec<Vec<Vec<Code>>> = of(Kind::Static).into_iter().map(|one| vec![one]).collect();
-    for _ in 0..max_visits {
-        let longer = open.iter().flat_map(|visits| {
-            encounters.iter().map(|visit| [visits.as_slice(), std::slice::from_ref(visit)].concat())
-        });
-        open = longer.collect();
-        all.extend(open.iter().cloned().map(Record::new));
-    }
-    all
 }
 
 /// How often each record was written.

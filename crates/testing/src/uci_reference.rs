@@ -10,7 +10,7 @@ use consequence_rules::RuleSet;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use crate::real_cohorts::shared;
+use crate::shared;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 

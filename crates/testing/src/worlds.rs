@@ -7,6 +7,8 @@ use consequence_record::{Code, Kind, Record, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
 
+use crate::every;
+
 /// A stream of random choices.
 #[derive(Debug)]
 pub struct Choices {
@@ -149,16 +151,7 @@ impl World {
 
     /// Every set of codes that a visit could hold.
     pub fn visits(&self, visit: usize) -> impl Iterator<Item = Vec<Code>> + use<> {
-        let vocabulary = &self.rules.vocabulary;
-        let kind = Kind::of_visit(visit);
-        let codes: Vec<Code> = vocabulary
-            .codes()
-            .filter(|&code| code != vocabulary.end() && vocabulary.kind(code) == kind)
-            .collect();
-        (0..1u32 << codes.len()).map(move |set| {
-            let chosen = codes.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
-            chosen.map(|(_, &code)| code).collect()
-        })
+        every::visits(&self.rules.vocabulary, visit)
     }
 }
 
