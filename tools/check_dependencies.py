@@ -44,7 +44,9 @@ ROWS = [
     ["mine", "simulate", "packs"],
     ["evaluate", "train", "sample"],
     ["report", "baselines"],
+    ["pipeline"],
     ["consequence"],
+    ["comparison"],
     ["cli"],
 ]
 ROOMS = {name: row for row, names in enumerate(ROWS) for name in names}
