@@ -41,7 +41,7 @@ struct Group {
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = RuleSet::parse("rule lifelong: ICD9CM//741 in previous => ICD9CM//741", None)?;
-/// let code = rules.vocabulary.code("ICD9CM//741").unwrap();
+/// let code = rules.vocabulary().code("ICD9CM//741").unwrap();
 /// let plan = compile(Arc::new(rules), &CompileOptions::default())?;
 /// let mut pass = DensePass::new(&plan);
 /// [&[][..], &[code], &[], &[]].into_iter().for_each(|visit| pass.push(visit));
@@ -75,7 +75,7 @@ impl DensePass {
             assert!(group.windows.len() <= 1, "a rule of the paper has one temporal component");
             let neurons = group.implications.iter().map(|implication| {
                 assert!(implication.value == 0.0 || implication.value == 1.0, "a hard rule");
-                let vocabulary = &plan.rules().vocabulary;
+                let vocabulary = plan.rules().vocabulary();
                 let kind = vocabulary.kind(order.code(implication.output));
                 assert_eq!(kind, Kind::Encounter, "a rule about encounters");
                 let input = |literal: &Encoded, position: u32| Input {

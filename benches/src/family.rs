@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Rule, RuleSet, Window};
 use consequence_testing::worlds::Choices;
 
 use crate::popularity::Popularity;
@@ -33,8 +33,8 @@ const PATIENCE: usize = 10_000;
 ///
 /// let family = Family { core_codes: 200, rest_codes: 300, core_rules: 80, rest_rules: 20 };
 /// let workload = family.workload(7);
-/// assert_eq!(workload.rules.rules.len(), 100);
-/// assert_eq!(workload.rules.vocabulary.len(), 501); // and `END`
+/// assert_eq!(workload.rules.len(), 100);
+/// assert_eq!(workload.rules.vocabulary().len(), 501); // and `END`
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family {
@@ -68,14 +68,12 @@ impl Family {
 
         let mut formulas = core.formulas(self.core_rules, &mut Choices::new(seed, 0));
         formulas.extend(rest.formulas(self.rest_rules, &mut Choices::new(seed, 1)));
-        let rules = formulas.into_iter().enumerate().map(|(index, formula)| Rule {
-            name: format!("f{index}").into(),
-            formula,
-            strength: Strength::Hard,
-            visits: None,
-            origin: Origin::default(),
-        });
-        let rules = RuleSet { vocabulary, rules: rules.collect() };
+        let rules = formulas
+            .into_iter()
+            .enumerate()
+            .map(|(index, formula)| Rule::hard(format!("f{index}"), formula));
+        let rules =
+            RuleSet::new(vocabulary, rules.collect()).expect("the codes are of the vocabulary");
         let codes = |numbers: Range<usize>| numbers.map(|code| Code(code as u32)).collect();
         Workload::new(
             Arc::new(rules),

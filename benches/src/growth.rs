@@ -178,8 +178,8 @@ impl Stage {
     fn new(sweep: Sweep, x: usize, effort: Effort) -> Self {
         let (family, visits) = sweep.at(x);
         let workload = family.workload(SEED);
-        let vocabulary = Arc::clone(&workload.rules.vocabulary);
-        let none = Arc::new(RuleSet { vocabulary, rules: Vec::new() });
+        let vocabulary = Arc::clone(workload.rules.vocabulary());
+        let none = Arc::new(RuleSet::empty(vocabulary));
         let plan = planned(&workload.rules, visits);
         Self {
             x,

@@ -36,7 +36,7 @@ pub fn prepare(rules: &Arc<RuleSet>) -> Prepared {
 
 /// A plan of no rules over the same vocabulary, in the given order of codes or in its own.
 pub fn without_rules(rules: &RuleSet, order: Option<Order>) -> Plan {
-    let none = RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: Vec::new() };
+    let none = RuleSet::empty(Arc::clone(rules.vocabulary()));
     let options = CompileOptions { order, ..CompileOptions::default() };
     compile(Arc::new(none), &options).expect("no rules, no conflict")
 }

@@ -104,7 +104,7 @@ pub fn run(workload: &Workload, plan: &Plan, effort: Effort) -> Running {
             black_box(writer.take());
         }
     };
-    let vocabulary = &workload.rules.vocabulary;
+    let vocabulary = workload.rules.vocabulary();
     let [guided, walk_own_order, walk_same_order, bare_loop] = interleaved(
         effort.repeats,
         [&mut || walk(with_rules), &mut || walk(own_order), &mut || walk(same_order), &mut || {

@@ -73,7 +73,7 @@ impl Workload {
     /// A probability for each code, by number, under which a visit without rules has 14 codes on
     /// average and never ends the record.
     pub fn probabilities(&self) -> Vec<f64> {
-        let mut table = vec![0.0; self.rules.vocabulary.len()];
+        let mut table = vec![0.0; self.rules.vocabulary().len()];
         let statics = self.statics.probabilities(CODES_PER_STATIC as f64);
         let encounters = self.encounters.probabilities(CODES_PER_VISIT as f64);
         for (code, probability) in statics.chain(encounters) {

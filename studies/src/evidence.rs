@@ -119,7 +119,7 @@ impl<'a> Sample<'a> {
     /// How far the sample speaks for a planted rule.
     pub fn support(&self, rule: &Rule, planted: &Planted) -> Support {
         let mut codes = Vec::new();
-        rule.formula.for_each_code(&mut |code, _| codes.push(code));
+        rule.formula().for_each_code(&mut |code, _| codes.push(code));
         let all = match (planted.kind, codes.as_slice()) {
             (RuleKind::OneOfCategory, members) => vec![self.one_of(members)],
             (RuleKind::Together | RuleKind::EndsRecord, &[code, with]) => {

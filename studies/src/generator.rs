@@ -60,26 +60,29 @@ pub fn generate(shape: Shape, seed: u64) -> Generated {
             .filter(|formula| seen.insert(formula.clone()))
             .map(|formula| rule(formula, 0))
             .collect();
-        let set = RuleSet { vocabulary: Arc::clone(&classes.vocabulary), rules: candidates };
+        let set = RuleSet::new(Arc::clone(&classes.vocabulary), candidates)
+            .expect("the codes are of the vocabulary");
         let referee = Referee::new(&set);
         let before = rules.len();
-        for (index, candidate) in set.rules.into_iter().enumerate() {
+        for (index, candidate) in set.iter().enumerate() {
             if rules.len() < shape.rules && holds(&referee, index, &planted) {
-                rules.push(rule(candidate.formula, rules.len()));
+                rules.push(rule(candidate.formula().into_owned(), rules.len()));
             }
         }
         fruitless = if rules.len() == before { fruitless + 1 } else { 0 };
         assert!(fruitless < 20, "no more rules over {} codes: {}", shape.codes, rules.len());
     }
-    let rules = Arc::new(RuleSet { vocabulary: Arc::clone(&classes.vocabulary), rules });
+    let rules = Arc::new(
+        RuleSet::new(Arc::clone(&classes.vocabulary), rules)
+            .expect("the codes are of the vocabulary"),
+    );
     Generated { classes, rules, planted }
 }
 
 fn rule(formula: Formula, index: usize) -> Rule {
     Rule {
         name: format!("g{index}").into(),
-        formula,
-        strength: Strength::Hard,
+        says: Says::Hard(formula),
         visits: None,
         origin: Origin {
             file: "generated".into(),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use consequence_record::Vocabulary;
 use consequence_rules::{
-    AnalysisLimits, CompileLimits, Formula, Origin, Rule, RuleSet, Strength, WrittenRules,
-    superfluous,
+    AnalysisLimits, CompileLimits, Formula, Rule, RuleSet, WrittenRules, superfluous,
 };
 use rayon::prelude::*;
 
@@ -23,20 +22,16 @@ use rayon::prelude::*;
 /// use consequence_studies::implied::follows;
 ///
 /// let given = RuleSet::parse("rule g: A => B  rule h: B => C", None)?;
-/// let vocabulary = Arc::clone(&given.vocabulary);
+/// let vocabulary = Arc::clone(given.vocabulary());
 /// let asked = RuleSet::parse("rule a: A => C  rule b: C => A", Some(Arc::clone(&vocabulary)))?;
-/// let formulas = |set: &RuleSet| set.rules.iter().map(|r| r.formula.clone()).collect::<Vec<_>>();
+/// let formulas = |set: &RuleSet| -> Vec<_> {
+///     set.iter().map(|rule| rule.formula().into_owned()).collect()
+/// };
 /// assert_eq!(follows(&formulas(&given), &formulas(&asked), &vocabulary), [true, false]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn follows(given: &[Formula], asked: &[Formula], vocabulary: &Arc<Vocabulary>) -> Vec<bool> {
-    let rule = |number: usize, formula: &Formula| Rule {
-        name: format!("r{number}").into(),
-        formula: formula.clone(),
-        strength: Strength::Hard,
-        visits: None,
-        origin: Origin::default(),
-    };
+    let rule = |number: usize, formula: &Formula| Rule::hard(format!("r{number}"), formula.clone());
     let given: Vec<Rule> =
         given.iter().enumerate().map(|(number, formula)| rule(number, formula)).collect();
     asked
@@ -44,7 +39,10 @@ pub fn follows(given: &[Formula], asked: &[Formula], vocabulary: &Arc<Vocabulary
         .map(|formula| {
             let mut rules = given.clone();
             rules.push(rule(given.len(), formula));
-            let rules = Arc::new(RuleSet { vocabulary: Arc::clone(vocabulary), rules });
+            let rules = Arc::new(
+                RuleSet::new(Arc::clone(vocabulary), rules)
+                    .expect("the codes are of the vocabulary"),
+            );
             let written = WrittenRules::new(rules, &CompileLimits::default())
                 .expect("the rules are small enough");
             let limits = AnalysisLimits { compared_rules: usize::MAX, ..AnalysisLimits::default() };

@@ -95,7 +95,8 @@ pub fn splits(cohort: &Cohort) -> Vec<Split> {
 fn judge(simulation: &Simulation, sample: &Sample<'_>, mined: &Mined) -> Outcome {
     let truth = simulation.truth();
     let vocabulary = simulation.vocabulary();
-    let planted: Vec<Formula> = truth.rules.rules.iter().map(|rule| rule.formula.clone()).collect();
+    let planted: Vec<Formula> =
+        truth.rules.iter().map(|rule| rule.formula().into_owned()).collect();
     let hard = hard_rules(mined);
     let doubted = mined.dropped.iter().filter(|dropped| dropped.reason == Reason::Doubted);
     let with_doubted: Vec<Formula> =
@@ -105,7 +106,7 @@ fn judge(simulation: &Simulation, sample: &Sample<'_>, mined: &Mined) -> Outcome
 
     let soft = mined.rules.len() - hard.len();
     let mut outcome = Outcome { hard: hard.len(), soft, ..Outcome::default() };
-    for (place, (rule, planted)) in truth.rules.rules.iter().zip(&truth.planted).enumerate() {
+    for (place, (rule, planted)) in truth.rules.iter().zip(&truth.planted).enumerate() {
         let support = sample.support(rule, planted);
         if support == Support::OtherKind {
             continue;

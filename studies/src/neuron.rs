@@ -1,7 +1,7 @@
 //! Rules as the paper's tuples: one window, a conjunctive antecedent, one output and its value.
 
 use consequence_record::Code;
-use consequence_rules::{Formula, Origin, Rule, Strength, Window};
+use consequence_rules::{Formula, Origin, Rule, Says, Window};
 
 /// One rule neuron of the paper: where the antecedent holds, the output takes the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +46,7 @@ impl Neuron {
     pub fn rule(&self, name: &str, file: &str, line: u32) -> Rule {
         Rule {
             name: name.into(),
-            formula: self.formula(),
-            strength: Strength::Hard,
+            says: Says::Hard(self.formula()),
             visits: None,
             origin: Origin { file: file.into(), line, text: name.into() },
         }

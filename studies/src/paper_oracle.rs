@@ -35,7 +35,9 @@ pub fn compare(seed: u64, case: u64, records: u64) -> Compared {
     let rules = neurons.iter().enumerate();
     let rules =
         rules.map(|(index, neuron)| neuron.rule(&format!("r{index}"), "random", 1)).collect();
-    let set = Arc::new(RuleSet { vocabulary: Arc::clone(&vocabulary), rules });
+    let set = Arc::new(
+        RuleSet::new(Arc::clone(&vocabulary), rules).expect("the codes are of the vocabulary"),
+    );
     let plan = compile(set, &CompileOptions { max_visits: 8, ..CompileOptions::default() })
         .expect("no cycles, no conflicts");
     neurons.sort_by_key(|neuron| plan.order().position(neuron.output));

@@ -21,7 +21,7 @@ pub fn compare(size: Size, seed: u64, case: u64) -> bool {
             let mut record = Record::default();
             for (visit, proposed) in found.proposed.iter().enumerate() {
                 assert!(!record.ended, "case {case}: a visit after the end");
-                pass.apply(&world.rules.vocabulary, &mut record, proposed);
+                pass.apply(world.rules.vocabulary(), &mut record, proposed);
                 assert_eq!(record.visits.len(), visit + 1);
             }
             let last = record.visits.len() - 1;
@@ -45,19 +45,19 @@ impl Search<'_> {
     /// Whether no proposals from here on end in a violation.
     fn safe_from(&mut self, record: &Record) -> bool {
         let visit = record.visits.len();
-        let end = self.world.rules.vocabulary.end();
+        let end = self.world.rules.vocabulary().end();
         let mut outcomes: FxHashSet<(Vec<Code>, bool)> = FxHashSet::default();
         for codes in self.world.visits(visit) {
             for ended in [false, true] {
                 let mut proposed = codes.clone();
                 proposed.extend(ended.then_some(end));
                 let mut next = record.clone();
-                self.pass.apply(&self.world.rules.vocabulary, &mut next, &proposed);
+                self.pass.apply(self.world.rules.vocabulary(), &mut next, &proposed);
                 if !outcomes.insert((next.visits[visit].clone(), next.ended)) {
                     continue;
                 }
-                let broken = (0..self.world.rules.rules.len()).any(|rule| {
-                    self.world.rules.rules[rule].is_hard()
+                let broken = (0..self.world.rules.len()).any(|rule| {
+                    self.world.rules[rule].is_hard()
                         && self.referee.required(rule, visit)
                         && !self.referee.holds(rule, &next, visit)
                 });

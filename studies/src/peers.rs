@@ -65,8 +65,8 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
     let sexes = sex_rules(Level::Categories, &uci.vocabulary)?;
     let mined = uci.rules(&uci.mined())?;
     let death = uci.rules("rule death-ends-the-record: DISCHARGE//EXPIRED => END")?;
-    let all = [&mined, &Arc::new(sexes.clone()), &death].map(|set| set.rules.clone()).concat();
-    let rules = Arc::new(RuleSet { vocabulary: Arc::clone(&uci.vocabulary), rules: all });
+    let all = mined.iter().chain(&sexes).chain(death.iter()).cloned().collect();
+    let rules = Arc::new(RuleSet::new(Arc::clone(&uci.vocabulary), all)?);
     let max_visits = uci.cohort.longest();
     let enforcer = enforcer(&rules, max_visits)?;
 

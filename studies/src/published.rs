@@ -47,10 +47,8 @@ impl Published {
         let rule = |index: usize| {
             self.neurons[index].rule(&format!("r{index}"), "published", index as u32 + 1)
         };
-        RuleSet {
-            vocabulary: Arc::clone(&self.vocabulary),
-            rules: order.into_iter().map(rule).collect(),
-        }
+        RuleSet::new(Arc::clone(&self.vocabulary), order.into_iter().map(rule).collect())
+            .expect("the codes are of the vocabulary")
     }
 }
 

@@ -80,9 +80,8 @@ pub fn lines() -> Option<Fallible<Vec<Line>>> {
 }
 
 fn hard_rules(mined: &Mined, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet> {
-    let mut rules = RuleSet::parse(&mined.text(&|_| None), Some(Arc::clone(vocabulary)))?;
-    rules.rules.retain(|rule| rule.is_hard());
-    Ok(rules)
+    let rules = RuleSet::parse(&mined.text(&|_| None), Some(Arc::clone(vocabulary)))?;
+    Ok(rules.filtered(|rule| rule.is_hard()))
 }
 
 /// The diagnoses of one sex that the Medicare Code Editor lists, as far as a cohort has them.
@@ -130,7 +129,7 @@ fn line(
     part: &Cohort,
 ) -> Fallible<Line> {
     let referee = Referee::new(&rules);
-    let rule_count = rules.rules.len();
+    let rule_count = rules.len();
     let written = WrittenRules::new(Arc::new(rules), &CompileLimits::default())?;
     let audit = Auditor::new(&written).audit(part, 0, &|_| {});
     let found = Line {

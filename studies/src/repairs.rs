@@ -83,10 +83,10 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
     };
     // A diagram does not count visits: what is written is valid, and no more is promised.
     let counts = plan.stage(1, true) != Stage::OPEN;
-    let end = world.rules.vocabulary.end();
-    let hard = || world.rules.rules.iter().filter(|rule| rule.is_hard());
+    let end = world.rules.vocabulary().end();
+    let hard = || world.rules.iter().filter(|rule| rule.is_hard());
     let concludes_end = hard().any(|rule| rule.outputs().contains(&end));
-    let soft = hard().count() < world.rules.rules.len();
+    let soft = hard().count() < world.rules.len();
     let (enforcer, referee) = (Enforcer::new(&plan), Referee::new(&world.rules));
     let mut writer = enforcer.writer();
     for (number, record) in records.iter().enumerate() {
@@ -147,8 +147,8 @@ fn extend(
         record.visits.push(codes);
         for ended in [true, false] {
             record.ended = ended;
-            let obeyed = (0..world.rules.rules.len()).all(|rule| {
-                !world.rules.rules[rule].is_hard()
+            let obeyed = (0..world.rules.len()).all(|rule| {
+                !world.rules[rule].is_hard()
                     || !referee.required(rule, visit)
                     || referee.holds(rule, record, visit)
             });

@@ -84,13 +84,13 @@ pub fn sample(size: Size, seed: u64, case: u64, records: u64) -> Seen {
                     .expect("these are probabilities");
             }
             seen.visits += 1;
-            for rule in 0..world.rules.rules.len() {
+            for rule in 0..world.rules.len() {
                 assert!(
-                    !world.rules.rules[rule].is_hard()
+                    !world.rules[rule].is_hard()
                         || !referee.required(rule, visit)
                         || referee.holds(rule, writer.record(), visit),
                     "case {case}: rule {:?} is broken by {:?}",
-                    world.rules.rules[rule].formula,
+                    world.rules[rule].formula(),
                     writer.record(),
                 );
             }
@@ -126,7 +126,7 @@ fn refuse(writer: &mut Writer<'_>, choices: &mut Choices, draws: &Draws, record:
 }
 
 fn proposal(world: &World, visit: usize, choices: &mut Choices) -> Vec<Code> {
-    let vocabulary = &world.rules.vocabulary;
+    let vocabulary = world.rules.vocabulary();
     let density = choices.below(101) as f64 / 100.0;
     let kind = Kind::of_visit(visit);
     vocabulary

@@ -96,7 +96,7 @@ pub fn exhaust(size: Size, seed: u64, case: u64) -> Seen {
             for (visit, codes) in record.visits.iter().enumerate() {
                 let mut given = codes.clone();
                 if record.ended && visit + 1 == record.visits.len() {
-                    given.push(world.rules.vocabulary.end());
+                    given.push(world.rules.vocabulary().end());
                 }
                 writer.overridden(&given, &draws, 0);
             }
@@ -177,7 +177,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Proposes every visit in both modes and goes on from each outcome.
     fn extend(&mut self, writer: &Writer<'_>) {
-        let end = self.world.rules.vocabulary.end();
+        let end = self.world.rules.vocabulary().end();
         let draws = Draws::new(0);
         let visit = writer.visit();
         let mut outcomes: FxHashSet<(Vec<Code>, bool)> = FxHashSet::default();
@@ -208,14 +208,14 @@ impl Walk<'_> {
 
     fn judge(&self, record: &Record) {
         let visit = record.visits.len() - 1;
-        for rule in 0..self.world.rules.rules.len() {
+        for rule in 0..self.world.rules.len() {
             assert!(
-                !self.world.rules.rules[rule].is_hard()
+                !self.world.rules[rule].is_hard()
                     || !self.referee.required(rule, visit)
                     || self.referee.holds(rule, record, visit),
                 "case {}: rule {:?} is broken by {record:?}",
                 self.case,
-                self.world.rules.rules[rule].formula,
+                self.world.rules[rule].formula(),
             );
         }
         assert!(

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use consequence_enforce::{Enforcer, Writer};
 use consequence_prng::Draws;
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{
-    CompileOptions, Formula, Origin, Rule, RuleSet, Strength, Window, compile,
-};
+use consequence_rules::{CompileOptions, Formula, Rule, RuleSet, Says, Window, compile};
 
 /// Static codes 0 and 1, encounter codes 2 to 5.
 const CODES: u32 = 6;
@@ -47,7 +45,7 @@ impl Frequency {
 
 struct Trial {
     name: &'static str,
-    rules: Vec<(Formula, Strength)>,
+    rules: Vec<Says>,
     /// The visits written; the output is looked at in the last of them.
     visits: Vec<Vec<Code>>,
     output: Code,
@@ -70,14 +68,11 @@ fn run(trial: &Trial, guided: bool, draws: u64, seed: u64) -> Frequency {
     let kind = |code: u32| if code < 2 { Kind::Static } else { Kind::Encounter };
     let names = (0..CODES).map(|code| (format!("c{code}"), kind(code)));
     let vocabulary = Arc::new(Vocabulary::new(names).expect("the names differ"));
-    let rules = trial.rules.iter().enumerate().map(|(index, (formula, strength))| Rule {
-        name: format!("r{index}").into(),
-        formula: formula.clone(),
-        strength: *strength,
-        visits: None,
-        origin: Origin::default(),
-    });
-    let rules = Arc::new(RuleSet { vocabulary, rules: rules.collect() });
+    let rules = trial.rules.iter().enumerate();
+    let rules = rules.map(|(index, says)| Rule::new(format!("r{index}"), says.clone()));
+    let rules = Arc::new(
+        RuleSet::new(vocabulary, rules.collect()).expect("the codes are of the vocabulary"),
+    );
     let plan = compile(rules, &CompileOptions::default()).expect("the rules can be kept");
     let enforcer = Enforcer::new(&plan);
     let mut writer = enforcer.writer();
@@ -103,12 +98,15 @@ fn write(writer: &mut Writer<'_>, visit: &[Code], guided: bool, draws: &Draws, r
     }
 }
 
+fn soft(formula: Formula, probability: f64) -> Says {
+    Says::soft(formula, probability).expect("it concludes one code")
+}
+
 fn trials() -> Vec<Trial> {
     let now = Formula::Now;
-    let soft = Strength::Soft;
     let one = |name, formula: Formula, alpha, visits, output, expected| Trial {
         name,
-        rules: vec![(formula, soft(alpha))],
+        rules: vec![soft(formula, alpha)],
         visits,
         output,
         expected,
@@ -184,8 +182,8 @@ fn precedence() -> Vec<Trial> {
     let with_hard = |name, hard: Formula, visit, expected| Trial {
         name,
         rules: vec![
-            (now(CAUSE).implies(now(OUTPUT)), Strength::Soft(0.3)),
-            (now(OTHER).implies(hard), Strength::Hard),
+            soft(now(CAUSE).implies(now(OUTPUT)), 0.3),
+            Says::Hard(now(OTHER).implies(hard)),
         ],
         visits: vec![vec![], visit],
         output: OUTPUT,
@@ -194,8 +192,8 @@ fn precedence() -> Vec<Trial> {
     let two_soft = |name, visit, expected| Trial {
         name,
         rules: vec![
-            (now(CAUSE).implies(now(OUTPUT)), Strength::Soft(0.2)),
-            (now(OTHER).implies(now(OUTPUT)), Strength::Soft(0.7)),
+            soft(now(CAUSE).implies(now(OUTPUT)), 0.2),
+            soft(now(OTHER).implies(now(OUTPUT)), 0.7),
         ],
         visits: vec![vec![], visit],
         output: OUTPUT,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consequence_record::Record;
 use consequence_referee::Referee;
 use consequence_rules::{
-    AnalysisLimits, CompileLimits, Formula, RuleSet, Why, WrittenRules, superfluous,
+    AnalysisLimits, CompileLimits, Formula, RuleSet, Says, Why, WrittenRules, superfluous,
 };
 
 use consequence_testing::worlds::{Choices, Size, World};
@@ -43,8 +43,8 @@ pub fn confirm(size: Size, seed: u64, case: u64) -> Claims {
     let mut claims = Claims { sets: 1, ..Claims::default() };
     for limits in [all, repeated_only] {
         for found in superfluous(&written, &limits).0 {
-            let hard = |&other: &usize| world.rules.rules[other].is_hard() && other != found.rule;
-            let others: Vec<usize> = (0..world.rules.rules.len()).filter(hard).collect();
+            let hard = |&other: &usize| world.rules[other].is_hard() && other != found.rule;
+            let others: Vec<usize> = (0..world.rules.len()).filter(hard).collect();
             let (given, refuted_by_firing) = match &found.why {
                 Why::AlwaysTrue => (Vec::new(), false),
                 Why::NeverFires => (others, true),
@@ -66,11 +66,12 @@ pub fn confirm(size: Size, seed: u64, case: u64) -> Claims {
 
 /// A record, ended or cut, that obeys the given rules and breaks the rule, or has it fire.
 fn refuted(world: &World, rule: usize, given: &[usize], by_firing: bool) -> Option<Record> {
-    let mut asked = world.rules.rules[rule].clone();
-    if let (true, Formula::Implies(antecedent, _)) = (by_firing, asked.formula.clone()) {
-        asked.formula = antecedent.not();
+    let mut asked = world.rules[rule].clone();
+    if let (true, Says::Hard(Formula::Implies(antecedent, _))) = (by_firing, asked.says.clone()) {
+        asked.says = Says::Hard(antecedent.not());
     }
-    let asked = RuleSet { vocabulary: Arc::clone(&world.rules.vocabulary), rules: vec![asked] };
+    let asked = RuleSet::new(Arc::clone(world.rules.vocabulary()), vec![asked])
+        .expect("the codes are of the vocabulary");
     let search = Search {
         world,
         referee: Referee::new(&world.rules),

@@ -26,15 +26,12 @@ fn parities(width: u32) -> RuleSet {
         // One code stays as it was, so the diagram has to look back and ahead.
         same(now(3), Formula::In(Code(3), Window::previous())),
     ];
-    let rules = formulas.into_iter().enumerate().map(|(index, formula)| Rule {
-        name: format!("r{index}").into(),
-        formula,
-        strength: Strength::Hard,
-        visits: None,
-        origin: Origin::default(),
-    });
+    let rules = formulas
+        .into_iter()
+        .enumerate()
+        .map(|(index, formula)| Rule::hard(format!("r{index}"), formula));
     let rules = rules.collect();
-    RuleSet { vocabulary: Arc::new(Vocabulary::new(names).unwrap()), rules }
+    RuleSet::new(Arc::new(Vocabulary::new(names).unwrap()), rules).unwrap()
 }
 
 #[test]

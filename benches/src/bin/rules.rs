@@ -123,8 +123,8 @@ fn print_preparation(case: &Case, workload: &Workload, prepared: &Prepared, comp
     println!(
         "{}: {} rules over {} codes, {} clauses in the plan, {} statements proved",
         case.name,
-        workload.rules.rules.len(),
-        workload.rules.vocabulary.len(),
+        workload.rules.len(),
+        workload.rules.vocabulary().len(),
         plan.clauses().len(),
         plan.proof().goals,
     );
@@ -187,8 +187,8 @@ fn row(
     let times = |times: Times| json!({"median": times.median, "minimum": times.minimum});
     json!({
         "name": case.name,
-        "rules": workload.rules.rules.len(),
-        "codes": workload.rules.vocabulary.len(),
+        "rules": workload.rules.len(),
+        "codes": workload.rules.vocabulary().len(),
         "clauses": prepared.plan.clauses().len(),
         "goals": prepared.plan.proof().goals,
         "compile_seconds": times(compile),

@@ -96,7 +96,7 @@ impl Clause {
 ///
 /// let text = "rule now: A => B  rule then: C in past => not B";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let encounters = constraint.world(Kind::Encounter);
@@ -114,14 +114,14 @@ pub struct Constraint {
 impl Constraint {
     /// The rules of a set. The order of codes may be any order of the same vocabulary.
     pub fn new(written: &WrittenRules, codes: &CodeOrder) -> Result<Self, BaselineError> {
-        let (ours, theirs) = (&written.rules().vocabulary, codes.vocabulary());
+        let (ours, theirs) = (written.rules().vocabulary(), codes.vocabulary());
         let same = |code: Code| {
             ours.name(code) == theirs.name(code) && ours.kind(code) == theirs.kind(code)
         };
         if ours.len() != theirs.len() || !ours.codes().all(same) {
             return Err(BaselineError::OtherCodes);
         }
-        let named = written.rules().rules.iter().map(|rule| NamedRule {
+        let named = written.rules().iter().map(|rule| NamedRule {
             name: Arc::clone(&rule.name),
             outputs: rule.outputs(),
             hard: rule.is_hard(),

@@ -18,7 +18,7 @@ use consequence_rules::decisions::{FALSE, Function, Functions, Node, TRUE, TooMa
 /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule one: exactly one of A, B", None)?);
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let world = constraint.world(Kind::Encounter);

@@ -52,7 +52,7 @@ pub(crate) struct Head {
 ///
 /// let text = "rule lift: A and not B => C  rule drop: A => not B";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let layer = Layer::new(constraint.world(Kind::Encounter));

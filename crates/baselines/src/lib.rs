@@ -26,7 +26,7 @@
 //!
 //! let text = "rule lift: A => B  rule lifelong: C in previous => C";
 //! let rules = Arc::new(RuleSet::parse(text, None)?);
-//! let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+//! let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 //! let written = WrittenRules::new(rules, &CompileLimits::default())?;
 //! let constraint = Constraint::new(&written, &codes)?;
 //! let (world, limits) = (constraint.world(Kind::Encounter), Limits::default());

@@ -20,7 +20,7 @@ pub type Term = Vec<(u32, bool)>;
 /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule implies: A => B", None)?);
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let world = constraint.world(Kind::Encounter);

@@ -29,7 +29,7 @@ impl World {
         let encounters = ["A0", "A1", "A2", "A3"].map(|name| (name, Kind::Encounter));
         let vocabulary = Vocabulary::new(statics.into_iter().chain(encounters)).unwrap();
         let rules = RuleSet::parse(RULES, Some(Arc::new(vocabulary))).unwrap();
-        let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+        let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
         Self { rules: Arc::new(rules), codes }
     }
 
@@ -49,7 +49,7 @@ impl World {
     }
 
     fn code(&self, name: &str) -> Code {
-        self.rules.vocabulary.code(name).unwrap()
+        self.rules.vocabulary().code(name).unwrap()
     }
 
     /// Records that obey every static rule; the second breaks the temporal one.

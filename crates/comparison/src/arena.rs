@@ -91,7 +91,7 @@ impl Arena {
             .copied()
             .filter(|&place| referee.is_valid(&cohort.record(place)))
             .collect();
-        let vocabulary = Arc::clone(&rules.vocabulary);
+        let vocabulary = Arc::clone(rules.vocabulary());
         Ok(Self {
             codes: CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone()),
             natural: CodeOrder::natural(Arc::clone(&vocabulary)),
@@ -127,6 +127,6 @@ impl Arena {
 
     /// No rules, over the same codes.
     pub fn no_rules(&self) -> RuleSet {
-        RuleSet { vocabulary: Arc::clone(&self.vocabulary), rules: Vec::new() }
+        RuleSet::empty(Arc::clone(&self.vocabulary))
     }
 }

@@ -325,12 +325,12 @@ fn summed_up(
     let fresh = Sample { cohort: &arena.cohort, records: &others[..records] };
     let compared = judge.reference.compare(fresh)?;
     let fresh = FreshRecords { records, correlations: compared.all };
-    let hard = || arena.rules.rules.iter().filter(|rule| rule.is_hard());
+    let hard = || arena.rules.iter().filter(|rule| rule.is_hard());
     let temporal_rules = hard().filter(|rule| rule.is_temporal()).count();
     let rules = RuleCounts {
         within_visit_rules: hard().count() - temporal_rules,
         temporal_rules,
-        soft_rules: arena.rules.rules.len() - hard().count(),
+        soft_rules: arena.rules.len() - hard().count(),
     };
     let mean_encounters = compared.real.mean_visits();
     let findings = Evidence::new(&methods, PaperCohort::like(mean_encounters)).findings();

@@ -90,7 +90,7 @@ impl<'a> Judge<'a> {
         let places: Vec<usize> = (0..cohort.len()).collect();
         let comparison = self.reference.compare(Sample { cohort, records: &places })?;
         let audit = self.arena.auditor.audit(cohort, 0, &|_| {});
-        let rules = self.arena.rules.rules.iter().zip(&audit.rules);
+        let rules = self.arena.rules.iter().zip(&audit.rules);
         let broken = rules
             .filter(|(_, finding)| finding.violations > 0)
             .map(|(rule, finding)| (rule.name.to_string(), finding.violations))

@@ -28,7 +28,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (number, record) in loaded.cohort.records().enumerate() {
         reader.violations(record, &mut found);
         for violation in &found {
-            let rule = &rules.rules[violation.rule].name;
+            let rule = &rules[violation.rule].name;
             println!("record {}, visit {}: {rule}", number + 1, violation.visit);
             broken.push((number, violation.visit, rule.to_string()));
         }

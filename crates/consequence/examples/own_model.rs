@@ -23,12 +23,12 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
          rule death:    EXPIRED => END",
         None,
     )?);
-    let model = Frequencies(vec![0.2; rules.vocabulary.len()]);
+    let model = Frequencies(vec![0.2; rules.vocabulary().len()]);
     let plan = compile(Arc::clone(&rules), &CompileOptions::default())?;
     let enforcer = Enforcer::new(&plan);
     let (mut writer, draws) = (enforcer.writer(), Draws::new(7));
     let referee = Referee::new(&rules);
-    let mut counts = vec![0; rules.vocabulary.len()];
+    let mut counts = vec![0; rules.vocabulary().len()];
     for record in 0..1_000 {
         while !writer.record().ended {
             writer.guided(&draws, record, |code, _decided| model.probability(code))?;
@@ -37,8 +37,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(referee.is_valid(&record));
         record.visits.iter().flatten().for_each(|code| counts[code.index()] += 1);
     }
-    for code in rules.vocabulary.codes().filter(|&code| code != rules.vocabulary.end()) {
-        println!("{:12} {}", rules.vocabulary.name(code), counts[code.index()]);
+    for code in rules.vocabulary().codes().filter(|&code| code != rules.vocabulary().end()) {
+        println!("{:12} {}", rules.vocabulary().name(code), counts[code.index()]);
     }
     Ok(())
 }

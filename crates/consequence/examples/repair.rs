@@ -12,7 +12,7 @@ use consequence::{
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = "rule lifelong: DIABETES in previous => DIABETES  rule death: DIED => END";
     let rules = Arc::new(RuleSet::parse(text, None)?);
-    let code = |name| rules.vocabulary.code(name).expect("the rules name it");
+    let code = |name| rules.vocabulary().code(name).expect("the rules name it");
     let mut cohort = Cohort::default();
     cohort.push("one", &Record::new(vec![vec![], vec![code("DIABETES")], vec![]]));
     cohort.push("two", &Record::new(vec![vec![], vec![code("DIED")], vec![code("DIABETES")]]));

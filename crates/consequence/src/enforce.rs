@@ -134,7 +134,7 @@ impl Task for EnforceTask {
 /// ended early loses its later times.
 fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> Result<(), Error> {
     let codes = |(code, title): (&Code, &String)| {
-        Some((set.vocabulary.code(known.vocabulary.name(*code))?, title.clone()))
+        Some((set.vocabulary().code(known.vocabulary.name(*code))?, title.clone()))
     };
     let titles = known.titles.iter().filter_map(codes).collect();
     let writer = WriterOptions { replace: out.force, titles, ..WriterOptions::default() };
@@ -160,10 +160,9 @@ fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> R
 /// The rules to be enforced.
 fn chosen(rules: &Arc<RuleSet>, soft: bool) -> Arc<RuleSet> {
     // Where a record ends is given, so no soft rule draws it.
-    let end = rules.vocabulary.end();
-    let drawn = |rule: &&Rule| soft && !rule.outputs().contains(&end);
-    let kept = rules.rules.iter().filter(|rule| rule.is_hard() || drawn(rule)).cloned();
-    Arc::new(RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: kept.collect() })
+    let end = rules.vocabulary().end();
+    let drawn = |rule: &Rule| soft && !rule.outputs().contains(&end);
+    Arc::new(rules.filtered(|rule| rule.is_hard() || drawn(rule)))
 }
 
 /// A plan for records that already exist: where they end is given, so `END` comes first.

@@ -25,8 +25,8 @@
 //!      rule insulin-for-diabetes:  RX//insulin => ICD9CM//250",
 //!     None,
 //! )?;
-//! assert_eq!(rules.rules.len(), 3);
-//! assert!(rules.vocabulary.code("RX//insulin").is_some());
+//! assert_eq!(rules.len(), 3);
+//! assert!(rules.vocabulary().code("RX//insulin").is_some());
 //!
 //! // What cannot be read is pointed at.
 //! let refused = RuleSet::parse("rule a: SEX//M in tomorrow => X", None).unwrap_err();
@@ -106,7 +106,7 @@
 //! use consequence::{Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, WrittenRules};
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
-//! let diabetes = rules.vocabulary.code("DIABETES").unwrap();
+//! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
 //! let mut cohort = Cohort::default();
 //! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
 //! cohort.push("two", &Record::new(vec![vec![], vec![], vec![diabetes]]));
@@ -127,7 +127,7 @@
 //! use consequence::{Cohort, CompileOptions, Draws, Enforcer, Record, RuleSet, compile, repair};
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
-//! let diabetes = rules.vocabulary.code("DIABETES").unwrap();
+//! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
 //! let mut cohort = Cohort::default();
 //! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
 //!
@@ -195,8 +195,8 @@ pub use consequence_record::{
 
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
-    RuleFile, RuleSet, Severity, Strength, TupleError, TupleFile, UnknownCodes, Window, parse,
-    resolve, write_tuples,
+    RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,
+    write_tuples,
 };
 
 pub use consequence_rules::{

@@ -265,7 +265,7 @@ impl Case {
         };
         let (repaired, _) = repair(&Enforcer::new(&plan), cohort, &Draws::new(1), &|_| {});
         let referee = Referee::new(rules);
-        let hard = rules.rules.iter().all(|rule| rule.is_hard());
+        let hard = rules.iter().all(|rule| rule.is_hard());
         let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();
         for (number, line) in self.record.iter().enumerate() {
             let refused = !written.contains(&number.to_string().as_str());
@@ -288,7 +288,7 @@ impl Case {
             if let Some(wanted) = &line.repaired {
                 let visit = |codes: &[Code]| -> String {
                     let names: Vec<&str> =
-                        codes.iter().map(|&code| rules.vocabulary.name(code)).collect();
+                        codes.iter().map(|&code| rules.vocabulary().name(code)).collect();
                     names.join(" ")
                 };
                 let visits: Vec<String> = record.visits().map(visit).collect();

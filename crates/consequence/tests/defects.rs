@@ -23,7 +23,7 @@ impl Clinic {
     }
 
     fn code(&self, name: &str) -> Code {
-        self.rules.vocabulary.code(name).expect("a code of the clinic")
+        self.rules.vocabulary().code(name).expect("a code of the clinic")
     }
 
     /// A record from encounters such as `"AB, , C"`, each letter a code; nothing static.
@@ -37,7 +37,7 @@ impl Clinic {
     /// The encounters of a record, as [`Clinic::record`] reads them.
     fn text(&self, record: &Record) -> String {
         let visit = |codes: &Vec<Code>| -> String {
-            codes.iter().map(|&code| self.rules.vocabulary.name(code)).collect()
+            codes.iter().map(|&code| self.rules.vocabulary().name(code)).collect()
         };
         record.visits[1..].iter().map(visit).collect::<Vec<_>>().join(",")
     }

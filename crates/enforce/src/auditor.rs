@@ -20,7 +20,7 @@ const CHUNK: usize = 512;
 /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule lifelong: A in previous => A", None)?);
-/// let a = rules.vocabulary.code("A").unwrap();
+/// let a = rules.vocabulary().code("A").unwrap();
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![]]));
 ///
@@ -127,7 +127,7 @@ impl Auditor {
     /// Prepares rules. They may contradict each other; an audit only reads.
     pub fn new(written: &WrittenRules) -> Self {
         let rules = written.rules();
-        let vocabulary = &rules.vocabulary;
+        let vocabulary = rules.vocabulary();
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         let literals = written.clauses().flat_map(|clause| clause.literals);
@@ -147,7 +147,7 @@ impl Auditor {
         Self {
             broken: builder.finish(),
             rule_of,
-            temporal: rules.rules.iter().map(|rule| rule.is_temporal()).collect(),
+            temporal: rules.iter().map(|rule| rule.is_temporal()).collect(),
             layout,
         }
     }

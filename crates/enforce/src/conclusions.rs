@@ -27,7 +27,7 @@ pub struct Conclusion {
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = Arc::new(RuleSet::parse("static F  rule r: F in static => not PROSTATE", None)?);
-/// let code = |name: &str| rules.vocabulary.code(name).unwrap();
+/// let code = |name: &str| rules.vocabulary().code(name).unwrap();
 /// let plan = compile(Arc::clone(&rules), &CompileOptions::default()).unwrap();
 /// let mut cohort = Cohort::default();
 /// cohort.push("one", &Record::new(vec![vec![code("F")], vec![]]));
@@ -118,7 +118,7 @@ impl Conclusions {
             });
         }
         implications.sort_by_key(|implication| implication.conclusion.rule);
-        Self { vocabulary: Arc::clone(&plan.rules().vocabulary), implications }
+        Self { vocabulary: Arc::clone(plan.rules().vocabulary()), implications }
     }
 
     /// What the rules say of the codes of a visit, in the order of the rules.

@@ -27,7 +27,7 @@ pub(crate) const HARD: u32 = u32::MAX;
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = RuleSet::parse("static SEX//M  rule r: SEX//M in static => not PREGNANT", None)?;
-/// let codes = Arc::clone(&rules.vocabulary);
+/// let codes = Arc::clone(rules.vocabulary());
 /// let [male, pregnant] = ["SEX//M", "PREGNANT"].map(|name| codes.code(name).unwrap());
 /// let enforcer = Enforcer::new(&compile(Arc::new(rules), &CompileOptions::default())?);
 ///
@@ -57,7 +57,7 @@ pub struct Enforcer {
 impl Enforcer {
     /// Prepares a plan.
     pub fn new(plan: &Plan) -> Self {
-        let vocabulary = &plan.rules().vocabulary;
+        let vocabulary = plan.rules().vocabulary();
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         // Where the end is open, preconditions hold by the plan itself.

@@ -62,7 +62,7 @@ impl std::ops::AddAssign for Repair {
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = RuleSet::parse("rule nothing-after-death: DIED => END", None)?;
-/// let died = rules.vocabulary.code("DIED").unwrap();
+/// let died = rules.vocabulary().code("DIED").unwrap();
 /// let options = CompileOptions { max_visits: 4, end_first: true, ..CompileOptions::default() };
 /// let enforcer = Enforcer::new(&compile(Arc::new(rules), &options)?);
 ///

@@ -33,7 +33,7 @@ impl Clinic {
 
     /// A record whose encounters hold code `A` where the pattern has a letter.
     fn record(&self, pattern: impl IntoIterator<Item = bool>) -> Record {
-        let a = self.rules.vocabulary.code("A").expect("the rules name A");
+        let a = self.rules.vocabulary().code("A").expect("the rules name A");
         let encounters = pattern.into_iter().map(|on| if on { vec![a] } else { vec![] });
         Record::new([vec![]].into_iter().chain(encounters).collect())
     }
@@ -107,7 +107,7 @@ fn long_records_keep_their_visits_where_rules_settle() {
          rule last: END => B in past",
     );
     assert_ne!(clinic.enforcer.plan().stage(90, true), Stage::OPEN);
-    let code = |name| clinic.rules.vocabulary.code(name).expect("a code");
+    let code = |name| clinic.rules.vocabulary().code(name).expect("a code");
     for (encounters, ended) in
         [3, 17, 31, 32, 64, 99].into_iter().flat_map(|n| [(n, true), (n, false)])
     {
@@ -126,7 +126,7 @@ fn rules_in_a_decision_diagram_do_not_count_visits() {
     let clinic = Clinic::with(text, limits);
     assert!(clinic.enforcer.plan().diagram().is_some());
     assert_eq!(clinic.enforcer.plan().stage(2, true), Stage::OPEN);
-    let code = |name| clinic.rules.vocabulary.code(name).expect("a code");
+    let code = |name| clinic.rules.vocabulary().code(name).expect("a code");
     let mut record = clinic.record([false, true, false]);
     record.visits[1] = vec![code("A"), code("B")];
     assert!(clinic.repaired(&record).is_some());

@@ -223,7 +223,7 @@ impl Likelihood {
         let limits = CompileLimits { rule_literals: usize::MAX, ..CompileLimits::default() };
         let auditor = Auditor::new(&WrittenRules::new(Arc::clone(rules), &limits)?);
         let (mut reader, mut found) = (auditor.reader(), Vec::new());
-        let mut broken = vec![0u64; rules.rules.len()];
+        let mut broken = vec![0u64; rules.len()];
         for (&place, outcome) in records.iter().zip(outcomes) {
             if *outcome == RecordNats::Forbidden {
                 reader.violations(cohort.record(place), &mut found);
@@ -234,7 +234,7 @@ impl Likelihood {
                 rules.into_iter().for_each(|rule| broken[rule] += 1);
             }
         }
-        let broken = rules.rules.iter().zip(broken).filter(|&(_, records)| records > 0);
+        let broken = rules.iter().zip(broken).filter(|&(_, records)| records > 0);
         self.broken = broken
             .map(|(rule, records)| BrokenRule { rule: rule.name.to_string(), records })
             .collect();

@@ -4,9 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Violation};
-use consequence_rules::{
-    CompileError, CompileLimits, Formula, Rule, RuleSet, Strength, WrittenRules,
-};
+use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Says, WrittenRules};
 use rayon::prelude::*;
 use serde::Serialize;
 use thiserror::Error;
@@ -102,7 +100,7 @@ pub struct Violations {
 ///
 /// let text = "rule lifelong: A in previous => A\nrule often: A => B with probability 0.9";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let [a, b] = ["A", "B"].map(|name| rules.vocabulary.code(name).unwrap());
+/// let [a, b] = ["A", "B"].map(|name| rules.vocabulary().code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![a, b], vec![]]));
 /// let sample = Sample { cohort: &cohort, records: &[0] };
@@ -116,11 +114,11 @@ pub fn violations(
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Violations, ViolationsError> {
-    check(sample.cohort, sample.records.iter().copied(), &rules.vocabulary)?;
+    check(sample.cohort, sample.records.iter().copied(), rules.vocabulary())?;
     let found = audit(sample, Arc::clone(rules), limits)?;
     let soft = soft_rules(sample, rules, limits)?;
     let records = sample.records.len() as u64;
-    let hard = rules.rules.iter().zip(&found.rules).filter(|(rule, _)| rule.is_hard());
+    let hard = rules.iter().zip(&found.rules).filter(|(rule, _)| rule.is_hard());
     let hard: Vec<HardRule> = hard
         .map(|(rule, &(violations, records))| HardRule {
             rule: rule.name.to_string(),
@@ -165,7 +163,7 @@ impl Found {
         Self { rules: vec![(0, 0); rules], ..Self::default() }
     }
 
-    fn add(&mut self, violations: &mut [Violation], rules: &[Rule]) {
+    fn add(&mut self, violations: &mut [Violation], rules: &RuleSet) {
         violations.sort_unstable_by_key(|violation| violation.rule);
         let (mut fixed, mut temporal) = (false, false);
         for of_rule in violations.chunk_by(|one, other| one.rule == other.rule) {
@@ -198,14 +196,14 @@ fn audit(
     let auditor = Auditor::new(&WrittenRules::new(Arc::clone(&rules), limits)?);
     let parts = sample.records.par_chunks(CHUNK).map(|places| {
         let (mut reader, mut broken) = (auditor.reader(), Vec::new());
-        let mut found = Found::none(rules.rules.len());
+        let mut found = Found::none(rules.len());
         for &place in places {
             reader.violations(sample.cohort.record(place), &mut broken);
-            found.add(&mut broken, &rules.rules);
+            found.add(&mut broken, &rules);
         }
         found
     });
-    Ok(parts.reduce(|| Found::none(rules.rules.len()), Found::joined))
+    Ok(parts.reduce(|| Found::none(rules.len()), Found::joined))
 }
 
 /// An audit only knows hard rules. So each soft rule is audited as two: one that is broken wherever
@@ -215,33 +213,29 @@ fn soft_rules(
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Vec<SoftRule>, CompileError> {
-    let stated: Vec<(&Rule, f64)> = rules
-        .rules
-        .iter()
-        .filter_map(|rule| match rule.strength {
-            Strength::Soft(probability) => Some((rule, probability)),
-            Strength::Hard => None,
-        })
-        .collect();
+    let stated = rules.iter().filter_map(|rule| match &rule.says {
+        Says::Hard(_) => None,
+        Says::Soft { when, code, present, probability } => {
+            let condition = when.clone().unwrap_or(Formula::Constant(true));
+            Some((rule, condition, Formula::literal(*code, *present), *probability))
+        }
+    });
+    let stated: Vec<(&Rule, Formula, Formula, f64)> = stated.collect();
     if stated.is_empty() {
         return Ok(Vec::new());
     }
-    let hardened = stated.iter().flat_map(|(rule, _)| {
-        let (condition, output) = match &rule.formula {
-            Formula::Implies(condition, output) => ((**condition).clone(), (**output).clone()),
-            output => (Formula::Constant(true), output.clone()),
-        };
+    let hardened = stated.iter().flat_map(|(rule, condition, output, _)| {
         let never = Formula::And(vec![output.clone(), output.clone().not()]);
-        [never, output].map(|demanded| Rule {
-            formula: condition.clone().implies(demanded),
-            strength: Strength::Hard,
+        [never, output.clone()].map(|demanded| Rule {
+            says: Says::Hard(condition.clone().implies(demanded)),
             ..(*rule).clone()
         })
     });
-    let hardened = RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: hardened.collect() };
+    let hardened = RuleSet::new(Arc::clone(rules.vocabulary()), hardened.collect())
+        .expect("the codes are those of the soft rules");
     let found = audit(sample, Arc::new(hardened), limits)?;
     let both = found.rules.chunks_exact(2);
-    let counted = stated.into_iter().zip(both).map(|((rule, probability), counts)| {
+    let counted = stated.into_iter().zip(both).map(|((rule, _, _, probability), counts)| {
         let (visits, missed) = (counts[0].0, counts[1].0);
         let held = visits - missed;
         SoftRule {

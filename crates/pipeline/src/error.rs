@@ -229,8 +229,7 @@ impl Error {
     /// The error of a rule set that could not be compiled, with the locations of the rules concerned.
     pub fn compile(set: &RuleSet, error: CompileError) -> Self {
         let named = |names: &[String]| -> Vec<RuleReference> {
-            let rules =
-                set.rules.iter().filter(|rule| names.iter().any(|name| **name == *rule.name));
+            let rules = set.iter().filter(|rule| names.iter().any(|name| **name == *rule.name));
             rules.map(RuleReference::new).collect()
         };
         let mut what = error.to_string();
@@ -255,9 +254,6 @@ impl Error {
             }
             CompileError::Unproved { rule, .. } => {
                 (named(rule.as_slice()), "this is a defect of the program, not of the rules")
-            }
-            CompileError::BadRule { rule, .. } => {
-                (named(std::slice::from_ref(rule)), "correct the rule where it is made")
             }
             CompileError::SoftTooEarly { rule } => (
                 named(std::slice::from_ref(rule)),

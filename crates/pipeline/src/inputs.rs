@@ -59,7 +59,7 @@ impl Inputs {
     pub fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
         let Codes { options, source, cohort } = self.codes(watch)?;
         let rules = load::rules_over(&self.rules, &options, &source)?;
-        let codes = CodeSummary::new(&rules.rules.vocabulary, source);
+        let codes = CodeSummary::new(rules.rules.vocabulary(), source);
         Ok(Opened { rules, cohort, codes })
     }
 

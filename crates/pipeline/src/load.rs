@@ -59,7 +59,7 @@ pub struct LoadedRules {
 /// let path = folder.path().join("lifelong.rules");
 /// std::fs::write(&path, "rule lifelong: ICD9CM//741 in previous => ICD9CM//741")?;
 /// let loaded = rules(&[path], &RuleOptions::default())?;
-/// assert_eq!(loaded.rules.rules.len(), 1);
+/// assert_eq!(loaded.rules.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Error> {

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use consequence_model::Model;
 use consequence_record::Vocabulary;
 use consequence_rules::language::RuleItem;
-use consequence_rules::{
-    LanguageLimits, ResolveOptions, RuleSet, Strength, UnknownCodes, parse, resolve,
-};
+use consequence_rules::{LanguageLimits, ResolveOptions, RuleSet, UnknownCodes, parse, resolve};
 use consequence_store::Lock;
 
 use crate::Error;
@@ -43,14 +41,11 @@ impl Deref for ReadModel {
 /// Rules in the rule language, one a line, every code by its name.
 pub fn text(rules: &RuleSet) -> String {
     let line = |rule: &consequence_rules::Rule| {
-        let mut item = RuleItem::new(&*rule.name, rule.formula.expression(&rules.vocabulary));
-        item.probability = match rule.strength {
-            Strength::Hard => None,
-            Strength::Soft(probability) => Some(probability),
-        };
+        let mut item = RuleItem::new(&*rule.name, rule.formula().expression(rules.vocabulary()));
+        item.probability = rule.probability();
         format!("{item}\n")
     };
-    rules.rules.iter().map(line).collect()
+    rules.iter().map(line).collect()
 }
 
 /// Rules of files over the codes of a model; without files, the model's own.
@@ -99,11 +94,10 @@ mod tests {
              rule b: not heart in past => ICD9CM//411 with probability 0.125\n\
              rule \"c d\": ICD9CM//411 => END or none of ICD9CM//410, \"heart > 7\"\n";
         let rules = RuleSet::parse(written, None).unwrap();
-        let again = RuleSet::parse(&text(&rules), Some(rules.vocabulary.clone())).unwrap();
-        assert_eq!(rules.rules.len(), 4);
-        for (before, after) in rules.rules.iter().zip(&again.rules) {
-            assert_eq!((&before.name, &before.formula), (&after.name, &after.formula));
-            assert_eq!(before.strength, after.strength);
+        let again = RuleSet::parse(&text(&rules), Some(rules.vocabulary().clone())).unwrap();
+        assert_eq!(rules.len(), 4);
+        for (before, after) in rules.iter().zip(&again) {
+            assert_eq!((&before.name, &before.says), (&after.name, &after.says));
         }
         assert_eq!(text(&again), text(&rules));
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// use consequence_rules::RuleSet;
 ///
 /// let rules = RuleSet::parse("rule a: X in past => Y", None)?;
-/// let reference = RuleReference::new(&rules.rules[0]);
+/// let reference = RuleReference::new(&rules[0]);
 /// assert_eq!((reference.line, reference.text.as_str()), (1, "rule a: X in past => Y"));
 /// # Ok::<(), consequence_rules::Diagnostics>(())
 /// ```

@@ -19,27 +19,22 @@
 //! use std::sync::Arc;
 //! use consequence_record::{Kind, Record, Vocabulary};
 //! use consequence_referee::{Referee, Violation};
-//! use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+//! use consequence_rules::{Formula, Rule, RuleSet, Window};
 //!
 //! let vocabulary = Vocabulary::new([("SEX//F", Kind::Static), ("ICD9CM//185", Kind::Encounter)])?;
 //! let female = vocabulary.code("SEX//F").unwrap();
 //! let prostate = vocabulary.code("ICD9CM//185").unwrap();
-//! let rule = Rule {
-//!     name: "no-prostate-cancer-in-women".into(),
-//!     formula: Formula::In(female, Window::static_visit())
-//!         .implies(Formula::Now(prostate).not()),
-//!     strength: Strength::Hard,
-//!     visits: None,
-//!     origin: Origin::default(),
-//! };
-//! let rules = RuleSet { vocabulary: Arc::new(vocabulary), rules: vec![rule] };
+//! let formula =
+//!     Formula::In(female, Window::static_visit()).implies(Formula::Now(prostate).not());
+//! let rule = Rule::hard("no-prostate-cancer-in-women", formula);
+//! let rules = RuleSet::new(Arc::new(vocabulary), vec![rule])?;
 //!
 //! let referee = Referee::new(&rules);
 //! let record = Record::new(vec![vec![female], vec![], vec![prostate]]);
 //! assert!(referee.holds(0, &record, 1));
 //! assert_eq!(referee.violations(&record), [Violation { rule: 0, visit: 2 }]);
 //! assert!(!referee.is_valid(&record));
-//! # Ok::<(), consequence_record::VocabularyError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{Formula, Rule, RuleSet};
+use consequence_rules::{Formula, Rule, RuleSet, Says};
 
 use crate::defect::defects;
 use crate::docket::Docket;
@@ -31,18 +31,21 @@ pub struct Referee {
 /// A rule and where it is required.
 #[derive(Clone, Debug)]
 struct Case {
-    rule: Rule,
+    formula: Formula,
     of_static: bool,
     of_encounters: bool,
 }
 
 impl Referee {
-    /// A referee for these rules. Codes that are not of the set's vocabulary hold nowhere.
+    /// A referee for these rules.
     pub fn new(rules: &RuleSet) -> Self {
-        let vocabulary = Arc::clone(&rules.vocabulary);
-        let cases = rules.rules.iter().map(|rule| Case::new(&vocabulary, rule.clone())).collect();
-        let hard = rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard());
-        let docket = Docket::new(&vocabulary, hard.map(|(number, rule)| (number, &rule.formula)));
+        let vocabulary = Arc::clone(rules.vocabulary());
+        let cases = rules.iter().map(|rule| Case::new(&vocabulary, rule)).collect();
+        let hard = rules.iter().enumerate().filter_map(|(number, rule)| match &rule.says {
+            Says::Hard(formula) => Some((number, formula)),
+            Says::Soft { .. } => None,
+        });
+        let docket = Docket::new(&vocabulary, hard);
         Self { vocabulary, cases, docket }
     }
 
@@ -58,7 +61,7 @@ impl Referee {
     /// If there is no such rule.
     pub fn holds<V: Visits + ?Sized>(&self, rule: usize, record: &V, visit: usize) -> bool {
         let moment = Moment { vocabulary: &self.vocabulary, record, now: visit };
-        moment.satisfies(&self.cases[rule].rule.formula)
+        moment.satisfies(&self.cases[rule].formula)
     }
 
     /// Whether a rule is required of a visit: where its output codes live.
@@ -95,27 +98,24 @@ impl Referee {
 }
 
 impl Case {
-    fn new(vocabulary: &Vocabulary, rule: Rule) -> Self {
+    fn new(vocabulary: &Vocabulary, rule: &Rule) -> Self {
+        let formula = rule.formula().into_owned();
         let mut outputs = Vec::new();
-        if let Formula::Implies(_, consequent) = &rule.formula {
+        if let Formula::Implies(_, consequent) = &formula {
             named_now(consequent, &mut outputs);
         }
         if outputs.is_empty() {
-            named_now(&rule.formula, &mut outputs);
+            named_now(&formula, &mut outputs);
         }
-        let any_of = |kind: Kind| {
-            outputs
-                .iter()
-                .any(|code| code.index() < vocabulary.len() && vocabulary.kind(*code) == kind)
-        };
+        let any_of = |kind: Kind| outputs.iter().any(|&code| vocabulary.kind(code) == kind);
         let of_static = any_of(Kind::Static);
-        // A rule that names no code now, or none that is known, speaks of encounters.
+        // A rule that names no code now speaks of encounters.
         let of_encounters = any_of(Kind::Encounter) || !of_static;
         match rule.visits {
             Some(said) => {
-                Self { rule, of_static: said.static_visit, of_encounters: said.encounters }
+                Self { formula, of_static: said.static_visit, of_encounters: said.encounters }
             }
-            None => Self { rule, of_static, of_encounters },
+            None => Self { formula, of_static, of_encounters },
         }
     }
 }

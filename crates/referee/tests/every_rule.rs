@@ -5,13 +5,19 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Record, Vocabulary};
 use consequence_referee::{Referee, Violation};
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Rule, RuleSet, Says, Window};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Two static codes, four of encounters, `END`, and a number that is no code.
 const CODES: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 77];
 
+/// Codes that rules may name.
+fn known() -> impl Strategy<Value = Code> {
+    prop::sample::select(&CODES[..7]).prop_map(Code)
+}
+
+/// Codes that a record may hold, though not all should be there.
 fn code() -> impl Strategy<Value = Code> {
     prop::sample::select(CODES.as_slice()).prop_map(Code)
 }
@@ -32,8 +38,8 @@ fn window() -> impl Strategy<Value = Window> {
 fn formula() -> impl Strategy<Value = Formula> {
     let leaf = prop_oneof![
         1 => any::<bool>().prop_map(Formula::Constant),
-        8 => code().prop_map(Formula::Now),
-        6 => (code(), window()).prop_map(|(code, window)| Formula::In(code, window)),
+        8 => known().prop_map(Formula::Now),
+        6 => (known(), window()).prop_map(|(code, window)| Formula::In(code, window)),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let parts = || vec(inner.clone(), 0..5);
@@ -55,20 +61,13 @@ fn rules() -> impl Strategy<Value = RuleSet> {
         |code: u32| (format!("c{code}"), if code < 2 { Kind::Static } else { Kind::Encounter });
     let vocabulary = Arc::new(Vocabulary::new((0..6).map(names)).unwrap());
     assert_eq!(vocabulary.end(), Code(6));
-    let strength = prop_oneof![5 => Just(Strength::Hard), 1 => Just(Strength::Soft(0.5))];
-    vec((formula(), strength), 1..12).prop_map(move |rules| RuleSet {
-        vocabulary: Arc::clone(&vocabulary),
-        rules: rules
-            .into_iter()
-            .enumerate()
-            .map(|(number, (formula, strength))| Rule {
-                name: format!("r{number}").into(),
-                formula,
-                strength,
-                visits: None,
-                origin: Origin::default(),
-            })
-            .collect(),
+    let soft = (proptest::option::of(formula()), known(), any::<bool>())
+        .prop_map(|(when, code, present)| Says::Soft { when, code, present, probability: 0.5 });
+    let says = prop_oneof![5 => formula().prop_map(Says::Hard), 1 => soft];
+    vec(says, 1..12).prop_map(move |rules| {
+        let rules = rules.into_iter().enumerate();
+        let rules = rules.map(|(number, says)| Rule::new(format!("r{number}"), says));
+        RuleSet::new(Arc::clone(&vocabulary), rules.collect()).unwrap()
     })
 }
 
@@ -96,7 +95,7 @@ proptest! {
         for record in records {
             let mut expected = Vec::new();
             for visit in 0..record.visits.len() {
-                for (rule, of) in rules.rules.iter().enumerate() {
+                for (rule, of) in rules.iter().enumerate() {
                     let judged = of.is_hard() && referee.required(rule, visit);
                     if judged && !referee.holds(rule, &record, visit) {
                         expected.push(Violation { rule, visit });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
 use consequence_referee::{Defect, Referee, Violation};
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Rule, RuleSet, Says, Window};
 
 /// Static codes.
 const F: Code = Code(0);
@@ -14,10 +14,6 @@ const A: Code = Code(2);
 const B: Code = Code(3);
 const C: Code = Code(4);
 const END: Code = Code(5);
-
-fn rule(formula: Formula, strength: Strength) -> Rule {
-    Rule { name: "rule".into(), formula, strength, visits: None, origin: Origin::default() }
-}
 
 fn referee_of(rules: Vec<Rule>) -> Referee {
     let kinds = [
@@ -29,11 +25,11 @@ fn referee_of(rules: Vec<Rule>) -> Referee {
     ];
     let vocabulary = Vocabulary::new(kinds).unwrap();
     assert_eq!(vocabulary.end(), END);
-    Referee::new(&RuleSet { vocabulary: Arc::new(vocabulary), rules })
+    Referee::new(&RuleSet::new(Arc::new(vocabulary), rules).unwrap())
 }
 
 fn judge(formula: Formula) -> Referee {
-    referee_of(vec![rule(formula, Strength::Hard)])
+    referee_of(vec![Rule::hard("rule", formula)])
 }
 
 fn record(visits: &[&[Code]]) -> Record {
@@ -225,9 +221,9 @@ fn every_required_visit_of_every_hard_rule_is_judged() {
     let lifelong = Formula::In(A, Window::previous()).implies(now(A));
     let apart = Formula::And(vec![now(B), now(C)]).not();
     let referee = referee_of(vec![
-        rule(lifelong, Strength::Hard),
-        rule(now(A).implies(now(B)), Strength::Soft(0.5)),
-        rule(apart, Strength::Hard),
+        Rule::hard("lifelong", lifelong),
+        Rule::new("soft", Says::soft(now(A).implies(now(B)), 0.5).unwrap()),
+        Rule::hard("apart", apart),
     ]);
     let record = record(&[&[], &[A], &[B, C], &[A], &[B, C]]);
     assert_eq!(referee.rule_count(), 3);
@@ -264,7 +260,7 @@ fn misplaced_codes_are_defects_and_do_not_hold() {
 
 #[test]
 fn what_is_no_record_is_said_without_a_panic() {
-    let referee = judge(now(Code(77)).implies(Formula::In(A, Window::past())));
+    let referee = judge(now(B).implies(Formula::In(A, Window::past())));
     let nothing = Record::default();
     assert_eq!(referee.defects(&nothing), [Defect::NoEncounter]);
     assert_eq!(referee.defects(&record(&[&[F]])), [Defect::NoEncounter]);

@@ -1,9 +1,10 @@
-//! Rules over a vocabulary: what the parser's tree becomes once every name is a code.
+//! Formulas over codes, now and in windows of earlier visits.
 
 use std::fmt;
-use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{Code, Kind};
+
+use crate::Scope;
 
 /// Which earlier visits a literal looks at. A window never reaches the current visit or the future.
 ///
@@ -175,6 +176,22 @@ impl Formula {
         Self::Implies(Box::new(self), Box::new(consequent))
     }
 
+    /// The code is in the current visit, or it is not.
+    pub fn literal(code: Code, present: bool) -> Self {
+        let now = Self::Now(code);
+        if present { now } else { now.not() }
+    }
+
+    /// The code that the formula says is in the current visit, or is not, and which of the two;
+    /// `None` if it says anything else.
+    pub fn as_literal(&self) -> Option<(Code, bool)> {
+        match self {
+            Self::Now(code) => Some((*code, true)),
+            Self::Not(inner) => inner.as_literal().map(|(code, present)| (code, !present)),
+            _ => None,
+        }
+    }
+
     /// Calls `visit` for every code with its window, `None` for now.
     pub fn for_each_code<'a>(&'a self, visit: &mut dyn FnMut(Code, Option<&'a Window>)) {
         match self {
@@ -199,7 +216,7 @@ impl Formula {
 
     /// The codes that the formula is about as a rule: those its consequent names now; where there is
     /// no consequent, or it only looks back, every code named now.
-    fn outputs(&self) -> Vec<Code> {
+    pub(crate) fn outputs(&self) -> Vec<Code> {
         if let Self::Implies(_, consequent) = self {
             let codes = consequent.codes_now();
             if !codes.is_empty() {
@@ -229,89 +246,6 @@ impl Formula {
         });
         codes
     }
-}
-
-/// Whether a rule must hold or holds with a stated probability.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Strength {
-    /// Must hold in every record.
-    Hard,
-    /// Where the antecedent holds, the consequent literal holds with this probability,
-    /// strictly between 0 and 1.
-    Soft(f64),
-}
-
-/// Where a rule was written: file, line, and its text on one line.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Origin {
-    /// The file's name as the user gave it, or a word for where the rule came from.
-    pub file: Arc<str>,
-    /// The line the rule starts at, counted from 1.
-    pub line: u32,
-    /// The rule's own text.
-    pub text: Arc<str>,
-}
-
-/// One rule over a vocabulary.
-///
-/// A soft rule is a literal (`Now(x)` or its negation), or an implication whose consequent is one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// The name the user gave it; unique in its set.
-    pub name: Arc<str>,
-    /// What it says.
-    pub formula: Formula,
-    /// Hard or soft.
-    pub strength: Strength,
-    /// The visits it is required of, where the formula does not tell: some codes that the rule was
-    /// written with are of no record, and false in the formula.
-    pub visits: Option<Scope>,
-    /// Where it was written.
-    pub origin: Origin,
-}
-
-/// The visits a rule is required of: those where its output codes live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
-    /// Required of visit 0.
-    pub static_visit: bool,
-    /// Required of visits 1 and later.
-    pub encounters: bool,
-}
-
-impl Rule {
-    /// Whether the rule is hard.
-    pub fn is_hard(&self) -> bool {
-        self.strength == Strength::Hard
-    }
-
-    /// Whether the rule looks back at earlier visits.
-    pub fn is_temporal(&self) -> bool {
-        let mut temporal = false;
-        self.formula.for_each_code(&mut |_, window| temporal |= window.is_some());
-        temporal
-    }
-
-    /// The codes the rule is about: those its consequent names now; where there is no consequent,
-    /// or it only looks back, every code named now.
-    pub fn outputs(&self) -> Vec<Code> {
-        self.formula.outputs()
-    }
-
-    /// The visits the rule is required of. A rule that names no code now speaks of encounters, unless
-    /// it says otherwise.
-    pub fn scope(&self, vocabulary: &Vocabulary) -> Scope {
-        self.visits.unwrap_or_else(|| self.formula.scope_by(&|code| vocabulary.kind(code)))
-    }
-}
-
-/// Rules over one vocabulary, in the order they were written.
-#[derive(Clone, Debug)]
-pub struct RuleSet {
-    /// The codes the rules speak of.
-    pub vocabulary: Arc<Vocabulary>,
-    /// The rules.
-    pub rules: Vec<Rule>,
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod formula;
 pub mod language;
 mod plan;
 mod prove;
+mod rule;
 
 pub use analyse::{
     AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
@@ -18,10 +19,11 @@ pub use compile::{
     Order, SoftImplication, Span, Stage, Stages, TooLarge, WrittenClause, WrittenRules,
     clausal_form, implicative_form,
 };
-pub use formula::{Formula, Origin, Rule, RuleSet, Scope, Strength, Window};
+pub use formula::{Formula, Window};
 pub use language::{
     Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, Severity,
     TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
 };
 pub use plan::{Plan, compile};
 pub use prove::{Pass, PassCounterexample, PassVerdict, Proof};
+pub use rule::{BadRule, Origin, Rule, RuleSet, Says, Scope};

@@ -54,7 +54,7 @@ pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Plan, Co
     match prove(&closed) {
         Ok(proof) => Ok(Plan { closed, proof }),
         Err(Unproved { visit, rule }) => {
-            let rule = rule.map(|index| closed.rules().rules[index].name.to_string());
+            let rule = rule.map(|index| closed.rules()[index].name.to_string());
             Err(CompileError::Unproved { visit, rule })
         }
     }

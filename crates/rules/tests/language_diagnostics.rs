@@ -27,7 +27,7 @@ fn refused(text: &str) -> String {
         Err(refused) => return refused.to_string(),
     };
     match resolve(&files, vocabulary(), &ResolveOptions::default()) {
-        Ok(resolved) => panic!("{text} was accepted: {:?}", resolved.rules.rules),
+        Ok(resolved) => panic!("{text} was accepted: {:?}", resolved.rules),
         Err(refused) => refused.to_string(),
     }
 }

@@ -201,7 +201,7 @@ proptest! {
         let text = format!("rule r: {}", formula.text(&vocabulary));
         let rules = RuleSet::parse(&text, Some(vocabulary));
         let rules = rules.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
-        prop_assert_eq!(&rules.rules[0].formula, &formula);
+        prop_assert_eq!(&*rules[0].formula(), &formula);
     }
 }
 
@@ -213,10 +213,11 @@ fn a_part_that_is_counted_twice_is_written_so() {
     let [a, b] = [0, 1].map(|code| Formula::Now(consequence_record::Code(code)));
     let again = Formula::And(vec![a.clone(), a.clone()]);
     let formula = Formula::AtMostOne(vec![a.clone(), b, a.clone(), again, a]);
-    let text = formula.text(&rules.vocabulary);
+    let text = formula.text(rules.vocabulary());
     assert_eq!(text, "at most one of A, B, (A and A), ((A and A) and (A and A)), (A and A and A)");
-    let read = RuleSet::parse(&format!("rule r: {text}"), Some(rules.vocabulary)).unwrap();
-    assert_eq!(read.rules[0].formula.codes_now().len(), 11);
-    let Formula::AtMostOne(parts) = &read.rules[0].formula else { panic!("{text}") };
+    let read =
+        RuleSet::parse(&format!("rule r: {text}"), Some(rules.vocabulary().clone())).unwrap();
+    assert_eq!(read[0].formula().codes_now().len(), 11);
+    let Formula::AtMostOne(parts) = &*read[0].formula() else { panic!("{text}") };
     assert_eq!(parts.len(), 5);
 }

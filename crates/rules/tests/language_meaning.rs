@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{
-    Formula, LanguageLimits, ResolveOptions, Rule, RuleSet, Scope, Strength, UnknownCodes, parse,
+    Formula, LanguageLimits, ResolveOptions, Rule, RuleSet, Says, Scope, UnknownCodes, parse,
     resolve,
 };
 
@@ -18,7 +18,7 @@ fn same(left: &str, right: &str) {
     let vocabulary = Some(Arc::new(Vocabulary::new(vocabulary).unwrap()));
     let formula = |text: &str| {
         let rules = RuleSet::parse(&format!("rule r: {text}"), vocabulary.clone());
-        rules.unwrap_or_else(|refused| panic!("{refused}")).rules.remove(0).formula
+        rules.unwrap_or_else(|refused| panic!("{refused}"))[0].formula().into_owned()
     };
     assert_eq!(formula(left), formula(right), "{left} / {right}");
 }
@@ -80,11 +80,11 @@ fn what_comes_twice_counts_once() {
     );
     // Constants are no codes, and one formula may hold a code that another holds too.
     for text in ["at most one of true, true", "at most one of A, (A or B), not A"] {
-        let formula = rules(&format!("rule r: {text}")).rules.remove(0).formula;
+        let formula = rules(&format!("rule r: {text}"))[0].formula().into_owned();
         let Formula::AtMostOne(parts) = formula else { panic!("{text}") };
         assert_eq!(parts.len(), text.matches(',').count() + 1, "{text}");
     }
-    let formula = |text: &str| rules(text).rules.remove(0).formula;
+    let formula = |text: &str| rules(text)[0].formula().into_owned();
     assert_eq!(
         formula("let s = A, B, A  let t = s, C  rule r: exactly one of t, s, B, D"),
         formula("rule r: exactly one of A, B, C, D")
@@ -94,7 +94,7 @@ fn what_comes_twice_counts_once() {
 #[test]
 fn lets() {
     let set = "let s = A, B  let t = s, C  ";
-    let formula = |text: &str| rules(text).rules.remove(0).formula;
+    let formula = |text: &str| rules(text)[0].formula().into_owned();
     assert_eq!(
         formula(&format!("{set} rule r: at most one of t, D")),
         formula("rule r: at most one of A, B, C, D")
@@ -115,7 +115,7 @@ fn lets() {
     assert_eq!(spliced, formula("rule r: at most one of AGE//1, AGE//2"));
     // A name in quotes is the code, whatever the lets.
     let both = rules("let x = A rule r: x or \"x\"");
-    assert_eq!(both.rules[0].formula.text(&both.vocabulary), "A or x");
+    assert_eq!(both[0].formula().text(both.vocabulary()), "A or x");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_vocabulary_of_files_without_a_cohort() {
          rule c: BIRTH in visit 0 or \"A b\" in {0} or Z in {0, 1}
          rule d: DEAD => END",
     );
-    let vocabulary = &rules.vocabulary;
+    let vocabulary = rules.vocabulary();
     let shown: Vec<String> = vocabulary
         .codes()
         .map(|code| format!("{} {}", vocabulary.name(code), vocabulary.kind(code)))
@@ -156,14 +156,13 @@ fn strength_and_origin() {
         "\n# first\nrule soft:  A  in past # why\n  => not B\twith probability 2.5%\n\
          rule never: C => D with probability 0\nrule always: C => not D with probability 100%",
     );
-    let [soft, never, always] = rules.rules.as_slice() else { panic!() };
-    assert_eq!(soft.strength, Strength::Soft(0.025));
+    let [soft, never, always] = [0, 1, 2].map(|index| &rules[index]);
+    assert_eq!(soft.probability(), Some(0.025));
     assert_eq!(&*soft.origin.text, "rule soft: A in past => not B with probability 2.5%");
     assert_eq!((soft.origin.line, &*soft.origin.file), (3, "rules"));
-    let Formula::Implies(_, consequent) = &never.formula else { panic!() };
-    assert!(never.is_hard() && matches!(**consequent, Formula::Not(_)));
-    assert!(always.is_hard());
-    assert_eq!(always.formula, never.formula);
+    let Says::Hard(Formula::Implies(_, consequent)) = &never.says else { panic!() };
+    assert!(matches!(**consequent, Formula::Not(_)));
+    assert_eq!(always.says, never.says);
 }
 
 #[test]
@@ -180,7 +179,7 @@ fn statements_may_span_lines_and_share_them() {
 #[test]
 fn long_rules_have_short_origins() {
     let text = format!("rule long: {}A", "A or ".repeat(1000));
-    let shown = rules(&text).rules[0].origin.text.chars().count();
+    let shown = rules(&text)[0].origin.text.chars().count();
     assert_eq!(shown, 303);
 }
 
@@ -191,7 +190,7 @@ fn with_absent(text: &str) -> Rule {
     let file = parse("a.rules", text, &LanguageLimits::default()).unwrap();
     let options =
         ResolveOptions { unknown_codes: UnknownCodes::Absent, ..ResolveOptions::default() };
-    resolve(&[file], vocabulary, &options).unwrap().rules.rules.remove(0)
+    resolve(&[file], vocabulary, &options).unwrap().rules[0].clone()
 }
 
 #[test]
@@ -216,7 +215,7 @@ fn a_rule_about_codes_that_no_record_has_keeps_its_visits() {
     assert_eq!(scope(&format!("{sex} rule r: S => SEX//F")), of_static);
     assert_eq!(scope(&format!("{sex} rule r: SEX//F or A")), both);
     // Required of visits in which its antecedent never holds, it says nothing.
-    let says = |text: &str| with_absent(text).formula;
+    let says = |text: &str| with_absent(text).formula().into_owned();
     let never = || Formula::Constant(false);
     assert_eq!(says(&format!("{sex} rule r: A => SEX//F")), never().implies(never()));
     assert_eq!(says("rule r: S => X"), never().implies(never()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{
-    LanguageLimits, ResolveOptions, Resolved, Strength, TupleFile, resolve, write_tuples,
+    LanguageLimits, ResolveOptions, Resolved, TupleFile, resolve, write_tuples,
 };
 use serde_json::Value;
 
@@ -60,8 +60,8 @@ fn round_trip(text: &str, vocabulary: Option<Arc<Vocabulary>>) -> Resolved {
     assert_eq!(reparsed, file.rules);
     let (again, resolved_again) = read(&written, None);
     assert_eq!(again.rules, file.rules);
-    for (left, right) in resolved.rules.rules.iter().zip(&resolved_again.rules.rules) {
-        assert_eq!((&left.formula, left.strength), (&right.formula, right.strength));
+    for (left, right) in resolved.rules.iter().zip(&resolved_again.rules) {
+        assert_eq!(left.says, right.says);
     }
     resolved
 }
@@ -71,9 +71,9 @@ fn the_published_rules() {
     let Some(text) = reference("published_rules.json") else { return };
     let resolved = round_trip(&text, None);
     let rules = &resolved.rules;
-    assert_eq!(rules.rules.len(), 95);
-    assert_eq!(rules.vocabulary.len(), 1617, "1,610 codes, 6 labels and END");
-    assert_eq!(&*rules.rules[1].origin.text, "rule r2: label-1610 in static => not code-0089");
+    assert_eq!(rules.len(), 95);
+    assert_eq!(rules.vocabulary().len(), 1617, "1,610 codes, 6 labels and END");
+    assert_eq!(&*rules[1].origin.text, "rule r2: label-1610 in static => not code-0089");
     let warnings: Vec<&str> =
         resolved.warnings.iter().map(|warning| warning.message.as_str()).collect();
     assert_eq!(warnings, ["rule `r84` has a window and no past code: it is unused"]);
@@ -100,13 +100,13 @@ fn the_uci_rules() {
     };
     let vocabulary = Vocabulary::new(codes.iter().map(|(_, name)| (name, kind(name)))).unwrap();
     let resolved = round_trip(&text, Some(Arc::new(vocabulary)));
-    assert_eq!(resolved.rules.rules.len(), 29);
+    assert_eq!(resolved.rules.len(), 29);
     assert!(resolved.warnings.is_empty(), "{:?}", resolved.warnings);
     // The file also says each rule in words: ours say the same.
     let told: Value = serde_json::from_str(&text).unwrap();
-    for (rule, told) in resolved.rules.rules.iter().zip(told["text"].as_array().unwrap()) {
+    for (rule, told) in resolved.rules.iter().zip(told["text"].as_array().unwrap()) {
         let told = told.as_str().unwrap().replace("@[1]", " in static").replace('!', "not ");
-        assert_eq!(rule.formula.text(&resolved.rules.vocabulary), told);
+        assert_eq!(rule.formula().text(resolved.rules.vocabulary()), told);
     }
 }
 
@@ -114,14 +114,14 @@ fn the_uci_rules() {
 fn the_tiny_rules() {
     let Some(text) = reference("tiny_config.json") else { return };
     let resolved = round_trip(&text, None);
-    let rules = &resolved.rules.rules;
+    let rules = &resolved.rules;
     let texts: Vec<&str> = rules.iter().map(|rule| &*rule.origin.text).collect();
     assert_eq!(texts[3], "rule r4: not code-11 in past => not code-12");
     assert_eq!(
         texts[4],
         "rule r5: label-46 in static and not code-02 in static and code-04 and not code-06 => code-20"
     );
-    assert_eq!(rules[9].strength, Strength::Soft(0.25));
+    assert_eq!(rules[9].probability(), Some(0.25));
 }
 
 #[test]
@@ -158,7 +158,7 @@ rule r2: not A in past => END with probability 0.5
 rule r3: \"*\" => not A
 "
     );
-    let vocabulary = &resolved.rules.vocabulary;
+    let vocabulary = resolved.rules.vocabulary();
     let named: Vec<_> =
         vocabulary.codes().map(|code| (vocabulary.name(code), vocabulary.kind(code))).collect();
     assert_eq!(named[0], ("SEX//F", Kind::Static));

@@ -6,7 +6,7 @@ use consequence_rules::{ClauseView, Plan};
 /// The names of the rules that forbid a record to be as it is at a visit, whether it ends there or
 /// goes on: those of the clause that needs the fewest of them.
 pub(crate) fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<String> {
-    let end = plan.rules().vocabulary.end();
+    let end = plan.rules().vocabulary().end();
     let broken = |clause: &ClauseView<'_>, ends: bool| {
         let has = |then: usize, code: Code| match code == end {
             true => then == visit && ends,

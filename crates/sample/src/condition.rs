@@ -1,7 +1,7 @@
 //! Conditions on the static visit.
 
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{Formula, Origin, Rule, Strength};
+use consequence_rules::{Formula, Origin, Rule, Says};
 use thiserror::Error;
 
 /// Something that must be so in the static visit of every record: a code that is there, or is not.
@@ -88,11 +88,9 @@ impl Condition {
     /// The condition as a hard rule.
     pub(crate) fn rule(self, vocabulary: &Vocabulary) -> Rule {
         let text = self.text(vocabulary);
-        let now = Formula::Now(self.code);
         Rule {
             name: format!("given {text}").into(),
-            formula: if self.present { now } else { now.not() },
-            strength: Strength::Hard,
+            says: Says::Hard(Formula::literal(self.code, self.present)),
             visits: None,
             origin: Origin { file: "the conditions given".into(), line: 1, text: text.into() },
         }

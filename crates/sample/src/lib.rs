@@ -15,7 +15,7 @@
 //! use consequence_sample::{Request, Source, Totals};
 //!
 //! let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
-//! let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+//! let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 //! let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 //! let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 //!

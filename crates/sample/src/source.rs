@@ -36,11 +36,11 @@ const TASK: usize = 8;
 /// use consequence_sample::{Condition, Request, Source};
 ///
 /// let rules = RuleSet::parse("static SEX//F, SEX//M  rule one-sex: exactly one of SEX//*", None)?;
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
 /// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 ///
-/// let given = Condition::parse_list("SEX//F, SEX//M", &rules.vocabulary)?;
+/// let given = Condition::parse_list("SEX//F, SEX//M", rules.vocabulary())?;
 /// let refused = Source::new(&generator, &rules, Request { given, ..Request::default() });
 /// assert_eq!(
 ///     refused.err().map(|error| error.to_string()).as_deref(),
@@ -72,12 +72,12 @@ impl<'a, G: Generator> Source<'a, G> {
     ) -> Result<Self, SampleError> {
         request.check()?;
         let codes = generator.codes();
-        if !same(&rules.vocabulary, codes.vocabulary()) {
+        if !same(rules.vocabulary(), codes.vocabulary()) {
             return Err(SampleError::OtherCodes);
         }
         let max_visits = generator.max_visits().min(u16::MAX.into());
-        let set = obeyed(rules, &request, codes.vocabulary());
-        let rules = match set.rules.is_empty() && !request.mode.obeys() {
+        let set = obeyed(rules, &request, codes.vocabulary())?;
+        let rules = match set.is_empty() && !request.mode.obeys() {
             true => None,
             false => Some(Obeyed::new(set, codes, max_visits)?),
         };
@@ -274,9 +274,12 @@ impl Obeyed {
 }
 
 /// The rules that records obey: those of the set that the mode heeds, and the conditions given.
-fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) -> RuleSet {
+fn obeyed(
+    rules: &RuleSet,
+    request: &Request<'_>,
+    vocabulary: &Arc<Vocabulary>,
+) -> Result<RuleSet, SampleError> {
     let heeded = rules
-        .rules
         .iter()
         .filter(|rule| request.mode.obeys() && (rule.is_hard() || request.mode.draws_soft_rules()));
     let mut rules: Vec<_> = heeded.cloned().collect();
@@ -285,7 +288,7 @@ fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) 
             rules.push(condition.rule(vocabulary));
         }
     }
-    RuleSet { vocabulary: Arc::clone(vocabulary), rules }
+    RuleSet::new(Arc::clone(vocabulary), rules).map_err(|_| SampleError::OtherCodes)
 }
 
 /// Whether two vocabularies number the same codes alike.

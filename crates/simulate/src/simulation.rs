@@ -86,7 +86,7 @@ impl Simulation {
     ///
     /// let simulation = Simulation::new(Preset::Outpatient, 0, 7);
     /// let truth = simulation.truth();
-    /// assert_eq!(truth.planted.len(), truth.rules.rules.len());
+    /// assert_eq!(truth.planted.len(), truth.rules.len());
     /// assert!(truth.planted.iter().any(|planted| planted.kind == RuleKind::Lifelong));
     /// assert!(truth.text.contains("rule death-ends-the-record: STATUS//DECEASED => END"));
     /// ```

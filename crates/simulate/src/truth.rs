@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Origin, Rule, RuleSet, Says, Window};
 
 use crate::catalogue::{Catalogue, SEXES};
 use crate::planted::{
@@ -241,15 +241,15 @@ impl List<'_> {
             let _ = writeln!(text, "{line}");
             rules.push(Rule {
                 name: name.into(),
-                formula,
-                strength: Strength::Hard,
+                says: Says::Hard(formula),
                 visits: None,
                 origin: Origin { file: Arc::clone(&file), line: number, text: line.into() },
             });
             planted.push(what);
         }
-        let rules = Arc::new(RuleSet { vocabulary: Arc::clone(vocabulary), rules });
-        Truth { rules, planted, text }
+        let rules = RuleSet::new(Arc::clone(vocabulary), rules)
+            .expect("the planted rules name the codes of the simulation");
+        Truth { rules: Arc::new(rules), planted, text }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Kind, Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Rule, RuleSet, Says, Window};
 
 use crate::every;
 
@@ -81,7 +81,12 @@ impl World {
             Maker { choices, vocabulary: &vocabulary, statics, codes, max_visits, soft };
         let count = maker.choices.between(1, size.rules);
         let rules = (0..count).map(|index| maker.rule(index)).collect();
-        Self { rules: Arc::new(RuleSet { vocabulary, rules }), max_visits }
+        Self {
+            rules: Arc::new(
+                RuleSet::new(vocabulary, rules).expect("the codes are of the vocabulary"),
+            ),
+            max_visits,
+        }
     }
 
     /// Calls `found` with every record that breaks no rule, until it answers false.
@@ -105,8 +110,8 @@ impl World {
                     continue;
                 }
                 record.ended = ended;
-                let holds = (0..self.rules.rules.len()).all(|rule| {
-                    !self.rules.rules[rule].is_hard()
+                let holds = (0..self.rules.len()).all(|rule| {
+                    !self.rules[rule].is_hard()
                         || !referee.required(rule, visit)
                         || referee.holds(rule, record, visit)
                 });
@@ -132,7 +137,7 @@ impl World {
 
     /// Random records of the vocabulary, sparse and dense, ended and cut.
     pub fn random_records(&self, count: usize, choices: &mut Choices) -> Vec<Record> {
-        let vocabulary = &self.rules.vocabulary;
+        let vocabulary = self.rules.vocabulary();
         let mut records = Vec::with_capacity(count);
         for _ in 0..count {
             let encounters = choices.between(1, self.max_visits.into());
@@ -169,13 +174,9 @@ impl Maker<'_> {
         if self.choices.probability(self.soft) {
             let count = self.choices.below(3);
             let antecedent = (0..count).map(|_| self.literal(0.4)).collect();
-            return Rule {
-                name: format!("r{index}").into(),
-                formula: Formula::And(antecedent).implies(self.literal(0.0)),
-                strength: Strength::Soft(self.choices.pick(&[0.1, 0.5, 0.9])),
-                visits: None,
-                origin: Origin::default(),
-            };
+            let formula = Formula::And(antecedent).implies(self.literal(0.0));
+            let says = Says::soft(formula, self.choices.pick(&[0.1, 0.5, 0.9]));
+            return Rule::new(format!("r{index}"), says.expect("it concludes a literal"));
         }
         let formula = match self.choices.below(10) {
             0 => self.formula(3),
@@ -199,13 +200,7 @@ impl Maker<'_> {
                 Formula::And(antecedent).implies(self.literal(0.05))
             }
         };
-        Rule {
-            name: format!("r{index}").into(),
-            formula,
-            strength: Strength::Hard,
-            visits: None,
-            origin: Origin::default(),
-        }
+        Rule::hard(format!("r{index}"), formula)
     }
 
     fn formula(&mut self, depth: usize) -> Formula {

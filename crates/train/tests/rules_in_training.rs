@@ -19,7 +19,7 @@ const RULES: &str = "static SEX//F, SEX//M
 /// The names and nats of the codes settled in each visit, in the order of the vocabulary.
 fn settled(mode: TrainMode, visits: &[&[&str]]) -> Vec<Vec<(String, f32)>> {
     let rules = Arc::new(RuleSet::parse(RULES, None).unwrap());
-    let vocabulary = Arc::clone(&rules.vocabulary);
+    let vocabulary = Arc::clone(rules.vocabulary());
     let enforcer = Enforcer::new(&compile(rules, &CompileOptions::default()).unwrap());
     let codes = match mode {
         TrainMode::Paper => CodeOrder::natural(Arc::clone(&vocabulary)),
@@ -76,7 +76,7 @@ fn the_paper_looks_at_the_whole_visit() {
 #[test]
 fn the_hard_rules_of_the_paper_alone() {
     let rules = Arc::new(RuleSet::parse(RULES, None).unwrap());
-    let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+    let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
     let plan = compile(rules, &CompileOptions::default()).unwrap();
     let mut cohort = Cohort::default();
     cohort.push("p", &Record::new(vec![vec![], vec![]]));

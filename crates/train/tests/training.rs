@@ -43,7 +43,7 @@ impl World {
 
     fn network(&self) -> Network {
         let plan = self.enforcer.plan();
-        let codes = CodeOrder::new(Arc::clone(&plan.rules().vocabulary), plan.order().clone());
+        let codes = CodeOrder::new(Arc::clone(plan.rules().vocabulary()), plan.order().clone());
         untrained(codes, &SIZES, &self.examples(), 1).unwrap()
     }
 

@@ -89,10 +89,10 @@ impl Subject {
 fn uniform(scale: Scale) -> Subject {
     let rules = match Published::load() {
         Some(published) => published.rule_set(0..published.neurons.len()),
-        None => RuleSet { vocabulary: unnamed(), rules: Vec::new() },
+        None => RuleSet::empty(unnamed()),
     };
     let each = CODES_PER_VISIT / Preset::Inpatient.figures().codes as f64;
-    let network = drawn(&rules, scale, |code| match rules.vocabulary.kind(code) {
+    let network = drawn(&rules, scale, |code| match rules.vocabulary().kind(code) {
         Kind::Static => 1.0 / 3.0,
         Kind::Encounter => each,
     });
@@ -114,14 +114,14 @@ fn skewed(scale: Scale) -> Subject {
     let simulation = Simulation::new(Preset::Inpatient, 5_000, SEED);
     let cohort = simulation.cohort();
     let rules = RuleSet::clone(&simulation.truth().rules);
-    let mut counts = vec![0usize; rules.vocabulary.len()];
+    let mut counts = vec![0usize; rules.vocabulary().len()];
     let (mut records, mut encounters) = (0, 0);
     for record in cohort.records() {
         (records, encounters) = (records + 1, encounters + record.len() - 1);
         record.visits().flatten().for_each(|code| counts[code.index()] += 1);
     }
     let network = drawn(&rules, scale, |code| {
-        let visits = match rules.vocabulary.kind(code) {
+        let visits = match rules.vocabulary().kind(code) {
             Kind::Static => records,
             Kind::Encounter => encounters,
         };
@@ -137,7 +137,7 @@ fn skewed(scale: Scale) -> Subject {
 fn many_rules(scale: Scale) -> Subject {
     let rules = if scale == Scale::Paper { 100_000 } else { 2_000 };
     let generated = generate(Shape { codes: 2_000, statics: 500, rules }, 11);
-    let mut probabilities = vec![0.0; generated.rules.vocabulary.len()];
+    let mut probabilities = vec![0.0; generated.rules.vocabulary().len()];
     let statics = generated.classes.static_popularity();
     let encounters = generated.classes.encounters();
     let all = statics.probabilities(3.0).chain(encounters.probabilities(CODES_PER_VISIT));
@@ -156,9 +156,9 @@ fn drawn(
     let sizes = scale.sizes();
     let options = CompileOptions { max_visits: sizes.max_visits as u16, ..Default::default() };
     let plan = compile(Arc::new(rules.clone()), &options).expect("these rules have a plan");
-    let codes = CodeOrder::new(Arc::clone(&rules.vocabulary), plan.order().clone());
+    let codes = CodeOrder::new(Arc::clone(rules.vocabulary()), plan.order().clone());
     let logit = |probability: f64| (probability / (1.0 - probability)).ln() as f32;
-    let end = rules.vocabulary.end();
+    let end = rules.vocabulary().end();
     let bias = |&code: &consequence_record::Code| {
         logit(if code == end { 1.0 / VISITS_PER_RECORD } else { probability(code) })
     };

@@ -43,7 +43,7 @@ impl Writing {
 
     /// The number of rules.
     pub fn rules(&self) -> usize {
-        self.rules.rules.len()
+        self.rules.len()
     }
 
     /// Writes so many records without rules.

@@ -22,7 +22,7 @@ fn published() -> Option<Constraint> {
     let options = ResolveOptions::default();
     let resolved = resolve(std::slice::from_ref(&file.rules), vocabulary, &options).unwrap();
     let written = WrittenRules::new(Arc::new(resolved.rules), &CompileLimits::default()).unwrap();
-    let vocabulary = Arc::clone(&written.rules().vocabulary);
+    let vocabulary = Arc::clone(written.rules().vocabulary());
     let codes = CodeOrder::new(vocabulary, written.order().clone());
     Some(Constraint::new(&written, &codes).unwrap())
 }

@@ -16,7 +16,7 @@ pub struct Written {
 
 pub fn small(text: &str) -> Written {
     let rules = Arc::new(RuleSet::parse(text, None).unwrap());
-    let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+    let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
     let written = WrittenRules::new(rules, &CompileLimits::default()).unwrap();
     let constraint = Constraint::new(&written, &codes).unwrap();
     Written { codes, constraint }

@@ -79,11 +79,11 @@ impl Page<'_> {
         };
         let rules = &self.arena.rules;
         let counts = |broken: &dyn Fn(usize) -> Option<f64>| -> Vec<Option<f64>> {
-            let judged = |place: usize| match rules.rules[place].is_hard() {
+            let judged = |place: usize| match rules[place].is_hard() {
                 true => Some(broken(place).unwrap_or(0.0)),
                 false => None,
             };
-            (0..rules.rules.len()).map(judged).collect()
+            (0..rules.len()).map(judged).collect()
         };
         // As many as a generation has, so that the counts can be compared.
         let train = Sample { cohort: &self.arena.cohort, records: &self.arena.train };
@@ -96,14 +96,14 @@ impl Page<'_> {
                 found.hard.into_iter().map(scaled).collect()
             },
         );
-        let real = counts(&|place| found.get(&*rules.rules[place].name).copied());
+        let real = counts(&|place| found.get(&*rules[place].name).copied());
         let synthetic: Vec<RuleCountsOf> = self
             .report
             .methods
             .iter()
             .map(|figures| RuleCountsOf {
                 title: figures.title.to_owned(),
-                violations: counts(&|place| figures.broken.get(&*rules.rules[place].name).copied()),
+                violations: counts(&|place| figures.broken.get(&*rules[place].name).copied()),
             })
             .collect();
         let ours = self.contestants.iter().position(|one| one.method == Method::Consequence);

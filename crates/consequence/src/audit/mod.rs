@@ -248,7 +248,7 @@ fn agree(
             Some(violation) => Err(Error::Disagreement {
                 record: index + 1,
                 visit: violation.visit,
-                rule: set.rules[violation.rule].name.to_string(),
+                rule: set[violation.rule].name.to_string(),
             }),
         }
     };

@@ -26,7 +26,7 @@ pub(super) fn derived(plan: &Plan, wanted: impl Fn(&[u32]) -> bool) -> Vec<Deriv
         .filter(|clause| !clause.rules.is_empty() && wanted(clause.rules))
         .map(|clause| DerivedRule {
             text: implication(clause.literals, |literal| plan.decode(literal))
-                .text(&plan.rules().vocabulary),
+                .text(plan.rules().vocabulary()),
             kind: match clause.derivation {
                 Derivation::LookAhead => DerivedKind::LookAhead,
                 _ => DerivedKind::Implied,

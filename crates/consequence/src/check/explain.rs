@@ -3,7 +3,7 @@
 use std::fmt;
 
 use consequence_rules::language::closest;
-use consequence_rules::{Formula, Plan, Rule, Strength, WrittenRules};
+use consequence_rules::{Plan, RuleSet, WrittenRules};
 use serde::Serialize;
 
 use super::clause::{derived, implication};
@@ -36,16 +36,13 @@ pub(super) fn explain(
     written: &WrittenRules,
     plan: Option<&Plan>,
 ) -> Result<Explanation, Error> {
-    let rules = &written.rules().rules;
+    let rules = written.rules();
     let Some(index) = rules.iter().position(|rule| &*rule.name == name) else {
         return Err(Error::NoSuchRule { name: name.into(), similar_names: similar(name, rules) });
     };
     let rule = &rules[index];
-    let probability = match rule.strength {
-        Strength::Soft(probability) => Some(probability),
-        Strength::Hard => None,
-    };
-    let vocabulary = &written.rules().vocabulary;
+    let probability = rule.probability();
+    let vocabulary = written.rules().vocabulary();
     let mut implications: Vec<String> = written
         .clauses()
         .filter(|clause| clause.rule as usize == index)
@@ -53,11 +50,9 @@ pub(super) fn explain(
             implication(clause.literals, |literal| written.decode(literal)).text(vocabulary)
         })
         .collect();
-    if let (Some(probability), Formula::Implies(..) | Formula::Not(_) | Formula::Now(_)) =
-        (probability, &rule.formula)
-    {
+    if let Some(probability) = probability {
         implications
-            .push(format!("{} with probability {probability}", rule.formula.text(vocabulary)));
+            .push(format!("{} with probability {probability}", rule.formula().text(vocabulary)));
     }
     let takes_part = |from: &[u32]| from.contains(&(index as u32));
     Ok(Explanation {
@@ -71,7 +66,7 @@ pub(super) fn explain(
 
 /// Names that begin as the wrong one does, the most alike first; else the first names there are.
 /// The name that was probably meant, or else names that begin the same way.
-fn similar(name: &str, rules: &[Rule]) -> Vec<String> {
+fn similar(name: &str, rules: &RuleSet) -> Vec<String> {
     let shared = |other: &str| {
         let pairs = name.chars().zip(other.chars());
         pairs.take_while(|(one, other)| one.eq_ignore_ascii_case(other)).count()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use consequence_rules::{
     AnalysisLimits, CompileError, CompileLimits, CompileOptions, Derivation, Form, Plan, RuleSet,
-    Strength, Why, WrittenRules, compile, conflicts, form, superfluous,
+    Why, WrittenRules, compile, conflicts, form, superfluous,
 };
 
 pub use explain::Explanation;
@@ -158,11 +158,11 @@ fn proved(plan: &Plan) -> Verdict {
 
 fn counts(set: &RuleSet) -> RuleCounts {
     let count = |wanted: &dyn Fn(&consequence_rules::Rule) -> bool| {
-        set.rules.iter().filter(|rule| wanted(rule)).count()
+        set.iter().filter(|rule| wanted(rule)).count()
     };
     let temporal = count(&|rule| rule.is_temporal());
     let hard = count(&|rule| rule.is_hard());
-    let total = set.rules.len();
+    let total = set.len();
     RuleCounts { total, hard, soft: total - hard, within_a_visit: total - temporal, temporal }
 }
 
@@ -179,23 +179,17 @@ fn forms(written: &WrittenRules) -> Vec<FormCount> {
 }
 
 fn soft(set: &RuleSet) -> Vec<SoftRule> {
-    set.rules
-        .iter()
-        .filter_map(|rule| match rule.strength {
-            Strength::Soft(probability) => {
-                Some(SoftRule { rule: RuleReference::new(rule), probability })
-            }
-            Strength::Hard => None,
-        })
-        .collect()
+    let soft =
+        |rule| Some(SoftRule { rule: RuleReference::new(rule), probability: rule.probability()? });
+    set.iter().filter_map(soft).collect()
 }
 
 /// Codes that several soft rules draw: the later rule wins where both fire.
 fn shared_outputs(set: &RuleSet) -> Vec<SharedOutput> {
     let mut found: Vec<SharedOutput> = Vec::new();
-    for rule in set.rules.iter().filter(|rule| !rule.is_hard()) {
+    for (_, rule) in set.soft() {
         for code in rule.outputs() {
-            let code = set.vocabulary.name(code);
+            let code = set.vocabulary().name(code);
             match found.iter_mut().find(|output| output.code == code) {
                 Some(output) => output.rules.push(rule.name.to_string()),
                 None => found.push(SharedOutput {

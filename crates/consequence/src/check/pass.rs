@@ -20,7 +20,7 @@ const MOST_REPLAYS: usize = 2_000;
 
 pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: usize) -> OnePass {
     let set = &**written.rules();
-    if set.rules.len() > MOST_RULES {
+    if set.len() > MOST_RULES {
         let reason = format!("there are more than {} rules", number(MOST_RULES as u64));
         return OnePass::NotExamined { reason };
     }
@@ -42,8 +42,8 @@ pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: 
     match pass.verdict(set, max_visits, DEPTH) {
         PassVerdict::Safe => OnePass::Safe,
         PassVerdict::Unsafe(found) => OnePass::Unsafe {
-            breaks: RuleReference::new(&set.rules[found.rule]),
-            proposed: NamedVisits::of_visits(&set.vocabulary, &smaller(set, &pass, found)),
+            breaks: RuleReference::new(&set[found.rule]),
+            proposed: NamedVisits::of_visits(set.vocabulary(), &smaller(set, &pass, found)),
         },
         PassVerdict::Unknown(encounters) => OnePass::Unknown { encounters },
     }
@@ -68,7 +68,7 @@ fn smaller(set: &RuleSet, pass: &Pass, found: PassCounterexample) -> Vec<Vec<Cod
             if record.ended {
                 return false;
             }
-            pass.apply(&set.vocabulary, &mut record, &visit);
+            pass.apply(set.vocabulary(), &mut record, &visit);
         }
         !referee.holds(found.rule, &record, visits.saturating_sub(1))
     };

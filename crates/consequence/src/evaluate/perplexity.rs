@@ -152,7 +152,7 @@ impl Measure<'_> {
         let total = Some(self.records.len() as u64);
         let progress = |records| watch.advance(records);
         let options = ReplayOptions { progress: &progress, ..ReplayOptions::default() };
-        if self.rules.rules.is_empty() {
+        if self.rules.is_empty() {
             let alone = watched(watch, "measuring", total, || {
                 likelihood(generator, self.cohort, &self.records, &options)
             })?;

@@ -65,8 +65,8 @@ impl GenerateReport {
         (seconds_in_all, seconds): (f64, f64),
     ) -> Self {
         let obeys = task.mode.obeys();
-        let rules = &loaded.rules.rules;
-        let hard = rules.iter().filter(|rule| rule.is_hard()).count();
+        let rules = &loaded.rules;
+        let hard = rules.hard().count();
         let Written { kept, rewritten, totals } = written;
         let mut warnings: Vec<String> =
             loaded.warnings.iter().map(|warning| warning.render()).collect();

@@ -58,9 +58,9 @@ impl BrokenRecords {
                 |(reader, found), &place| broken_by(reader, found, place),
             )
             .collect();
-        let mut counts = vec![0u64; rules.rules.len()];
+        let mut counts = vec![0u64; rules.len()];
         found.iter().flatten().for_each(|&rule| counts[rule] += 1);
-        let broken = rules.rules.iter().zip(counts).filter(|&(_, records)| records > 0);
+        let broken = rules.iter().zip(counts).filter(|&(_, records)| records > 0);
         let mut broken: Vec<BrokenBy> = broken
             .map(|(rule, records)| BrokenBy { rule: rule.name.to_string(), records })
             .collect();

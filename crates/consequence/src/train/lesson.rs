@@ -60,11 +60,11 @@ impl Lesson {
         if let Some(found) = longest.filter(|&found| found > max_visits) {
             return Err(TrainError::TooLong { found, room: max_visits }.into());
         }
-        let mode = match (&task.model_kind, rules.rules.is_empty()) {
+        let mode = match (&task.model_kind, rules.is_empty()) {
             (ModelChoice::Halo(network), false) => network.mode,
             _ => TrainMode::Off,
         };
-        let natural = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+        let natural = CodeOrder::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
             max_visits,
@@ -82,7 +82,7 @@ impl Lesson {
             cohort,
             rules,
         };
-        if !lesson.rules.rules.is_empty() {
+        if !lesson.rules.is_empty() {
             lesson.obey(watch)?;
         }
         if let ModelChoice::Halo(network) = &task.model_kind {
@@ -95,7 +95,7 @@ impl Lesson {
     /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
-        self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
+        self.codes = CodeOrder::new(Arc::clone(self.rules.vocabulary()), plan.order().clone());
         self.enforcer = Some(Enforcer::new(&plan));
         self.broken = watched(watch, "auditing", None, || {
             BrokenRecords::find(&self.rules, &self.cohort, &self.train)

@@ -110,7 +110,7 @@ impl TrainReport {
             rules: TrainRules {
                 files: lesson.files.clone(),
                 hard,
-                soft: lesson.rules.rules.len() - hard,
+                soft: lesson.rules.len() - hard,
                 mode: lesson.mode.to_string(),
                 broken: lesson.broken.clone(),
             },

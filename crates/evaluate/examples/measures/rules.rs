@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{
-    CompileLimits, Formula, Implication, Literal, Origin, Rule, RuleSet, Strength, Window,
-    clausal_form, implicative_form,
+    CompileLimits, Formula, Implication, Literal, Rule, RuleSet, Says, Window, clausal_form,
+    implicative_form,
 };
 use serde_json::{Value, json};
 
 /// Rules, and some soft ones about codes that are frequent in a cohort.
 pub fn with_soft(rules: &RuleSet, cohort: &Cohort) -> RuleSet {
-    let mut counts = vec![0; rules.vocabulary.len()];
+    let mut counts = vec![0; rules.vocabulary().len()];
     let encounters = cohort.records().flat_map(|record| record.visits().skip(1));
     encounters.flatten().for_each(|code| counts[code.index()] += 1);
-    let mut codes: Vec<Code> = rules.vocabulary.codes().collect();
+    let mut codes: Vec<Code> = rules.vocabulary().codes().collect();
     codes.sort_by_key(|code| std::cmp::Reverse(counts[code.index()]));
     let [a, b, c, d] = [codes[0], codes[1], codes[2], codes[3]];
     let past = Formula::And(vec![Formula::In(a, Window::past()), Formula::Now(b)]);
@@ -25,54 +25,45 @@ pub fn with_soft(rules: &RuleSet, cohort: &Cohort) -> RuleSet {
         ("soft-absent", Formula::In(d, Window::previous()).implies(Formula::Now(a).not()), 0.75),
         ("soft-always", Formula::Now(d), 0.1),
     ];
-    let soft = soft.map(|(name, formula, probability)| Rule {
-        name: name.into(),
-        formula,
-        strength: Strength::Soft(probability),
-        visits: None,
-        origin: Origin::default(),
+    let soft = soft.map(|(name, formula, probability)| {
+        Rule::new(name, Says::soft(formula, probability).expect("each concludes one code"))
     });
-    let rules_of = rules.rules.iter().cloned().chain(soft);
-    RuleSet { vocabulary: Arc::clone(&rules.vocabulary), rules: rules_of.collect() }
+    let rules_of = rules.iter().cloned().chain(soft);
+    RuleSet::new(Arc::clone(rules.vocabulary()), rules_of.collect())
+        .expect("the codes are of the vocabulary")
 }
 
 /// Each rule with the visits it is required of. A hard rule is a list of implications; a soft rule has
 /// a condition, as a conjunction of disjunctions, and an output.
 pub fn as_json(rules: &RuleSet) -> Result<Value, Box<dyn Error>> {
-    let vocabulary = &rules.vocabulary;
+    let vocabulary = rules.vocabulary();
     let clauses = |formula: &Formula| {
         clausal_form(formula, CompileLimits::default().rule_literals)
             .map_err(|_| "a rule is too large")
     };
     let mut list = Vec::new();
-    for rule in &rules.rules {
+    for rule in rules {
         let scope = rule.scope(vocabulary);
         let mut entry = json!({
             "rule": &*rule.name,
             "static_visit": scope.static_visit,
             "encounters": scope.encounters,
         });
-        match rule.strength {
-            Strength::Hard => {
-                let forms = implicative_form(&clauses(&rule.formula)?);
+        match &rule.says {
+            Says::Hard(formula) => {
+                let forms = implicative_form(&clauses(formula)?);
                 let forms: Value = forms.iter().map(|form| implication(form, vocabulary)).collect();
                 entry["implications"] = forms;
             }
-            Strength::Soft(probability) => {
-                let (condition, output) = match &rule.formula {
-                    Formula::Implies(condition, output) => (clauses(condition)?, &**output),
-                    output => (Vec::new(), output),
-                };
+            Says::Soft { when, code, present, probability } => {
+                let condition = when.as_ref().map_or(Ok(Vec::new()), clauses)?;
                 let literals = |clause: &Vec<Literal>| -> Value {
                     clause.iter().map(|part| literal(part, vocabulary)).collect()
                 };
-                entry["probability"] = probability.into();
+                entry["probability"] = (*probability).into();
                 entry["condition"] = condition.iter().map(literals).collect();
-                let output = clauses(output)?.concat();
-                let [output] = &output[..] else {
-                    return Err("the output of a soft rule is one code".into());
-                };
-                entry["output"] = literal(output, vocabulary);
+                let output = Literal { window: None, code: *code, present: *present };
+                entry["output"] = literal(&output, vocabulary);
             }
         }
         list.push(entry);

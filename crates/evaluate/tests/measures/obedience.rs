@@ -29,7 +29,7 @@ fn rules() -> Arc<RuleSet> {
 #[test]
 fn violations_are_those_of_the_referee() {
     let rules = rules();
-    let cohort = random_cohort(&rules.vocabulary, 700, 3);
+    let cohort = random_cohort(rules.vocabulary(), 700, 3);
     // Not all, and not in order.
     let places: Vec<usize> = all(&cohort).into_iter().rev().filter(|place| place % 5 > 0).collect();
     let sample = Sample { cohort: &cohort, records: &places };
@@ -37,7 +37,7 @@ fn violations_are_those_of_the_referee() {
     let found = measure();
 
     let referee = Referee::new(&rules);
-    let mut per_rule = vec![(0, 0); rules.rules.len()];
+    let mut per_rule = vec![(0, 0); rules.len()];
     let mut valid = [0; 3];
     for &place in &places {
         let record = cohort.record(place).to_record();
@@ -78,7 +78,7 @@ fn violations_are_those_of_the_referee() {
 #[test]
 fn soft_rules_hold_as_often_as_counted_by_hand() {
     let rules = rules();
-    let code = |name| rules.vocabulary.code(name).unwrap();
+    let code = |name| rules.vocabulary().code(name).unwrap();
     let [s1, e0, e1, e2, e3] = ["S1", "E0", "E1", "E2", "E3"].map(code);
     let mut cohort = Cohort::default();
     cohort.push("a", &Record::new(vec![vec![s1], vec![e0, e1], vec![e2], vec![e3], vec![e0]]));

@@ -7,7 +7,7 @@ use consequence_mine::{MineOptions, Mined, NearRules, Template, mine};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Rule, RuleSet, Window};
 use std::sync::Arc;
 
 const NAMES: [&str; 9] = ["S//a", "S//b", "T//a", "T//b", "p", "q", "r", "s", "t"];
@@ -80,14 +80,8 @@ fn every_rule(vocabulary: &Vocabulary) -> BTreeMap<String, (Template, Formula)> 
 }
 
 fn rule_set(vocabulary: &Arc<Vocabulary>, formula: &Formula) -> RuleSet {
-    let rule = Rule {
-        name: "r".into(),
-        formula: formula.clone(),
-        strength: Strength::Hard,
-        visits: None,
-        origin: Origin::default(),
-    };
-    RuleSet { vocabulary: Arc::clone(vocabulary), rules: vec![rule] }
+    let rule = Rule::hard("r", formula.clone());
+    RuleSet::new(Arc::clone(vocabulary), vec![rule]).unwrap()
 }
 
 /// Violations in a split, as the referee finds them.

@@ -58,9 +58,9 @@ pub fn said(mined: &Mined) -> Vec<String> {
 pub fn reread(mined: &Mined, vocabulary: &Arc<Vocabulary>) -> RuleSet {
     let text = mined.text(&|code| Some(format!("title of\n{code}")));
     let rules = RuleSet::parse(&text, Some(Arc::clone(vocabulary))).expect(&text);
-    assert_eq!(rules.rules.len(), mined.rules.len());
-    for (read, found) in rules.rules.iter().zip(&mined.rules) {
-        assert_eq!((&*read.name, &read.formula), (found.name.as_str(), &found.formula));
+    assert_eq!(rules.len(), mined.rules.len());
+    for (read, found) in rules.iter().zip(&mined.rules) {
+        assert_eq!((&*read.name, &*read.formula()), (found.name.as_str(), &found.formula));
     }
     compile(Arc::new(rules.clone()), &CompileOptions::default()).expect(&text);
     rules

@@ -77,7 +77,7 @@ fn every_version_of_the_code_editor() {
 /// Reads a pack's text back as any rule file, and compiles it.
 fn reread(pack: &Pack, vocabulary: Option<Arc<Vocabulary>>) -> RuleSet {
     let rules = RuleSet::parse(&pack.text(), vocabulary).unwrap();
-    assert_eq!(rules.rules.len(), pack.rules.len());
+    assert_eq!(rules.len(), pack.rules.len());
     compile(Arc::new(rules.clone()), &CompileOptions::default()).unwrap();
     rules
 }

@@ -36,7 +36,7 @@ pub fn rule_table(
             .to_owned(),
         methods: synthetic.iter().map(|counts| counts.title.clone()).collect(),
         ours,
-        rules: rules.rules.iter().enumerate().map(row).collect(),
+        rules: rules.iter().enumerate().map(row).collect(),
     })
 }
 

@@ -107,7 +107,7 @@ fn witness(
     let pair = [one.rule as usize, other.rule as usize];
     let reach = usize::from(one.span.last.min(other.span.last)).min(max_visits);
     for last in usize::from(one.span.first)..=reach.min(limits.encounters) {
-        let mut record = Unrolled::new(&rules.vocabulary, last);
+        let mut record = Unrolled::new(rules.vocabulary(), last);
         let mut assumed = Vec::new();
         let antecedent = |clause: &WrittenClause<'_>| -> Vec<Encoded> {
             clause.literals[..clause.literals.len() - 1].to_vec()
@@ -117,7 +117,7 @@ fn witness(
             assumed.push(record.formula(&formula, last));
         }
         let required = |rule: usize, visit: usize| visit < last || !pair.contains(&rule);
-        if let Some(found) = record.find(&rules.rules, &assumed, required) {
+        if let Some(found) = record.find(rules, &assumed, required) {
             return Some(found);
         }
     }

@@ -50,7 +50,7 @@ impl Form {
 
 /// The form of every rule of a set, in order. Soft rules are read as if they were hard.
 pub fn form(written: &WrittenRules) -> Vec<Form> {
-    let rules = &written.rules().rules;
+    let rules = written.rules();
     let mut forms: Vec<Option<Form>> = vec![None; rules.len()];
     for clause in written.clauses() {
         let found = clause_form(written, &clause);
@@ -75,7 +75,7 @@ fn clause_form(written: &WrittenRules, clause: &WrittenClause<'_>) -> Form {
 
 fn soft_form(rule: &Rule) -> Form {
     let (mut now, mut past, mut previous) = (0usize, 0, true);
-    rule.formula.for_each_code(&mut |_, window| match window {
+    rule.formula().for_each_code(&mut |_, window| match window {
         None => now += 1,
         Some(window) => {
             past += 1;

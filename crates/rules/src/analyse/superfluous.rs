@@ -53,7 +53,7 @@ pub struct Superfluous {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn superfluous(written: &WrittenRules, limits: &AnalysisLimits) -> (Vec<Superfluous>, bool) {
-    let rules = &written.rules().rules;
+    let rules = written.rules();
     if rules.len() > limits.compared_rules {
         return (repeated(written), false);
     }
@@ -109,15 +109,11 @@ impl Reason {
 /// For every hard rule required of visits of a kind, why it could be left out there, or `None`.
 fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Reason>)> {
     let set = written.rules();
-    let required = |rule: &Rule| {
-        let scope = rule.scope(&set.vocabulary);
-        rule.is_hard() && if kind == Kind::Static { scope.static_visit } else { scope.encounters }
-    };
-    let indices: Vec<usize> =
-        (0..set.rules.len()).filter(|&index| required(&set.rules[index])).collect();
+    let required = |rule: &Rule| rule.is_hard() && rule.scope(set.vocabulary()).includes(kind);
+    let indices: Vec<usize> = (0..set.len()).filter(|&index| required(&set[index])).collect();
     let mut visit = RulesAtVisit::new(written.encoder(), kind);
     let holds: Vec<Lit> =
-        indices.iter().map(|&index| visit.formula(&set.rules[index].formula)).collect();
+        indices.iter().map(|&index| visit.formula(&set[index].formula())).collect();
     // A rule counts only while its switch is assumed.
     let switches: Vec<Lit> = holds.iter().map(|&holds| visit.switch(holds)).collect();
     let always: Vec<bool> = holds.iter().map(|&holds| !visit.possible(&[!holds])).collect();
@@ -142,7 +138,7 @@ fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Reason>)>
         kept[place] = false;
         // A rule whose antecedent is impossible follows from whatever makes it so.
         let mut never_fires = false;
-        if let Formula::Implies(antecedent, _) = &set.rules[indices[place]].formula {
+        if let Formula::Implies(antecedent, _) = &*set[indices[place]].formula() {
             assumed.pop();
             assumed.push(visit.formula(antecedent));
             never_fires = !visit.possible(&assumed);
@@ -161,7 +157,7 @@ fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
         first.entry((clause.literals, clause.span)).or_insert(clause.rule);
     }
     let mut by: FxHashMap<u32, Option<Vec<usize>>> = FxHashMap::default();
-    let mut says_something = vec![false; written.rules().rules.len()];
+    let mut says_something = vec![false; written.rules().len()];
     for clause in &clauses {
         says_something[clause.rule as usize] = true;
         let mut covered = None;
@@ -199,7 +195,7 @@ fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
         })
         .collect();
     for (rule, says) in says_something.into_iter().enumerate() {
-        if !says && written.rules().rules[rule].is_hard() {
+        if !says && written.rules()[rule].is_hard() {
             found.push(Superfluous { rule, why: Why::AlwaysTrue });
         }
     }

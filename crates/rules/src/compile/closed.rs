@@ -114,7 +114,7 @@ impl ClosedRules {
     /// Literals of this plan's numbering, for the prover.
     pub(crate) fn encoder(&self) -> Encoder<'_> {
         Encoder {
-            vocabulary: &self.parts.rules.vocabulary,
+            vocabulary: self.parts.rules.vocabulary(),
             order: &self.parts.order,
             max_visits: self.parts.max_visits,
             atoms: self.parts.atoms.clone(),
@@ -154,7 +154,7 @@ impl ClosedRules {
 
     /// A rule by index.
     pub fn rule(&self, index: u32) -> &Rule {
-        &self.parts.rules.rules[index as usize]
+        &self.parts.rules[index as usize]
     }
 
     /// The order codes are decided in within a visit.

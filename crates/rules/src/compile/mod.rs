@@ -6,7 +6,6 @@ mod closure;
 mod components;
 mod diagram;
 mod groups;
-mod input;
 mod normal;
 mod order;
 mod regress;
@@ -38,7 +37,7 @@ use soft::soft_implications;
 use written::Written;
 
 use crate::decisions::TooManyNodes;
-use crate::{Rule, RuleSet};
+use crate::{Rule, RuleSet, Says};
 
 /// What a compiled plan should hold for.
 #[derive(Clone, Debug)]
@@ -141,14 +140,6 @@ pub enum CompileError {
         /// The rule concerned, if one.
         rule: Option<String>,
     },
-    /// A rule that the language would not have let pass: its fields were filled in by hand.
-    #[error("rule `{rule}` cannot be compiled: {reason}")]
-    BadRule {
-        /// The rule's name.
-        rule: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
     /// `max_visits` of zero leaves no room for an encounter.
     #[error("a record needs room for at least one encounter")]
     NoRoom,
@@ -168,11 +159,10 @@ pub(crate) fn close(
     if options.max_visits == 0 {
         return Err(CompileError::NoRoom);
     }
-    input::check(&rules)?;
-    let vocabulary = Arc::clone(&rules.vocabulary);
-    let ordered = order::order(&vocabulary, &rules.rules, options.end_first);
+    let vocabulary = Arc::clone(rules.vocabulary());
+    let ordered = order::order(&vocabulary, rules.as_slice(), options.end_first);
     if !ordered.cyclic_soft.is_empty() {
-        let names = ordered.cyclic_soft.iter().map(|&index| rules.rules[index].name.to_string());
+        let names = ordered.cyclic_soft.iter().map(|&index| rules[index].name.to_string());
         return Err(CompileError::SoftCycle(names.collect()));
     }
     let order = match &options.order {
@@ -187,14 +177,14 @@ pub(crate) fn close(
         max_visits: options.max_visits,
         atoms: Atoms::default(),
     };
-    let mut saturated = saturate(&rules.rules, &mut encoder, options)?;
+    let mut saturated = saturate(rules.as_slice(), &mut encoder, options)?;
     if saturated.unsatisfiable {
-        let core = core(&rules.rules, &mut encoder, options, &saturated);
+        let core = core(rules.as_slice(), &mut encoder, options, &saturated);
         return Err(unsatisfiable(&rules, core, options));
     }
     let early = saturated.soft.iter().find(|soft| soft.reads_later_codes());
     if let Some(soft) = early {
-        let rule = rules.rules[soft.rule as usize].name.to_string();
+        let rule = rules[soft.rule as usize].name.to_string();
         return Err(CompileError::SoftTooEarly { rule });
     }
     let atoms = encoder.atoms;
@@ -243,13 +233,16 @@ fn saturate(
     let mut soft = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let (index, limit) = (index as u32, limits.rule_literals);
-        let encoded = if rule.is_hard() {
-            written.add(encoder, index, rule, limit)
-        } else if options.end_first && rule.outputs().contains(&encoder.vocabulary.end()) {
+        let encoded = match &rule.says {
+            Says::Hard(formula) => {
+                let scope = rule.scope(encoder.vocabulary);
+                written.add(encoder, index, formula, scope, limit)
+            }
             // Where the end is given, nothing draws it.
-            continue;
-        } else {
-            soft_implications(encoder, index, rule, limit).map(|ways| soft.extend(ways))
+            Says::Soft { code, .. } if options.end_first && *code == encoder.vocabulary.end() => {
+                continue;
+            }
+            says => soft_implications(encoder, index, says, limit).map(|ways| soft.extend(ways)),
         };
         encoded.map_err(|TooLarge| CompileError::too_large(rule, limit))?;
     }
@@ -414,9 +407,8 @@ fn core(
 
 /// The error for rules that exclude every record that ends, and perhaps those that were cut.
 fn unsatisfiable(set: &RuleSet, rules: Vec<usize>, options: &CompileOptions) -> CompileError {
-    let core = rules.iter().map(|&index| set.rules[index].name.to_string()).collect();
-    let kept = rules.iter().map(|&index| set.rules[index].clone()).collect();
-    let kept = RuleSet { vocabulary: Arc::clone(&set.vocabulary), rules: kept };
+    let core = rules.iter().map(|&index| set[index].name.to_string()).collect();
+    let kept = set.selected(&rules);
     let for_repair = CompileOptions { end_first: true, order: None, ..options.clone() };
     let cut_obeys = !options.end_first
         && close(Arc::new(kept), &for_repair).is_ok_and(|plan| plan.admits_cut_records());

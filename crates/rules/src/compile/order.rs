@@ -83,7 +83,7 @@ pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) ->
     let mut nodes = codes as u32;
     let mut found = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
-        directions(&rule.formula, &mut found);
+        directions(&rule.formula(), &mut found);
         for (reads, writes) in found.drain(..) {
             // A code of the other kind is never in the same visit, so it has no say in the order.
             for kind in [Kind::Static, Kind::Encounter] {
@@ -234,10 +234,14 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Origin, Strength};
+    use crate::Says;
 
-    fn rule(formula: Formula, strength: Strength) -> Rule {
-        Rule { name: "r".into(), formula, strength, visits: None, origin: Origin::default() }
+    fn hard(formula: Formula) -> Rule {
+        Rule::hard("r", formula)
+    }
+
+    fn soft(formula: Formula) -> Rule {
+        Rule::new("r", Says::soft(formula, 0.5).unwrap())
     }
 
     fn now(code: u32) -> Formula {
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn antecedents_first_and_otherwise_as_given() {
-        let rules = [rule(now(3).implies(now(1)), Strength::Hard)];
+        let rules = [hard(now(3).implies(now(1)))];
         assert_eq!(sequence(&order(&vocabulary(), &rules, false)), [4, 0, 2, 3, 1, 5]);
         assert_eq!(sequence(&order(&vocabulary(), &rules, true)), [4, 5, 0, 2, 3, 1]);
     }
@@ -265,18 +269,15 @@ mod tests {
     #[test]
     fn cycles_are_found_and_kept_together() {
         let rules = [
-            rule(now(3).implies(now(1)), Strength::Hard),
-            rule(now(1).implies(now(3)), Strength::Hard),
-            rule(now(2).implies(now(1)), Strength::Soft(0.5)),
+            hard(now(3).implies(now(1))),
+            hard(now(1).implies(now(3))),
+            soft(now(2).implies(now(1))),
         ];
         let ordered = order(&vocabulary(), &rules, false);
         assert_eq!(ordered.cycles, [[Code(1), Code(3)]]);
         assert_eq!(sequence(&ordered), [4, 0, 2, 1, 3, 5]);
         assert!(ordered.cyclic_soft.is_empty());
-        let soft = [
-            rule(now(3).implies(now(1)), Strength::Soft(0.5)),
-            rule(now(1).implies(now(3)), Strength::Hard),
-        ];
-        assert_eq!(order(&vocabulary(), &soft, false).cyclic_soft, [0]);
+        let rules = [soft(now(3).implies(now(1))), hard(now(1).implies(now(3)))];
+        assert_eq!(order(&vocabulary(), &rules, false).cyclic_soft, [0]);
     }
 }

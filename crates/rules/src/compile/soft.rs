@@ -3,9 +3,8 @@
 use consequence_record::Kind;
 
 use super::clause::{Encoded, Encoder, Span};
-use super::input::soft_parts;
 use super::normal::{TooLarge, clausal_form};
-use crate::{Formula, Rule, Strength};
+use crate::{Formula, Says};
 
 /// One way a soft rule can fire. A rule whose antecedent has alternatives has several of these.
 #[derive(Clone, Debug)]
@@ -30,20 +29,16 @@ impl SoftImplication {
     }
 }
 
-/// The ways a soft rule can fire; none if its antecedent never holds.
+/// The ways a rule can fire if it is soft; none if it is hard, or if its antecedent never holds.
 pub(crate) fn soft_implications(
     encoder: &mut Encoder<'_>,
     index: u32,
-    rule: &Rule,
+    says: &Says,
     max_literals: usize,
 ) -> Result<Vec<SoftImplication>, TooLarge> {
-    let Strength::Soft(probability) = rule.strength else { return Ok(Vec::new()) };
-    // Compiling begins by refusing soft rules of any other form.
-    let Some((antecedent, code, present)) = soft_parts(&rule.formula) else {
-        return Ok(Vec::new());
-    };
-    let antecedent = antecedent.cloned().unwrap_or(Formula::Constant(true));
-    let probability = if present { probability } else { 1.0 - probability };
+    let Says::Soft { when, code, present, probability } = says else { return Ok(Vec::new()) };
+    let (code, antecedent) = (*code, when.clone().unwrap_or(Formula::Constant(true)));
+    let probability = if *present { *probability } else { 1.0 - probability };
     let kind = encoder.vocabulary.kind(code);
     let span = whole_span(kind, encoder.max_visits);
     let output = encoder.order.position(code);

@@ -6,12 +6,11 @@ use consequence_record::Kind;
 
 use super::clause::{Atoms, Encoded, Encoder, Span};
 use super::closed::decode;
-use super::input;
 use super::normal::{Literal, TooLarge, each_clause};
 use super::order::{Order, order};
 use super::soft::whole_span;
 use super::{CompileError, CompileLimits};
-use crate::{Rule, RuleSet};
+use crate::{Formula, RuleSet, Scope};
 
 /// One clause of a rule as written.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +35,11 @@ impl Written {
         &mut self,
         encoder: &mut Encoder<'_>,
         index: u32,
-        rule: &Rule,
+        formula: &Formula,
+        scope: Scope,
         max_literals: usize,
     ) -> Result<(), TooLarge> {
-        let scope = rule.scope(encoder.vocabulary);
-        each_clause(&rule.formula, max_literals, |clause| {
+        each_clause(formula, max_literals, |clause| {
             let kinds = [(scope.static_visit, Kind::Static), (scope.encounters, Kind::Encounter)];
             for (_, kind) in kinds.into_iter().filter(|(required, _)| *required) {
                 let Some(encoded) = encoder.clause(&clause, kind) else { continue };
@@ -83,16 +82,16 @@ pub struct WrittenRules {
 impl WrittenRules {
     /// Normalises the hard rules, for records of any length.
     pub fn new(rules: Arc<RuleSet>, limits: &CompileLimits) -> Result<Self, CompileError> {
-        input::check(&rules)?;
         let max_visits = Span::OPEN;
-        let vocabulary = Arc::clone(&rules.vocabulary);
-        let order = order(&vocabulary, &rules.rules, false).order;
+        let vocabulary = Arc::clone(rules.vocabulary());
+        let order = order(&vocabulary, rules.as_slice(), false).order;
         let mut encoder =
             Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
         let mut written = Written::default();
-        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+        for (index, rule) in rules.hard() {
+            let scope = rule.scope(&vocabulary);
             written
-                .add(&mut encoder, index as u32, rule, limits.rule_literals)
+                .add(&mut encoder, index as u32, &rule.formula(), scope, limits.rule_literals)
                 .map_err(|TooLarge| CompileError::too_large(rule, limits.rule_literals))?;
         }
         let atoms = encoder.atoms;
@@ -102,7 +101,7 @@ impl WrittenRules {
     /// Literals of this numbering, for the prover.
     pub(crate) fn encoder(&self) -> Encoder<'_> {
         Encoder {
-            vocabulary: &self.rules.vocabulary,
+            vocabulary: self.rules.vocabulary(),
             order: &self.order,
             max_visits: self.max_visits,
             atoms: self.atoms.clone(),

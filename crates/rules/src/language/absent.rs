@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use consequence_record::{Code, Kind, Vocabulary};
 
-use crate::formula::{Formula, Scope, Window};
+use crate::{Formula, Scope, Window};
 
 /// The codes that the vocabulary lacks, as they are met.
 pub(super) struct Absent<'a> {

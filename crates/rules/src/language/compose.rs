@@ -1,6 +1,6 @@
 //! Formulas put together from formulas.
 
-use crate::formula::{Formula, Window};
+use crate::{Formula, Window};
 
 /// Why a window cannot be spread over a formula.
 pub(super) enum Misplaced {

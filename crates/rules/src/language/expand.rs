@@ -19,7 +19,7 @@ use super::source::{Source, Span};
 use super::suggest::closest;
 use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
 use super::window::weight;
-use crate::formula::{Formula, Scope, Window};
+use crate::{Formula, Scope, Window};
 
 /// What a `let` stands for: its items, and how many parts they have.
 struct Definition {

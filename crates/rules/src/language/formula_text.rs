@@ -4,7 +4,7 @@ use consequence_record::{Code, Vocabulary};
 use rustc_hash::FxHashSet;
 
 use super::tree::{Expression, ExpressionKind, Quantifier};
-use crate::formula::{Formula, Window};
+use crate::{Formula, Window};
 
 /// From so many literals on, a disjunction is written as a list.
 const LIST: usize = 3;
@@ -21,7 +21,7 @@ impl Formula {
     /// let text = "rule r: (A and B in past) => none of C, D, \"x > 7\"";
     /// let rules = RuleSet::parse(text, None)?;
     /// assert_eq!(
-    ///     rules.rules[0].formula.text(&rules.vocabulary),
+    ///     rules[0].formula().text(rules.vocabulary()),
     ///     "A and B in past => none of C, D, \"x > 7\""
     /// );
     /// # Ok::<(), consequence_rules::Diagnostics>(())

@@ -6,7 +6,7 @@ use consequence_record::{END_NAME, Kind, Vocabulary, VocabularyError};
 
 use super::glob::Names;
 use super::tree::{Expression, ExpressionKind, Item, LetItem, RuleFile};
-use crate::formula::Window;
+use crate::Window;
 
 /// The codes named in the files, static ones first, each kind in alphabetical order.
 ///

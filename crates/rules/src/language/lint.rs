@@ -9,7 +9,7 @@ use super::glob::matches;
 use super::names::show;
 use super::source::{Source, Span};
 use super::tree::{Expression, ExpressionKind, RuleItem};
-use crate::formula::{Rule, Scope, Window};
+use crate::{Rule, Scope, Window};
 
 /// Warns of codes that are looked for in visits where they never are.
 pub(super) fn lint(
@@ -31,7 +31,7 @@ pub(super) fn lint(
         return;
     }
     let mut warned = FxHashSet::default();
-    rule.formula.for_each_code(&mut |code, window| {
+    rule.formula().for_each_code(&mut |code, window| {
         let Some((topic, what, in_static)) = complaint(code, window, scope, vocabulary) else {
             return;
         };

@@ -16,7 +16,7 @@ use super::names::show;
 use super::parser::{Failed, parse};
 use super::source::{Form, Source};
 use super::tree::{ExpressionKind, Item, RuleFile, RuleItem, StaticItem};
-use crate::formula::{Formula, Origin, Rule, RuleSet, Strength};
+use crate::{Formula, Origin, Rule, RuleSet, Says};
 
 /// What a code means that the vocabulary does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -60,7 +60,7 @@ pub struct Resolved {
 /// let text = "rule lifelong: ICD9CM//741 in previous => ICD9CM//741";
 /// let file = parse("lifelong.rules", text, &LanguageLimits::default())?;
 /// let resolved = resolve(&[file], None, &ResolveOptions::default())?;
-/// assert_eq!(resolved.rules.rules[0].origin.line, 1);
+/// assert_eq!(resolved.rules[0].origin.line, 1);
 /// assert!(resolved.warnings.is_empty());
 /// # Ok::<(), consequence_rules::Diagnostics>(())
 /// ```
@@ -96,7 +96,7 @@ pub fn resolve(
     }
     let parsed = files.iter().flat_map(|file| file.warnings().iter().cloned());
     let warnings = parsed.chain(expander.warnings.finish()).collect();
-    Ok(Resolved { rules: RuleSet { vocabulary, rules }, warnings })
+    Ok(Resolved { rules: RuleSet::resolved(vocabulary, rules), warnings })
 }
 
 impl RuleSet {
@@ -106,7 +106,7 @@ impl RuleSet {
     /// use consequence_rules::RuleSet;
     ///
     /// let rules = RuleSet::parse("rule one: SEX//F in static => not ICD9CM//185", None)?;
-    /// assert_eq!(rules.vocabulary.len(), 3, "two codes and END");
+    /// assert_eq!(rules.vocabulary().len(), 3, "two codes and END");
     /// # Ok::<(), consequence_rules::Diagnostics>(())
     /// ```
     pub fn parse(text: &str, vocabulary: Option<Arc<Vocabulary>>) -> Result<Self, Diagnostics> {
@@ -180,43 +180,45 @@ impl<'a> Resolver<'a> {
             return;
         }
         let weighed = match item.probability {
-            None => Some((formula, Strength::Hard)),
+            None => Some(Says::Hard(formula)),
             Some(probability) => match self.weigh(item, formula, probability) {
                 Ok(weighed) => weighed,
                 Err(Failed) => return,
             },
         };
-        let Some((formula, strength)) = weighed else { return };
+        let Some(says) = weighed else { return };
         let origin = Origin {
             file: Arc::clone(source.name()),
             line: source.line(item.span.start),
             text: own_text(source, item).into(),
         };
-        let rule = Rule { name: name.into(), formula, strength, visits, origin };
+        let rule = Rule { name: name.into(), says, visits, origin };
         lint(&rule, item, self.vocabulary, source, &mut self.expander.warnings);
         self.rules.push(rule);
     }
 
-    /// The rule with its probability; none if its output is a code that no record has.
+    /// The rule with its probability; `None` if its output is a code that no record has.
     fn weigh(
         &mut self,
         item: &RuleItem,
         formula: Formula,
         probability: f64,
-    ) -> Result<Option<(Formula, Strength)>, Failed> {
-        let (antecedent, consequent) = match formula {
-            Formula::Implies(antecedent, consequent) => (Some(antecedent), *consequent),
+    ) -> Result<Option<Says>, Failed> {
+        let (when, consequent) = match formula {
+            Formula::Implies(when, consequent) => (Some(*when), *consequent),
             literal => (None, literal),
         };
+        let hard = |when: Option<Formula>, consequent: Formula| {
+            Says::Hard(match when {
+                Some(when) => when.implies(consequent),
+                None => consequent,
+            })
+        };
         let certain = probability == 0.0 || probability == 1.0;
-        let Some((code, present)) = literal(&consequent) else {
+        let Some((code, present)) = consequent.as_literal() else {
             if certain && is_constant(&consequent) {
                 let consequent = if probability == 0.0 { consequent.not() } else { consequent };
-                let formula = match antecedent {
-                    Some(antecedent) => antecedent.implies(consequent),
-                    None => consequent,
-                };
-                return Ok(Some((formula, Strength::Hard)));
+                return Ok(Some(hard(when, consequent)));
             }
             if self.unknown_codes == UnknownCodes::Absent && is_constant(&consequent) {
                 let source = self.expander.source;
@@ -235,34 +237,19 @@ impl<'a> Resolver<'a> {
             };
             return Err(self.expander.error(Diagnostic::error(message).help(help), span));
         };
-        if certain {
-            let source = self.expander.source;
-            self.expander.warnings.push(Topic::Certainty, || {
-                let which = if probability == 0.0 { "never" } else { "always" };
-                let message = format!(
-                    "probability {probability} makes rule {} hard: its conclusion {which} holds",
-                    show(&item.name.text)
-                );
-                Diagnostic::warning(message).at(source.place(item.name.span))
-            });
+        if !certain {
+            return Ok(Some(Says::Soft { when, code, present, probability }));
         }
-        let present = present == (probability != 0.0);
-        let consequent = if present { Formula::Now(code) } else { Formula::Now(code).not() };
-        let formula = match antecedent {
-            Some(antecedent) => antecedent.implies(consequent),
-            None => consequent,
-        };
-        let strength = if certain { Strength::Hard } else { Strength::Soft(probability) };
-        Ok(Some((formula, strength)))
-    }
-}
-
-/// The code of a literal about now, and whether it is present.
-fn literal(formula: &Formula) -> Option<(Code, bool)> {
-    match formula {
-        Formula::Now(code) => Some((*code, true)),
-        Formula::Not(inner) => literal(inner).map(|(code, present)| (code, !present)),
-        _ => None,
+        let source = self.expander.source;
+        self.expander.warnings.push(Topic::Certainty, || {
+            let which = if probability == 0.0 { "never" } else { "always" };
+            let message = format!(
+                "probability {probability} makes rule {} hard: its conclusion {which} holds",
+                show(&item.name.text)
+            );
+            Diagnostic::warning(message).at(source.place(item.name.span))
+        });
+        Ok(Some(hard(when, Formula::literal(code, present == (probability == 1.0)))))
     }
 }
 

@@ -9,7 +9,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::limits::Limits;
 use super::names;
 use super::source::{Source, Span};
-use crate::formula::Window;
+use crate::Window;
 
 /// One file of rules.
 #[derive(Clone, Debug)]

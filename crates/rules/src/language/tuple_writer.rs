@@ -6,7 +6,7 @@ use thiserror::Error;
 use consequence_record::{Code, Kind, Vocabulary};
 
 use super::json_reader::FORMAT;
-use crate::formula::{Formula, Rule, RuleSet, Strength, Window};
+use crate::{Formula, Rule, RuleSet, Window};
 
 /// Why a rule cannot be written as a tuple.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -41,10 +41,10 @@ pub struct TupleError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_tuples(rules: &RuleSet) -> Result<String, TupleError> {
-    let vocabulary = &rules.vocabulary;
+    let vocabulary = rules.vocabulary();
     let numbering = Numbering::new(vocabulary);
-    let mut tuples = Vec::with_capacity(rules.rules.len());
-    for rule in &rules.rules {
+    let mut tuples = Vec::with_capacity(rules.len());
+    for rule in rules {
         let tuple = numbering.tuple(rule).map_err(|reason| TupleError {
             rule: rule.name.to_string(),
             file: rule.origin.file.to_string(),
@@ -113,7 +113,8 @@ impl Numbering {
     }
 
     fn tuple(&self, rule: &Rule) -> Shaped<Json> {
-        let (antecedent, consequent) = match &rule.formula {
+        let formula = rule.formula();
+        let (antecedent, consequent) = match &*formula {
             Formula::Implies(antecedent, consequent) => (Some(antecedent), &**consequent),
             literal => (None, literal),
         };
@@ -122,11 +123,11 @@ impl Numbering {
             self.fill(&mut lists, antecedent, true)?;
         }
         let (output, present) =
-            literal_now(consequent, true).ok_or("its consequent is not a single code now")?;
-        let value = match (rule.strength, present) {
-            (Strength::Hard, present) => json!(u8::from(present)),
-            (Strength::Soft(probability), true) => json!(probability),
-            (Strength::Soft(probability), false) => json!(1.0 - probability),
+            consequent.as_literal().ok_or("its consequent is not a single code now")?;
+        let value = match (rule.probability(), present) {
+            (None, present) => json!(u8::from(present)),
+            (Some(probability), true) => json!(probability),
+            (Some(probability), false) => json!(1.0 - probability),
         };
         Ok(json!([
             visits(lists.window.as_ref()),
@@ -162,14 +163,6 @@ impl Numbering {
             }
             _ => Err("its antecedent is more than codes present or absent, joined by `and`"),
         }
-    }
-}
-
-fn literal_now(formula: &Formula, positive: bool) -> Option<(Code, bool)> {
-    match formula {
-        Formula::Now(code) => Some((*code, positive)),
-        Formula::Not(inner) => literal_now(inner, !positive),
-        _ => None,
     }
 }
 

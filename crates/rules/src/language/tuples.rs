@@ -23,7 +23,7 @@ use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
 use super::window::weight;
-use crate::formula::Window;
+use crate::Window;
 
 /// A file of tuples, as rules of the language.
 #[derive(Clone, Debug)]

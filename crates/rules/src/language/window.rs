@@ -6,7 +6,7 @@ use super::limits::Limits;
 use super::names::show;
 use super::parser::{Parsed, Parser};
 use super::source::{Form, Source, Span};
-use crate::formula::Window;
+use crate::Window;
 
 const FORMS: &str = "windows are `static`, `previous`, `past`, `visit 4`, `3 visits ago`, \
                      `last 3 visits`, or a set such as `{-1, 1, 4}`";

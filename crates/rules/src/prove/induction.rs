@@ -51,7 +51,7 @@ pub(crate) struct Unproved {
 pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
     let mut proof = Proof::default();
     apart_from_the_diagram(plan)?;
-    let end = plan.order().position(plan.rules().vocabulary.end());
+    let end = plan.order().position(plan.rules().vocabulary().end());
     let end = [false, true].map(|ends| [Encoded::now(end, ends)]);
     for span in spans(plan) {
         for stage in unlike_stages(plan) {
@@ -91,10 +91,10 @@ fn unlike_stages(plan: &ClosedRules) -> Vec<Stage> {
             asked.insert(clause.stages);
         }
     }
-    let end = plan.rules().vocabulary.end();
+    let end = plan.rules().vocabulary().end();
     let mut speaks_of_the_end = false;
-    for rule in plan.rules().rules.iter().filter(|rule| rule.is_hard()) {
-        rule.formula.for_each_code(&mut |code, _| speaks_of_the_end |= code == end);
+    for (_, rule) in plan.rules().hard() {
+        rule.formula().for_each_code(&mut |code, _| speaks_of_the_end |= code == end);
     }
     let mut seen = FxHashSet::default();
     let unlike = |stage: &Stage| {
@@ -169,7 +169,7 @@ impl<'a> Step<'a> {
         }
         // The last position ends the record, so every record can end.
         *goals += 1;
-        let ends = self.known.literal(&mut self.solver, plan.rules().vocabulary.end(), None);
+        let ends = self.known.literal(&mut self.solver, plan.rules().vocabulary().end(), None);
         self.refuted(&[!ends], None)
     }
 
@@ -262,8 +262,8 @@ impl<'a> Step<'a> {
     }
 
     fn rules_hold(&mut self, plan: &ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
-        for (index, rule) in plan.rules().rules.iter().enumerate() {
-            let scope = rule.scope(&plan.rules().vocabulary);
+        for (index, rule) in plan.rules().iter().enumerate() {
+            let scope = rule.scope(plan.rules().vocabulary());
             let required = match self.known.kind {
                 Kind::Static => scope.static_visit,
                 Kind::Encounter => scope.encounters,
@@ -272,15 +272,15 @@ impl<'a> Step<'a> {
                 continue;
             }
             *goals += 1;
-            let clause = self.known.clause(&rule.formula);
+            let clause = self.known.clause(&rule.formula());
             if clause.is_some_and(|clause| self.facts.imply(&clause)) {
                 continue;
             }
-            let counted = self.known.counted(&rule.formula);
+            let counted = self.known.counted(&rule.formula());
             if counted.is_some_and(|counted| self.count_is_known(&counted)) {
                 continue;
             }
-            let holds = encode(&mut self.solver, &mut self.known, &rule.formula);
+            let holds = encode(&mut self.solver, &mut self.known, &rule.formula());
             self.refuted(&[!holds], Some(index))?;
         }
         Ok(())
@@ -306,7 +306,7 @@ impl<'a> Step<'a> {
         goals: &mut usize,
     ) -> Result<(), Unproved> {
         let after = usize::from(self.span.first) + 1;
-        let end = plan.rules().vocabulary.end();
+        let end = plan.rules().vocabulary().end();
         let next = self.stage.next();
         for clause in plan.clauses() {
             if clause.position().is_some()
@@ -356,7 +356,7 @@ impl<'a> Step<'a> {
     ) -> Option<Vec<Vec<Encoded>>> {
         let visit = usize::from(self.span.first);
         let kind = self.known.kind;
-        let end = self.known.encoder.now(plan.rules().vocabulary.end(), true, kind);
+        let end = self.known.encoder.now(plan.rules().vocabulary().end(), true, kind);
         let mut clauses = vec![Vec::from_iter(end)];
         for &literal in literals {
             let atom = literal.atom()?;

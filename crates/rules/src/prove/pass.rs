@@ -52,10 +52,10 @@ impl Pass {
     /// consequent; clauses that only look back cannot be enforced by a pass and are left out.
     pub fn in_list_order(rules: &RuleSet, max_literals: usize) -> Result<Self, TooLarge> {
         let mut implications = Vec::new();
-        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+        for (index, rule) in rules.hard() {
             let outputs = rule.outputs();
-            let scope = rule.scope(&rules.vocabulary);
-            let clauses = clausal_form(&rule.formula, max_literals)?;
+            let scope = rule.scope(rules.vocabulary());
+            let clauses = clausal_form(&rule.formula(), max_literals)?;
             for mut implication in implicative_form(&clauses) {
                 prefer_output(&mut implication, &outputs);
                 if implication.consequent.as_ref().is_some_and(|one| one.window.is_none()) {
@@ -130,7 +130,7 @@ impl Pass {
     }
 
     fn counterexample(&self, rules: &RuleSet, last: usize) -> Option<PassCounterexample> {
-        let vocabulary = &rules.vocabulary;
+        let vocabulary = rules.vocabulary();
         let mut record = Unrolled::proposals(vocabulary, last);
         let mut proposed: Vec<FxHashMap<Code, Lit>> = Vec::new();
         for visit in 0..=last {
@@ -163,10 +163,10 @@ impl Pass {
             }
         }
         let mut broken = Vec::new();
-        for (index, rule) in rules.rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+        for (index, rule) in rules.hard() {
             let scope = rule.scope(vocabulary);
             if if last == 0 { scope.static_visit } else { scope.encounters } {
-                broken.push((index, !record.formula(&rule.formula, last)));
+                broken.push((index, !record.formula(&rule.formula(), last)));
             }
         }
         let lits: Vec<Lit> = broken.iter().map(|&(_, lit)| lit).collect();
@@ -188,7 +188,7 @@ impl Pass {
     fn safe_for_any_history(&self, rules: &RuleSet, kind: Kind) -> bool {
         let mut solver = Solver::new();
         let mut visit = FreeVisit {
-            vocabulary: &rules.vocabulary,
+            vocabulary: rules.vocabulary(),
             kind,
             now: FxHashMap::default(),
             past: FxHashMap::default(),
@@ -196,7 +196,7 @@ impl Pass {
         for (_, implication, on_static, on_encounters) in &self.implications {
             let applies = if kind == Kind::Static { *on_static } else { *on_encounters };
             let Some(Literal { code, present, .. }) = implication.consequent else { continue };
-            if !applies || rules.vocabulary.kind(code) != kind {
+            if !applies || rules.vocabulary().kind(code) != kind {
                 continue;
             }
             let antecedent: Vec<Lit> = implication
@@ -210,11 +210,11 @@ impl Pass {
                 if present { solver.any(&[before, fires]) } else { solver.all(&[before, !fires]) };
             visit.now.insert(code, after);
         }
-        rules.rules.iter().filter(|rule| rule.is_hard()).all(|rule| {
-            let scope = rule.scope(&rules.vocabulary);
+        rules.hard().all(|(_, rule)| {
+            let scope = rule.scope(rules.vocabulary());
             let required = if kind == Kind::Static { scope.static_visit } else { scope.encounters };
             !required || {
-                let kept = encode(&mut solver, &mut visit, &rule.formula);
+                let kept = encode(&mut solver, &mut visit, &rule.formula());
                 !solver.satisfiable(&[!kept])
             }
         })
@@ -262,18 +262,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Formula, Origin, Rule, Strength};
+    use crate::{Formula, Rule};
 
     fn rules(formulas: &[Formula]) -> RuleSet {
         let names = ["a", "b", "c"].map(|name| (name, Kind::Encounter));
-        let rules = formulas.iter().enumerate().map(|(index, formula)| Rule {
-            name: format!("r{index}").into(),
-            formula: formula.clone(),
-            strength: Strength::Hard,
-            visits: None,
-            origin: Origin::default(),
-        });
-        RuleSet { vocabulary: Arc::new(Vocabulary::new(names).unwrap()), rules: rules.collect() }
+        let rules = formulas
+            .iter()
+            .enumerate()
+            .map(|(index, formula)| Rule::hard(format!("r{index}"), formula.clone()));
+        RuleSet::new(Arc::new(Vocabulary::new(names).unwrap()), rules.collect()).unwrap()
     }
 
     #[test]

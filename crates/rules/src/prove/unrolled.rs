@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use crate::{Formula, Rule, Window};
+use crate::{Formula, RuleSet, Window};
 
 /// The visits of a record that the solver looks for.
 pub(crate) struct Unrolled<'a> {
@@ -104,20 +104,19 @@ impl<'a> Unrolled<'a> {
     /// kept. Rules are brought in only when a candidate breaks them.
     pub fn find(
         &mut self,
-        rules: &[Rule],
+        rules: &RuleSet,
         assumptions: &[Lit],
         mut required: impl FnMut(usize, usize) -> bool,
     ) -> Option<Record> {
         while self.solver.satisfiable(assumptions) {
             let record = self.record();
             let mut broken = Vec::new();
-            for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.is_hard()) {
+            for (index, rule) in rules.hard() {
                 let scope = rule.scope(self.visits.vocabulary);
                 for visit in 0..record.visits.len() {
-                    let speaks = if visit == 0 { scope.static_visit } else { scope.encounters };
-                    if speaks
+                    if scope.includes(Kind::of_visit(visit))
                         && required(index, visit)
-                        && !holds(&rule.formula, &record, visit, self.visits.vocabulary)
+                        && !holds(&rule.formula(), &record, visit, self.visits.vocabulary)
                     {
                         broken.push((index, visit));
                     }
@@ -127,7 +126,7 @@ impl<'a> Unrolled<'a> {
                 return Some(record);
             }
             for (index, visit) in broken {
-                let kept = self.formula(&rules[index].formula, visit);
+                let kept = self.formula(&rules[index].formula(), visit);
                 self.solver.add([kept]);
             }
         }

@@ -17,9 +17,9 @@ fn expected(simulation: &Simulation) -> BTreeSet<Found> {
     let pairs = pairs(&truth.rules);
     let mut expected: BTreeSet<Found> =
         pairs.iter().map(|&(code, other)| Found::Together(code, other)).collect();
-    for (rule, planted) in truth.rules.rules.iter().zip(&truth.planted) {
+    for (rule, planted) in truth.rules.iter().zip(&truth.planted) {
         let mut earlier = None;
-        rule.formula.for_each_code(&mut |code, window| {
+        rule.formula().for_each_code(&mut |code, window| {
             if window.is_some() {
                 earlier = Some(code);
             }
@@ -43,8 +43,8 @@ fn expected(simulation: &Simulation) -> BTreeSet<Found> {
 /// Every code that implies another in the same visit.
 fn pairs(rules: &RuleSet) -> Vec<(Code, Code)> {
     let mut pairs = Vec::new();
-    for rule in &rules.rules {
-        match &rule.formula {
+    for rule in rules.iter() {
+        match &*rule.formula() {
             Formula::Implies(left, right) => {
                 if let (Formula::Now(code), Formula::Now(other)) = (&**left, &**right) {
                     pairs.push((*code, *other));

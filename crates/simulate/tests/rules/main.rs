@@ -28,7 +28,7 @@ fn every_rule_is_about_codes_that_occur() {
         let simulation = Simulation::new(preset, patients, 12);
         let known = evidence(&simulation.cohort(), simulation.vocabulary());
         let truth = simulation.truth();
-        for (rule, planted) in truth.rules.rules.iter().zip(&truth.planted) {
+        for (rule, planted) in truth.rules.iter().zip(&truth.planted) {
             let occurrences = known[planted.code.index()].occurrences;
             let expected = planted.ample && planted.kind != RuleKind::OneOfCategory;
             assert!(!expected || occurrences >= 10, "{preset}: {} has {occurrences}", rule.name);
@@ -42,7 +42,7 @@ fn at_full_inpatient_size_the_evidence_is_as_claimed() {
     let simulation = Simulation::new(preset, preset.figures().records, 13);
     let known = evidence(&simulation.cohort(), simulation.vocabulary());
     let truth = simulation.truth();
-    for (rule, planted) in truth.rules.rules.iter().zip(&truth.planted) {
+    for (rule, planted) in truth.rules.iter().zip(&truth.planted) {
         let Some((occurrences, repeats)) = planted.kind.cut_off(preset) else { continue };
         let code = &known[planted.code.index()];
         let enough = code.occurrences >= occurrences && code.repeats >= repeats;
@@ -57,9 +57,9 @@ fn the_file_says_what_the_rules_say_and_is_proved() {
         let truth = simulation.truth();
         let vocabulary = Arc::clone(simulation.vocabulary());
         let read = RuleSet::parse(&truth.text, Some(vocabulary)).unwrap();
-        assert_eq!(read.rules.len(), truth.rules.rules.len());
-        for (read, rule) in read.rules.iter().zip(&truth.rules.rules) {
-            assert_eq!((&read.name, &read.formula), (&rule.name, &rule.formula));
+        assert_eq!(read.len(), truth.rules.len());
+        for (read, rule) in read.iter().zip(truth.rules.iter()) {
+            assert_eq!((&read.name, &read.says), (&rule.name, &rule.says));
             assert_eq!(read.origin.line, rule.origin.line, "{}", rule.name);
         }
         assert!(RuleSet::parse(&truth.text, None).is_ok(), "without a vocabulary too");

@@ -80,13 +80,13 @@ impl Page<'_> {
             },
         ];
         if let Some(rules) = self.rules {
-            let hard = rules.rules.iter().filter(|rule| rule.is_hard()).count();
+            let hard = rules.hard().count();
             sources.push(Source {
                 role: "rules".to_owned(),
                 name: self.report.files.join(", "),
                 counts: vec![
                     count(hard as u64, "hard rules"),
-                    count((rules.rules.len() - hard) as u64, "soft rules"),
+                    count((rules.len() - hard) as u64, "soft rules"),
                 ],
                 sha256: consequence_store::digest(model_rules::text(rules).as_bytes()),
             });

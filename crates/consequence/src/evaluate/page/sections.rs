@@ -31,7 +31,7 @@ impl Page<'_> {
             })?;
         let by_rule = |found: &Violations| -> Vec<Option<f64>> {
             let mut hard = found.hard.iter();
-            let judged = rules.rules.iter().map(|rule| match rule.is_hard() {
+            let judged = rules.iter().map(|rule| match rule.is_hard() {
                 true => hard.next().map(|rule| rule.violations as f64),
                 false => None,
             });
