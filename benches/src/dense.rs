@@ -7,7 +7,7 @@
 //! one temporal component share its history. Both are in the paper's favour.
 
 use consequence_record::{Code, Kind};
-use consequence_rules::{Encoded, Order, Plan, Window};
+use consequence_rules::{Derivation, LiteralId, Order, Plan, Window};
 
 /// One connection of a rule neuron.
 #[derive(Clone, Copy, Debug)]
@@ -71,14 +71,14 @@ impl DensePass {
         let order = plan.order().clone();
         let components = plan.atoms().windows().to_vec();
         let mut inputs = Vec::new();
-        let groups = plan.groups().into_iter().map(|group| {
-            assert!(group.windows.len() <= 1, "a rule of the paper has one temporal component");
-            let neurons = group.implications.iter().map(|implication| {
-                assert!(implication.value == 0.0 || implication.value == 1.0, "a hard rule");
+        assert!(plan.soft().is_empty(), "hard rules only");
+        let groups = grouped(plan).into_iter().map(|(windows, implications)| {
+            assert!(windows.len() <= 1, "a rule of the paper has one temporal component");
+            let neurons = implications.iter().map(|implication| {
                 let vocabulary = plan.rules().vocabulary();
                 let kind = vocabulary.kind(order.code(implication.output));
                 assert_eq!(kind, Kind::Encounter, "a rule about encounters");
-                let input = |literal: &Encoded, position: u32| Input {
+                let input = |literal: &LiteralId, position: u32| Input {
                     position,
                     weight: if literal.present() { 1 } else { -1 },
                 };
@@ -98,11 +98,11 @@ impl DensePass {
                     inputs: [begin, middle, inputs.len() as u32],
                     threshold: conditions.iter().filter(|literal| literal.present()).count() as i32,
                     output: implication.output,
-                    value: implication.value as u8,
+                    value: u8::from(implication.present),
                 }
             });
             let neurons = neurons.collect();
-            Group { component: group.windows.first().map(|&window| window as usize), neurons }
+            Group { component: windows.first().map(|&window| window as usize), neurons }
         });
         let groups = groups.collect();
         let histories = vec![vec![0; order.codes().len()]; components.len()];
@@ -162,6 +162,61 @@ impl DensePass {
         });
         codes.collect()
     }
+}
+
+/// One implication of a group: where all conditions hold, the output takes the value.
+struct Implication {
+    conditions: Vec<LiteralId>,
+    /// The position of the code that is set.
+    output: u32,
+    present: bool,
+}
+
+/// The hard rules as written, in groups to be applied one after the other: a code is written before
+/// it is read. Implications of a group look at the same windows, write different codes, and read
+/// nothing that another of them writes.
+fn grouped(plan: &Plan) -> Vec<(Vec<u32>, Vec<Implication>)> {
+    let written = plan.clauses().filter(|clause| clause.derivation == Derivation::Written);
+    let implications = written.filter_map(|clause| {
+        let (&last, others) = clause.literals.split_last()?;
+        Some(Implication {
+            conditions: others.iter().map(|literal| literal.negated()).collect(),
+            output: last.position()?,
+            present: last.present(),
+        })
+    });
+    let mut implications: Vec<Implication> = implications.collect();
+    // Stable: on one code, rules come in the order written.
+    implications.sort_by_key(|implication| implication.output);
+
+    let mut groups: Vec<(Vec<u32>, Vec<Implication>)> = Vec::new();
+    // One more than the last group that writes each position.
+    let mut written_by = vec![0usize; plan.order().codes().len()];
+    for implication in implications {
+        let read = implication.conditions.iter().filter_map(|literal| literal.position());
+        let earliest = read
+            .chain([implication.output])
+            .map(|position| written_by[position as usize])
+            .max()
+            .unwrap_or(0);
+        let mut windows: Vec<u32> = implication
+            .conditions
+            .iter()
+            .filter_map(|literal| literal.atom())
+            .map(|atom| plan.atoms().atoms()[atom as usize].window)
+            .collect();
+        windows.sort_unstable();
+        windows.dedup();
+        let group = (earliest..groups.len())
+            .find(|&group| groups[group].0 == windows)
+            .unwrap_or_else(|| {
+                groups.push((windows, Vec::new()));
+                groups.len() - 1
+            });
+        written_by[implication.output as usize] = group + 1;
+        groups[group].1.push(implication);
+    }
+    groups
 }
 
 /// The paper's `h`: the "or" of the visits that the mask selects.

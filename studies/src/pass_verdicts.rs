@@ -2,7 +2,7 @@
 
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
-use consequence_rules::{Pass, PassVerdict};
+use consequence_rules::{OrderedPass, PassVerdict};
 use rustc_hash::FxHashSet;
 
 use consequence_testing::worlds::{Choices, Size, World};
@@ -11,7 +11,7 @@ use consequence_testing::worlds::{Choices, Size, World};
 /// Gives whether the pass was safe. Panics where the two differ.
 pub fn compare(size: Size, seed: u64, case: u64) -> bool {
     let world = World::random(size, &mut Choices::new(seed, case));
-    let pass = Pass::in_list_order(&world.rules, 100_000).expect("small rules fit");
+    let pass = OrderedPass::in_list_order(&world.rules, 100_000).expect("small rules fit");
     let referee = Referee::new(&world.rules);
     let depth = usize::from(world.max_visits);
     let safe = match pass.verdict(&world.rules, depth, depth) {
@@ -37,7 +37,7 @@ pub fn compare(size: Size, seed: u64, case: u64) -> bool {
 
 struct Search<'a> {
     world: &'a World,
-    pass: &'a Pass,
+    pass: &'a OrderedPass,
     referee: &'a Referee,
 }
 

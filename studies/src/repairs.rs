@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use consequence_enforce::{Enforcer, Repair, repair_record};
+use consequence_enforce::{RepairPlan, repair};
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
-use consequence_rules::{CompileError, CompileLimits, CompileOptions, Stage, compile};
+use consequence_rules::{CompileError, CompileLimits, CompileOptions, Stage};
 use rustc_hash::FxHashSet;
 
 use consequence_testing::worlds::{Choices, Size, World};
@@ -64,10 +64,9 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
         true => CompileLimits { derived: 0, growth: 0, ..CompileLimits::default() },
         false => CompileLimits::default(),
     };
-    let max_visits = world.max_visits + 1;
     let options =
-        CompileOptions { max_visits, end_first: true, limits, ..CompileOptions::default() };
-    let plan = match compile(Arc::clone(&world.rules), &options) {
+        CompileOptions { max_visits: world.max_visits, limits, ..CompileOptions::default() };
+    let plan = match RepairPlan::compile(Arc::clone(&world.rules), &options) {
         Ok(plan) => plan,
         Err(CompileError::Unsatisfiable { .. }) => {
             let refuted = possible.iter().any(|&(_, ended)| ended || !by_diagram);
@@ -82,24 +81,26 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
         Err(other) => panic!("case {case}: {other}"),
     };
     // A diagram does not count visits: what is written is valid, and no more is promised.
-    let counts = plan.stage(1, true) != Stage::OPEN;
+    let counts = plan.plan().stage(1, true) != Stage::OPEN;
     let end = world.rules.vocabulary().end();
     let hard = || world.rules.iter().filter(|rule| rule.is_hard());
     let concludes_end = hard().any(|rule| rule.outputs().contains(&end));
     let soft = hard().count() < world.rules.len();
-    let (enforcer, referee) = (Enforcer::new(&plan), Referee::new(&world.rules));
-    let mut writer = enforcer.writer();
+    let referee = Referee::new(&world.rules);
+    let mut cohort = Cohort::default();
+    for (number, record) in records.iter().enumerate() {
+        cohort.push(&number.to_string(), record);
+    }
+    let (repaired, summary) = repair(&plan, &cohort, &Draws::new(case), &|_| {});
+    let mut left = (0..repaired.len()).peekable();
+    let mut dropped = 0;
     for (number, record) in records.iter().enumerate() {
         seen.records += 1;
-        let mut one = Cohort::default();
-        one.push("one", record);
-        let (repaired, summary) =
-            repair_record(&mut writer, one.record(0), &Draws::new(case), number as u64);
+        let written = left.next_if(|&index| repaired.id(index) == number.to_string());
         let place = || format!("case {case}: {:?}: {record:?}", world.rules);
         let length = (record.visits.len() - 1, record.ended);
-        let Some(repaired) = repaired else {
+        let Some(repaired) = written.map(|index| repaired.record(index).to_record()) else {
             assert!(!counts || !possible.contains(&length), "{}: refused", place());
-            assert_eq!(summary, Repair { records: 1, refused: 1, ..Repair::default() });
             seen.refused += 1;
             continue;
         };
@@ -119,9 +120,10 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
             assert!(repaired.ended && repaired.visits.len() <= record.visits.len(), "{}", place());
             seen.ended_by_rule += 1;
         }
-        let dropped = record.visits.len() - repaired.visits.len();
-        assert_eq!(summary.dropped_visits, dropped as u64, "{}", place());
+        dropped += record.visits.len() - repaired.visits.len();
     }
+    let found = (summary.records, summary.refused, summary.dropped_visits);
+    assert_eq!(found, (seen.records, seen.refused, dropped as u64), "case {case}");
     seen
 }
 

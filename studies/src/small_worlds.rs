@@ -1,6 +1,6 @@
 //! Every input of many small worlds: the guarantee, checked by enumeration.
 
-use consequence_enforce::{Auditor, Enforcer, Writer};
+use consequence_enforce::{Auditor, Enforcer, RepairPlan, Writer};
 use consequence_prng::Draws;
 use consequence_record::{Code, Cohort, Record};
 use consequence_referee::Referee;
@@ -139,12 +139,8 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
     let valid = cohort.records().filter(|record| referee.is_valid(record)).count();
     assert_eq!(audit.valid_records, valid as u64, "case {case}");
 
-    let options = CompileOptions {
-        max_visits: world.max_visits + 1,
-        end_first: true,
-        ..CompileOptions::default()
-    };
-    let plan = match compile(world.rules.clone(), &options) {
+    let options = CompileOptions { max_visits: world.max_visits, ..CompileOptions::default() };
+    let plan = match RepairPlan::compile(world.rules.clone(), &options) {
         Ok(plan) => plan,
         Err(CompileError::Unsatisfiable { .. }) => {
             assert!(cohort.records().all(|record| !referee.is_valid(&record)), "case {case}");
@@ -156,9 +152,7 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
         }
         Err(other) => panic!("case {case}: {other}"),
     };
-    let enforcer = Enforcer::new(&plan);
-    let (repaired, repair) =
-        consequence_enforce::repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+    let (repaired, repair) = consequence_enforce::repair(&plan, &cohort, &Draws::new(0), &|_| {});
     assert_eq!(repaired.len() as u64 + repair.refused, cohort.len() as u64, "case {case}");
     for record in repaired.records() {
         assert!(referee.is_valid(&record), "case {case}: {:?}", record.to_record());

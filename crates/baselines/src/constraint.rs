@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use consequence_model::CodeOrder;
 use consequence_record::{Code, Kind, RecordView};
-use consequence_rules::{Literal, Span, Window, WrittenRules};
+use consequence_rules::{Literal, VisitRange, Window, WrittenRules};
 use rustc_hash::FxHashMap;
 
 use crate::component::Component;
@@ -28,9 +28,9 @@ pub struct NamedRule {
 pub struct SpannedClause {
     /// The literals.
     pub literals: Vec<Literal>,
-    /// The visits it is required of. A span that does not reach [`Span::OPEN`] leaves later
+    /// The visits it is required of. A span that does not reach [`VisitRange::OPEN`] leaves later
     /// encounters free.
-    pub span: Span,
+    pub span: VisitRange,
     /// The rule it is part of, by index.
     pub rule: usize,
 }
@@ -41,7 +41,7 @@ pub enum Known {
     /// A code was in some visit of a window.
     Seen(Window, Code),
     /// The visit is one of these.
-    Within(Span),
+    Within(VisitRange),
 }
 
 /// What a literal of a [`Clause`] is about.
@@ -128,7 +128,7 @@ impl Constraint {
         });
         let clauses = written.clauses().map(|clause| SpannedClause {
             literals: clause.literals.iter().map(|&literal| written.decode(literal)).collect(),
-            span: clause.span,
+            span: clause.visits,
             rule: clause.rule as usize,
         });
         Self::from_clauses(codes, named.collect(), clauses)
@@ -309,7 +309,7 @@ impl<'a> Maker<'a> {
         let (first, last) = (clause.span.first, clause.span.last);
         let (required, whole) = match self.world.kind {
             Kind::Static => (first == 0, true),
-            Kind::Encounter => (last >= first.max(1), first <= 1 && last == Span::OPEN),
+            Kind::Encounter => (last >= first.max(1), first <= 1 && last == VisitRange::OPEN),
         };
         if !required {
             return;

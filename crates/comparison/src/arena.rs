@@ -6,7 +6,9 @@ use consequence_enforce::{Auditor, Enforcer};
 use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Split, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{CompileLimits, CompileOptions, Pass, RuleSet, WrittenRules, compile};
+use consequence_rules::{
+    CompileLimits, CompileOptions, OrderedPass, RuleSet, WrittenRules, compile,
+};
 use consequence_train::Examples;
 
 use super::ComparisonTask;
@@ -30,7 +32,7 @@ pub(super) struct Arena {
     pub enforcer: Enforcer,
     pub auditor: Auditor,
     /// The published method: the rules in the order they are written.
-    pub pass: Pass,
+    pub pass: OrderedPass,
     /// The order in which the rules can be kept, and the vocabulary's own.
     pub codes: CodeOrder,
     pub natural: CodeOrder,

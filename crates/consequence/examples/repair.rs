@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use consequence::{
-    Cohort, CompileOptions, Draws, Enforcer, Record, Referee, RuleSet, compile, repair,
-};
+use consequence::{Cohort, CompileOptions, Draws, Record, Referee, RepairPlan, RuleSet, repair};
 
 /// Prints what the repair did.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,10 +16,10 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     cohort.push("two", &Record::new(vec![vec![], vec![code("DIED")], vec![code("DIABETES")]]));
 
     // A plan for records that exist takes where they end as given.
-    let max_visits = u16::try_from(cohort.longest() + 1)?;
-    let options = CompileOptions { max_visits, end_first: true, ..CompileOptions::default() };
-    let enforcer = Enforcer::new(&compile(Arc::clone(&rules), &options)?);
-    let (repaired, done) = repair(&enforcer, &cohort, &Draws::new(1), &|_| {});
+    let max_visits = u16::try_from(cohort.longest())?;
+    let options = CompileOptions { max_visits, ..CompileOptions::default() };
+    let plan = RepairPlan::compile(Arc::clone(&rules), &options)?;
+    let (repaired, done) = repair(&plan, &cohort, &Draws::new(1), &|_| {});
 
     println!("{} of {} records changed", done.changed, done.records);
     println!("{} codes added, {} visits dropped", done.added, done.dropped_visits);

@@ -3,11 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use consequence_enforce::{Enforcer, Repair, repair};
+use consequence_enforce::{Repair, RepairPlan, repair};
 use consequence_prng::Draws;
 use consequence_record::{Code, Cohort, Split};
 use consequence_referee::Referee;
-use consequence_rules::{CompileOptions, Plan, Rule, RuleSet, compile};
+use consequence_rules::{CompileOptions, Rule, RuleSet};
 use consequence_tables::CohortWriter;
 use consequence_tables::meds::{Subject, WriterOptions};
 use rayon::prelude::*;
@@ -165,14 +165,11 @@ fn chosen(rules: &Arc<RuleSet>, soft: bool) -> Arc<RuleSet> {
     Arc::new(rules.filtered(|rule| rule.is_hard() || drawn(rule)))
 }
 
-/// A plan for records that already exist: where they end is given, so `END` comes first.
-fn plan(set: &Arc<RuleSet>, longest: usize) -> Result<Plan, Error> {
-    let options = CompileOptions {
-        max_visits: u16::try_from(longest + 1).unwrap_or(u16::MAX).max(100),
-        end_first: true,
-        ..CompileOptions::default()
-    };
-    compile(Arc::clone(set), &options).map_err(|error| Error::compile(set, error))
+/// A plan for the repair of records of up to so many encounters.
+fn plan(set: &Arc<RuleSet>, longest: usize) -> Result<RepairPlan, Error> {
+    let max_visits = u16::try_from(longest).unwrap_or(u16::MAX).max(99);
+    let options = CompileOptions { max_visits, ..CompileOptions::default() };
+    RepairPlan::compile(Arc::clone(set), &options).map_err(|error| Error::compile(set, error))
 }
 
 /// Lets the referee see every record; one bad record stops everything.

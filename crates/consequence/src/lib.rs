@@ -37,7 +37,7 @@
 //!
 //! # Check
 //! [`conflicts`] finds rules with opposite demands and a record for each in which they meet;
-//! [`superfluous`] finds rules that could be left out; [`Pass`] tells whether applying the rules
+//! [`superfluous`] finds rules that could be left out; [`OrderedPass`] tells whether applying the rules
 //! once, in the order written, would do. [`check::check`] asks all of it of rule files at once.
 //! ```
 //! use std::sync::Arc;
@@ -119,22 +119,20 @@
 //! ```
 //!
 //! # Repair
-//! Repairing needs a plan that decides `END` first, with room for one visit more than the longest
-//! record. Codes keep their value unless a rule forces another. [`enforce::enforce`] does it for
-//! files.
+//! A [`RepairPlan`] takes where records end as given. Codes keep their value unless a rule forces
+//! another. [`enforce::enforce`] does it for files.
 //! ```
 //! use std::sync::Arc;
-//! use consequence::{Cohort, CompileOptions, Draws, Enforcer, Record, RuleSet, compile, repair};
+//! use consequence::{Cohort, CompileOptions, Draws, Record, RepairPlan, RuleSet, repair};
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
 //! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
 //! let mut cohort = Cohort::default();
 //! cohort.push("one", &Record::new(vec![vec![], vec![diabetes], vec![]]));
 //!
-//! let max_visits = cohort.longest() as u16 + 1;
-//! let options = CompileOptions { max_visits, end_first: true, ..CompileOptions::default() };
-//! let enforcer = Enforcer::new(&compile(rules, &options)?);
-//! let (repaired, done) = repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+//! let max_visits = cohort.longest() as u16;
+//! let plan = RepairPlan::compile(rules, &CompileOptions { max_visits, ..Default::default() })?;
+//! let (repaired, done) = repair(&plan, &cohort, &Draws::new(0), &|_| {});
 //! assert_eq!(repaired.record(0).visit(2), [diabetes]);
 //! assert_eq!((done.changed, done.added), (1, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -200,8 +198,8 @@ pub use consequence_rules::{
 };
 
 pub use consequence_rules::{
-    AnalysisLimits, Conflict, Conflicts, Form, Pass, PassCounterexample, PassVerdict, Superfluous,
-    Why, WrittenRules, conflicts, form, superfluous,
+    AnalysisLimits, Conflict, Conflicts, Form, OrderedPass, PassCounterexample, PassVerdict,
+    Superfluous, Why, WrittenRules, conflicts, form, superfluous,
 };
 
 pub use consequence_rules::{
@@ -210,8 +208,7 @@ pub use consequence_rules::{
 };
 
 pub use consequence_enforce::{
-    Audit, Auditor, BadProbability, Enforcer, Reader, Repair, Violation, Writer, repair,
-    repair_record, sample,
+    Audit, Auditor, BadProbability, Enforcer, Reader, Repair, RepairPlan, Violation, Writer, repair,
 };
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use consequence::{
     Auditor, Code, Cohort, CompileLimits, CompileOptions, Draws, Enforcer, Record, Referee,
-    RuleSet, Violation, WrittenRules, compile, repair,
+    RepairPlan, RuleSet, Violation, WrittenRules, compile, repair,
 };
 
 /// Rules over encounter codes A to E, whatever part of them the rules name.
@@ -78,10 +78,10 @@ impl Clinic {
         let mut cohort = Cohort::default();
         cohort.push("long", &self.record("A,AB,ABC,ABCD,ABCDE,E"));
         cohort.push("it", &self.record(encounters));
-        let options =
-            CompileOptions { max_visits: 7, end_first: true, ..CompileOptions::default() };
-        let plan = compile(Arc::clone(&self.rules), &options).unwrap_or_else(|e| panic!("{e}"));
-        let (repaired, _) = repair(&Enforcer::new(&plan), &cohort, &Draws::new(1), &|_| {});
+        let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
+        let plan = RepairPlan::compile(Arc::clone(&self.rules), &options)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let (repaired, _) = repair(&plan, &cohort, &Draws::new(1), &|_| {});
         let referee = Referee::new(&self.rules);
         assert!(repaired.records().all(|record| referee.is_valid(&record)));
         self.text(&repaired.record(1).to_record())
@@ -172,19 +172,18 @@ fn rules_do_not_fire_beyond_the_last_visit() {
 #[test]
 fn shorter_records_of_a_batch_are_repaired_as_if_alone() {
     let clinic = Clinic::new("rule chain: A in previous => B");
-    let options = CompileOptions { max_visits: 7, end_first: true, ..CompileOptions::default() };
-    let plan = compile(Arc::clone(&clinic.rules), &options).expect("a plan");
-    let enforcer = Enforcer::new(&plan);
+    let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
+    let plan = RepairPlan::compile(Arc::clone(&clinic.rules), &options).expect("a plan");
     let records = ["A,A", "A", "A,C,A,C,A,C", "", "C,A"].map(|text| clinic.record(text));
     let mut together = Cohort::default();
     for (number, record) in records.iter().enumerate() {
         together.push(&number.to_string(), record);
     }
-    let (together, _) = repair(&enforcer, &together, &Draws::new(3), &|_| {});
+    let (together, _) = repair(&plan, &together, &Draws::new(3), &|_| {});
     for (number, record) in records.iter().enumerate() {
         let mut alone = Cohort::default();
         alone.push("alone", record);
-        let (alone, _) = repair(&enforcer, &alone, &Draws::new(3), &|_| {});
+        let (alone, _) = repair(&plan, &alone, &Draws::new(3), &|_| {});
         assert_eq!(alone.record(0).to_record(), together.record(number).to_record());
         assert_eq!(record.visits.len(), together.record(number).len(), "no visit comes or goes");
     }

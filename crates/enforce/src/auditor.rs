@@ -140,7 +140,7 @@ impl Auditor {
             let conditions = clause.literals.iter();
             builder.add(
                 conditions.map(|literal| layout.condition(written.atoms(), literal.negated())),
-                clause.span,
+                clause.visits,
             );
             rule_of.push(clause.rule);
         }

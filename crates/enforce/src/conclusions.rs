@@ -99,8 +99,8 @@ impl Conclusions {
                         code: literal.code,
                         probability: f64::from(u8::from(literal.present)),
                     },
-                    first: usize::from(clause.span.first),
-                    last: usize::from(clause.span.last),
+                    first: usize::from(clause.visits.first),
+                    last: usize::from(clause.visits.last),
                 });
             }
         }
@@ -113,8 +113,8 @@ impl Conclusions {
                     code: plan.order().code(soft.output),
                     probability: soft.probability,
                 },
-                first: usize::from(soft.span.first),
-                last: usize::from(soft.span.last),
+                first: usize::from(soft.visits.first),
+                last: usize::from(soft.visits.last),
             });
         }
         implications.sort_by_key(|implication| implication.conclusion.rule);

@@ -1,7 +1,7 @@
 //! A plan made ready to run.
 
 use consequence_record::Kind;
-use consequence_rules::{ClauseView, Encoded, Plan};
+use consequence_rules::{Clause, LiteralId, Plan};
 
 use crate::condition::Condition;
 use crate::history::Layout;
@@ -75,7 +75,7 @@ impl Enforcer {
             plan.atoms(),
             hard.chain(soft).filter_map(|literal| literal.atom()).chain(asked),
         );
-        let everywhere = |clause: &ClauseView<'_>| clause.stages == plan.stages();
+        let everywhere = |clause: &Clause<'_>| clause.stages == plan.stages();
         let confined = clauses().filter(|clause| !everywhere(clause));
         let layout = layout.confine(confined.map(|clause| clause.stages));
         let mut demands = IndexBuilder::new(&layout);
@@ -83,35 +83,35 @@ impl Enforcer {
         let mut endings = IndexBuilder::new(&layout);
         let mut impossible = IndexBuilder::new(&layout);
         let mut demanded = Vec::new();
-        let opposite = |literal: &Encoded| layout.condition(plan.atoms(), literal.negated());
+        let opposite = |literal: &LiteralId| layout.condition(plan.atoms(), literal.negated());
         for clause in clauses() {
             let confined = layout.confined(clause.stages);
-            let broken = |literals: &'_ [Encoded]| -> Vec<Condition> {
+            let broken = |literals: &'_ [LiteralId]| -> Vec<Condition> {
                 literals.iter().map(opposite).chain(confined).collect()
             };
             let forced = clause.literals.split_last();
             let forced = forced.and_then(|(last, others)| Some((last, last.position()?, others)));
             let Some((last, output, others)) = forced else {
-                impossible.add(broken(clause.literals), clause.span);
+                impossible.add(broken(clause.literals), clause.visits);
                 continue;
             };
             // The clause forces its last code once every other literal is false.
             let conditions = broken(others);
             if last.present() {
-                demands.add(conditions, clause.span);
+                demands.add(conditions, clause.visits);
                 demanded.push(Demand { output, soft: HARD });
             } else {
-                bars.add_under(output, conditions, clause.span);
+                bars.add_under(output, conditions, clause.visits);
             }
         }
-        for (literals, span) in plan.endings() {
-            endings.add(literals.iter().map(opposite), span);
+        for (literals, visits) in plan.endings() {
+            endings.add(literals.iter().map(opposite), visits);
         }
         for (number, implication) in plan.soft().iter().enumerate() {
             let conditions = implication.conditions.iter();
             demands.add(
                 conditions.map(|&literal| layout.condition(plan.atoms(), literal)),
-                implication.span,
+                implication.visits,
             );
             demanded.push(Demand { output: implication.output, soft: number as u32 });
         }

@@ -12,7 +12,7 @@
 //!   in `moving`, which the next visit clears. So a record is forgotten by walking the two lists.
 
 use consequence_record::{Code, Lists};
-use consequence_rules::{Atoms, Encoded, Order, Stage, Stages, Window};
+use consequence_rules::{Atoms, LiteralId, Order, Stage, Stages, Subject, Window};
 
 use crate::condition::{Bits, Condition};
 
@@ -98,14 +98,10 @@ impl Layout {
     }
 
     /// The condition that a literal holds.
-    pub fn condition(&self, atoms: &Atoms, literal: Encoded) -> Condition {
-        let bit = match (literal.position(), literal.atom()) {
-            (Some(position), _) => position,
-            (None, Some(atom)) => {
-                let atom = &atoms.atoms()[atom as usize];
-                self.bit(self.row_of_window[atom.window as usize], self.order.position(atom.code))
-            }
-            (None, None) => unreachable!("a literal is about the current visit or about the past"),
+    pub fn condition(&self, atoms: &Atoms, literal: LiteralId) -> Condition {
+        let bit = match literal.subject() {
+            Subject::Now(position) => position,
+            Subject::Past(atom) => self.past_bit(atoms, atom),
         };
         Condition::new(bit, literal.present())
     }

@@ -1,7 +1,7 @@
 //! Conjunctions of conditions, found by what is present: work grows with the codes that are on.
 
 use consequence_record::Lists;
-use consequence_rules::Span;
+use consequence_rules::VisitRange;
 
 use crate::condition::Condition;
 use crate::history::{History, Layout};
@@ -9,7 +9,7 @@ use crate::history::{History, Layout};
 #[derive(Clone, Copy, Debug)]
 struct Conjunction {
     start: u32,
-    span: Span,
+    visits: VisitRange,
 }
 
 /// Many conjunctions, each filed under one bit it needs, or under none if it needs only absences.
@@ -25,9 +25,9 @@ impl Index {
     /// Whether a conjunction holds.
     #[inline]
     pub fn holds(&self, id: u32, history: &History) -> bool {
-        let Conjunction { start, span } = self.conjunctions[id as usize];
+        let Conjunction { start, visits } = self.conjunctions[id as usize];
         let end = self.conjunctions[id as usize + 1].start;
-        span.contains(history.visit)
+        visits.contains(history.visit)
             && self.conditions[start as usize..end as usize]
                 .iter()
                 .all(|condition| condition.holds(&history.bits))
@@ -91,8 +91,12 @@ impl<'a> IndexBuilder<'a> {
 
     /// Adds a conjunction and gives its number. It is filed under a code of the current visit if it
     /// needs one, else under a bit that comes and goes, else under one that lasts.
-    pub fn add(&mut self, conditions: impl IntoIterator<Item = Condition>, span: Span) -> u32 {
-        let start = self.push(conditions, span);
+    pub fn add(
+        &mut self,
+        conditions: impl IntoIterator<Item = Condition>,
+        visits: VisitRange,
+    ) -> u32 {
+        let start = self.push(conditions, visits);
         let rank = |bit: u32| match () {
             () if self.layout.is_now(bit) => 0,
             () if !self.layout.is_lasting(bit) => 1,
@@ -117,16 +121,20 @@ impl<'a> IndexBuilder<'a> {
         &mut self,
         bit: u32,
         conditions: impl IntoIterator<Item = Condition>,
-        span: Span,
+        visits: VisitRange,
     ) {
-        self.push(conditions, span);
+        self.push(conditions, visits);
         self.filed_under.push(Some(bit));
     }
 
-    fn push(&mut self, conditions: impl IntoIterator<Item = Condition>, span: Span) -> usize {
+    fn push(
+        &mut self,
+        conditions: impl IntoIterator<Item = Condition>,
+        visits: VisitRange,
+    ) -> usize {
         let start = self.conditions.len();
         self.conditions.extend(conditions);
-        self.conjunctions.push(Conjunction { start: start as u32, span });
+        self.conjunctions.push(Conjunction { start: start as u32, visits });
         start
     }
 
@@ -137,14 +145,14 @@ impl<'a> IndexBuilder<'a> {
             match place {
                 Some(bit) => pairs.push((*bit, id as u32)),
                 None => {
-                    let kind = usize::from(self.conjunctions[id].span.first > 0);
+                    let kind = usize::from(self.conjunctions[id].visits.first > 0);
                     unprompted[kind].push(id as u32);
                 }
             }
         }
         let filed = Lists::filed(self.layout.bits() as usize, &pairs);
         let start = self.conditions.len() as u32;
-        self.conjunctions.push(Conjunction { start, span: Span { first: 0, last: 0 } });
+        self.conjunctions.push(Conjunction { start, visits: VisitRange { first: 0, last: 0 } });
         self.conjunctions.shrink_to_fit();
         self.conditions.shrink_to_fit();
         Index { conjunctions: self.conjunctions, conditions: self.conditions, filed, unprompted }

@@ -6,9 +6,11 @@
 //! dropped. Far from the end of some rule sets (see [`Plan::stage`](consequence_rules::Plan::stage))
 //! the number of visits that follow is not known; there a rule that was derived may end a record too.
 
+use std::sync::Arc;
+
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record, RecordView};
-use consequence_rules::Stage;
+use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
 use rayon::prelude::*;
 
 use crate::{Enforcer, Writer};
@@ -28,7 +30,8 @@ pub struct Repair {
     pub cut: u64,
     /// Visits dropped from them.
     pub dropped_visits: u64,
-    /// Records left out because no record of their length obeys the rules.
+    /// Records left out because no record of their length obeys the rules, or because they are longer
+    /// than the plan has room for.
     pub refused: u64,
 }
 
@@ -44,49 +47,60 @@ impl std::ops::AddAssign for Repair {
     }
 }
 
+/// Rules compiled for records that exist already: where they end is given.
+#[derive(Debug)]
+pub struct RepairPlan {
+    enforcer: Enforcer,
+}
+
+impl RepairPlan {
+    /// Compiles rules for the repair of records of at most `max_visits` encounters. `END` is decided
+    /// before every other encounter code, whatever [`end_first`](CompileOptions::end_first) says.
+    pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Self, CompileError> {
+        // One visit more than the longest record has, so that no position forces an end.
+        let max_visits = options.max_visits.saturating_add(1);
+        let options = CompileOptions { max_visits, end_first: true, ..options.clone() };
+        Ok(Self { enforcer: Enforcer::new(&compile(rules, &options)?) })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        self.enforcer.plan()
+    }
+}
+
 /// Repairs every record on all threads. `progress` is told of records as they are done.
-///
-/// The enforcer's plan must have been compiled with
-/// [`end_first`](consequence_rules::CompileOptions::end_first) and with room for one visit more than
-/// the longest record has.
-///
-/// # Panics
-///
-/// If the plan is not of that kind.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_enforce::{Enforcer, repair};
+/// use consequence_enforce::{RepairPlan, repair};
 /// use consequence_prng::Draws;
 /// use consequence_record::{Cohort, Record};
-/// use consequence_rules::{CompileOptions, RuleSet, compile};
+/// use consequence_rules::{CompileOptions, RuleSet};
 ///
 /// let rules = RuleSet::parse("rule nothing-after-death: DIED => END", None)?;
 /// let died = rules.vocabulary().code("DIED").unwrap();
-/// let options = CompileOptions { max_visits: 4, end_first: true, ..CompileOptions::default() };
-/// let enforcer = Enforcer::new(&compile(Arc::new(rules), &options)?);
-///
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![died], vec![], vec![]]));
-/// let (repaired, summary) = repair(&enforcer, &cohort, &Draws::new(0), &|_| {});
+///
+/// let options = CompileOptions { max_visits: 3, ..CompileOptions::default() };
+/// let plan = RepairPlan::compile(Arc::new(rules), &options)?;
+/// let (repaired, summary) = repair(&plan, &cohort, &Draws::new(0), &|_| {});
 /// assert_eq!((summary.cut, summary.dropped_visits), (1, 2));
 /// assert_eq!(repaired.record(0).len(), 2); // the static visit and the last encounter
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn repair(
-    enforcer: &Enforcer,
+    plan: &RepairPlan,
     cohort: &Cohort,
     draws: &Draws,
     progress: &(dyn Fn(u64) + Sync),
 ) -> (Cohort, Repair) {
-    let plan = enforcer.plan();
-    assert!(plan.end_given(), "a plan for repair decides the end first");
-    assert!(cohort.longest() < plan.max_visits(), "a plan for repair has room for every record");
     let outcomes: Vec<(Option<Record>, Repair)> = (0..cohort.len())
         .into_par_iter()
         .with_min_len(64)
         .map_init(
-            || enforcer.writer(),
+            || plan.enforcer.writer(),
             |writer, index| {
                 let outcome = repair_record(writer, cohort.record(index), draws, index as u64);
                 progress(1);
@@ -106,7 +120,7 @@ pub fn repair(
 }
 
 /// Repairs one record; `None` if no record of its length obeys the rules.
-pub fn repair_record(
+fn repair_record(
     writer: &mut Writer<'_>,
     record: RecordView<'_>,
     draws: &Draws,
@@ -117,6 +131,9 @@ pub fn repair_record(
     // A rule that ends the record comes first; where no record can end there, the record's own end.
     let by_rule = writer.ended_by_rule(record).map(|encounters| (encounters, true));
     let plan = writer.plan();
+    if record.len() > plan.max_visits() {
+        return refused;
+    }
     let mut ends = by_rule.into_iter().chain([own]);
     let possible = ends.find(|&(following, ended)| writer.goes_on(plan.stage(following, ended)));
     let Some((encounters, ended)) = possible else { return refused };

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use consequence_enforce::{Enforcer, repair_record};
+use consequence_enforce::{RepairPlan, repair};
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
-use consequence_rules::{CompileLimits, CompileOptions, RuleSet, Stage, compile};
+use consequence_rules::{CompileLimits, CompileOptions, RuleSet, Stage};
 
 /// Rules ready to repair records of up to 99 encounters.
 struct Clinic {
     rules: Arc<RuleSet>,
-    enforcer: Enforcer,
+    plan: RepairPlan,
 }
 
 impl Clinic {
@@ -21,14 +21,9 @@ impl Clinic {
 
     fn with(text: &str, limits: CompileLimits) -> Self {
         let rules = Arc::new(RuleSet::parse(text, None).expect(text));
-        let options = CompileOptions {
-            max_visits: 100,
-            end_first: true,
-            limits,
-            ..CompileOptions::default()
-        };
-        let plan = compile(Arc::clone(&rules), &options).expect(text);
-        Self { rules, enforcer: Enforcer::new(&plan) }
+        let options = CompileOptions { max_visits: 99, limits, ..CompileOptions::default() };
+        let plan = RepairPlan::compile(Arc::clone(&rules), &options).expect(text);
+        Self { rules, plan }
     }
 
     /// A record whose encounters hold code `A` where the pattern has a letter.
@@ -42,8 +37,9 @@ impl Clinic {
     fn repaired(&self, record: &Record) -> Option<Record> {
         let mut cohort = Cohort::default();
         cohort.push("one", record);
-        let (repaired, _) =
-            repair_record(&mut self.enforcer.writer(), cohort.record(0), &Draws::new(1), 0);
+        let (repaired, summary) = repair(&self.plan, &cohort, &Draws::new(1), &|_| {});
+        assert_eq!(repaired.len() as u64 + summary.refused, 1);
+        let repaired = repaired.records().next().map(|record| record.to_record());
         let referee = Referee::new(&self.rules);
         assert!(repaired.iter().all(|record| referee.is_valid(record)), "{repaired:?}");
         repaired
@@ -57,7 +53,7 @@ const ALTERNATING: &str =
 #[test]
 fn rules_that_never_settle_are_exact_near_the_end() {
     let clinic = Clinic::new(ALTERNATING);
-    let plan = clinic.enforcer.plan();
+    let plan = clinic.plan.plan();
     assert_ne!(plan.stage(16, true), Stage::OPEN);
     assert_eq!(plan.stage(60, true), Stage::OPEN);
     for encounters in 1..=25 {
@@ -106,7 +102,7 @@ fn long_records_keep_their_visits_where_rules_settle() {
         "rule stays: A in previous => A  rule stops: B in 2 visits ago => not A  \
          rule last: END => B in past",
     );
-    assert_ne!(clinic.enforcer.plan().stage(90, true), Stage::OPEN);
+    assert_ne!(clinic.plan.plan().stage(90, true), Stage::OPEN);
     let code = |name| clinic.rules.vocabulary().code(name).expect("a code");
     for (encounters, ended) in
         [3, 17, 31, 32, 64, 99].into_iter().flat_map(|n| [(n, true), (n, false)])
@@ -124,12 +120,19 @@ fn rules_in_a_decision_diagram_do_not_count_visits() {
     let limits = CompileLimits { derived: 0, growth: 0, ..CompileLimits::default() };
     let text = "rule stays: A in previous => A  rule stops: B in 2 visits ago => not A";
     let clinic = Clinic::with(text, limits);
-    assert!(clinic.enforcer.plan().diagram().is_some());
-    assert_eq!(clinic.enforcer.plan().stage(2, true), Stage::OPEN);
+    assert!(clinic.plan.plan().diagram().is_some());
+    assert_eq!(clinic.plan.plan().stage(2, true), Stage::OPEN);
     let code = |name| clinic.rules.vocabulary().code(name).expect("a code");
     let mut record = clinic.record([false, true, false]);
     record.visits[1] = vec![code("A"), code("B")];
     assert!(clinic.repaired(&record).is_some());
+}
+
+#[test]
+fn records_longer_than_the_plan_has_room_for_are_left_out() {
+    let clinic = Clinic::new("rule stays: A in previous => A");
+    assert!(clinic.repaired(&clinic.record(vec![true; 99])).is_some());
+    assert_eq!(clinic.repaired(&clinic.record(vec![true; 100])), None);
 }
 
 /// A diagram asked for `END` where a rule forbids it, and both were taken as obeyed.
@@ -139,11 +142,11 @@ fn a_diagram_and_a_clause_never_decide_one_code() {
                 rule off: not A  rule cut: not END  rule one: S => T  rule other: not S => T";
     let rules = Arc::new(RuleSet::parse(text, None).expect(text));
     let limits = CompileLimits { derived: 0, growth: 0, ..CompileLimits::default() };
-    let options =
-        CompileOptions { max_visits: 6, end_first: true, limits, ..CompileOptions::default() };
-    let plan = compile(Arc::clone(&rules), &options).expect("cut records obey the rules");
-    assert!(plan.diagram().is_some());
-    let clinic = Clinic { rules, enforcer: Enforcer::new(&plan) };
+    let options = CompileOptions { max_visits: 5, limits, ..CompileOptions::default() };
+    let plan =
+        RepairPlan::compile(Arc::clone(&rules), &options).expect("cut records obey the rules");
+    assert!(plan.plan().diagram().is_some());
+    let clinic = Clinic { rules, plan };
     for encounters in 1..=5 {
         let record = clinic.record(vec![false; encounters]);
         assert_eq!(clinic.repaired(&record), None, "{encounters} encounters");

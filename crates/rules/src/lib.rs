@@ -14,10 +14,9 @@ pub use analyse::{
     AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
 };
 pub use compile::{
-    Atom, Atoms, Branch, ClauseView, ClosedRules, CompileError, CompileLimits, CompileOptions,
-    Derivation, Diagram, Disjunction, Encoded, Group, GroupedImplication, Implication, Literal,
-    Order, SoftImplication, Span, Stage, Stages, TooLarge, WrittenClause, WrittenRules,
-    clausal_form, implicative_form,
+    Atom, Atoms, Branch, Clause, ClosedRules, CompileError, CompileLimits, CompileOptions,
+    Derivation, Diagram, Implication, Literal, LiteralId, Order, SoftImplication, Stage, Stages,
+    Subject, TooLarge, VisitRange, WrittenClause, WrittenRules, clausal_form, implicative_form,
 };
 pub use formula::{Formula, Window};
 pub use language::{
@@ -25,5 +24,5 @@ pub use language::{
     TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
 };
 pub use plan::{Plan, compile};
-pub use prove::{Pass, PassCounterexample, PassVerdict, Proof};
+pub use prove::{OrderedPass, PassCounterexample, PassVerdict, Proof};
 pub use rule::{BadRule, Origin, Rule, RuleSet, Says, Scope};

@@ -1,18 +1,18 @@
 //! Which rules forbid a record.
 
 use consequence_record::{Code, RecordView};
-use consequence_rules::{ClauseView, Plan};
+use consequence_rules::{Clause, Plan};
 
 /// The names of the rules that forbid a record to be as it is at a visit, whether it ends there or
 /// goes on: those of the clause that needs the fewest of them.
 pub(crate) fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<String> {
     let end = plan.rules().vocabulary().end();
-    let broken = |clause: &ClauseView<'_>, ends: bool| {
+    let broken = |clause: &Clause<'_>, ends: bool| {
         let has = |then: usize, code: Code| match code == end {
             true => then == visit && ends,
             false => record.visit(then).binary_search(&code).is_ok(),
         };
-        clause.span.contains(visit)
+        clause.visits.contains(visit)
             && !clause.literals.iter().any(|&literal| plan.decode(literal).holds(visit, has))
     };
     let rules_against = |ends: bool| -> Vec<u32> {

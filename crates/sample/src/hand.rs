@@ -4,7 +4,7 @@ use consequence_enforce::{Ruling, Writer};
 use consequence_model::{CodeOrder, Decide};
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record};
-use consequence_rules::Pass;
+use consequence_rules::OrderedPass;
 
 use crate::prefix::{Beginning, Ending};
 
@@ -23,7 +23,7 @@ pub(crate) enum Pen<'a> {
     /// No rules.
     Free(Record),
     /// One pass over each visit once it is drawn.
-    Passing(Record, &'a Pass),
+    Passing(Record, &'a OrderedPass),
     /// Rules force codes as they are drawn.
     Guided(Writer<'a>),
     /// The same, and what is forced is weighed.

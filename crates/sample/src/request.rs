@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use consequence_record::Cohort;
-use consequence_rules::Pass;
+use consequence_rules::OrderedPass;
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, SampleError};
@@ -89,7 +89,7 @@ pub struct Request<'a> {
     /// The paper's method as published, for comparison: every visit is put through this pass once it
     /// is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or records
     /// to go on with.
-    pub pass: Option<&'a Pass>,
+    pub pass: Option<&'a OrderedPass>,
     /// Records, or proposals for records, that are written at a time. Records do not depend on it.
     pub batch: usize,
 }

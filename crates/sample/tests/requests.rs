@@ -9,7 +9,7 @@ use consequence_model::{CodeOrder, Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{Pass, RuleSet};
+use consequence_rules::{OrderedPass, RuleSet};
 use consequence_sample::{
     Condition, DatasetOptions, Mode, Request, SampleError, Source, Totals, write_dataset,
 };

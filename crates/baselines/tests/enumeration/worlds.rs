@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consequence_baselines::{Constraint, NamedRule, SpannedClause, World};
 use consequence_model::CodeOrder;
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
-use consequence_rules::{Literal, Order, Span, Window};
+use consequence_rules::{Literal, Order, VisitRange, Window};
 use proptest::prelude::*;
 
 /// Codes of encounters, without `END`.
@@ -82,9 +82,9 @@ impl Small {
 
     /// Whether the clauses hold that speak of the visit alone, whichever encounter it is.
     pub fn static_clauses_hold(&self, visit: usize, choice: u32) -> bool {
-        let whole = |span: Span| match visit {
+        let whole = |span: VisitRange| match visit {
             0 => span.first == 0,
-            _ => span.first <= 1 && span.last == Span::OPEN,
+            _ => span.first <= 1 && span.last == VisitRange::OPEN,
         };
         let is_static = |clause: &&SpannedClause| {
             whole(clause.span)
@@ -116,13 +116,13 @@ fn windows() -> impl Strategy<Value = Option<Window>> {
     ]
 }
 
-fn spans() -> impl Strategy<Value = Span> {
-    let span = |first, last| Just(Span { first, last });
+fn spans() -> impl Strategy<Value = VisitRange> {
+    let span = |first, last| Just(VisitRange { first, last });
     prop_oneof![
-        8 => span(1, Span::OPEN),
+        8 => span(1, VisitRange::OPEN),
         2 => span(0, 0),
-        1 => span(0, Span::OPEN),
-        1 => span(2, Span::OPEN),
+        1 => span(0, VisitRange::OPEN),
+        1 => span(2, VisitRange::OPEN),
         1 => span(1, 2),
         1 => span(3, 3),
     ]
@@ -146,13 +146,13 @@ pub fn implications(count: usize) -> impl Strategy<Value = Small> {
     let body = proptest::collection::vec(antecedent, 1..=2);
     let clause = (body, STATIC..CODES).prop_map(move |(body, head)| {
         let body = body.into_iter().map(|(code, absent)| now(code, absent));
-        (body.chain([now(head, true)]).collect(), Span { first: 1, last: Span::OPEN })
+        (body.chain([now(head, true)]).collect(), VisitRange { first: 1, last: VisitRange::OPEN })
     });
     worlds_of(proptest::collection::vec(clause, 0..=count))
 }
 
 fn worlds_of(
-    clauses: impl Strategy<Value = Vec<(Vec<Literal>, Span)>>,
+    clauses: impl Strategy<Value = Vec<(Vec<Literal>, VisitRange)>>,
 ) -> impl Strategy<Value = Small> {
     let shuffled = Just((STATIC..CODES).map(Code).collect::<Vec<_>>()).prop_shuffle();
     let visit = proptest::collection::vec(any::<bool>(), ENCOUNTER as usize);

@@ -1,12 +1,15 @@
 //! Clauses of a plan as rules that a person can read.
 
 use consequence_record::Kind;
-use consequence_rules::{ClauseView, Derivation, Encoded, Formula, Literal, Plan};
+use consequence_rules::{Clause, Derivation, Formula, Literal, LiteralId, Plan};
 
 use super::report::{DerivedKind, DerivedRule};
 
 /// The clause as an implication that concludes its last literal, the one decided last.
-pub(super) fn implication(literals: &[Encoded], decode: impl Fn(Encoded) -> Literal) -> Formula {
+pub(super) fn implication(
+    literals: &[LiteralId],
+    decode: impl Fn(LiteralId) -> Literal,
+) -> Formula {
     let Some((&last, others)) = literals.split_last() else { return Formula::Constant(false) };
     let mut antecedent: Vec<Formula> =
         others.iter().map(|literal| decode(literal.negated()).formula()).collect();
@@ -38,8 +41,8 @@ pub(super) fn derived(plan: &Plan, wanted: impl Fn(&[u32]) -> bool) -> Vec<Deriv
 }
 
 /// The visits a clause is required of, where these are not all visits of its kind.
-fn partial_span(plan: &Plan, clause: &ClauseView<'_>) -> Option<[u16; 2]> {
-    let (first, last) = (clause.span.first, clause.span.last);
+fn partial_span(plan: &Plan, clause: &Clause<'_>) -> Option<[u16; 2]> {
+    let (first, last) = (clause.visits.first, clause.visits.last);
     let whole = match Kind::of_visit(first.into()) {
         Kind::Static => last == 0,
         Kind::Encounter => first == 1 && usize::from(last) == plan.max_visits(),

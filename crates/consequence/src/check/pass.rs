@@ -2,7 +2,7 @@
 
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
-use consequence_rules::{Pass, PassCounterexample, PassVerdict, RuleSet, WrittenRules};
+use consequence_rules::{OrderedPass, PassCounterexample, PassVerdict, RuleSet, WrittenRules};
 
 use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
@@ -33,7 +33,7 @@ pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: 
     if written.clauses().len() > 2 * MOST_IMPLICATIONS {
         return too_many();
     }
-    let Ok(pass) = Pass::in_list_order(set, max_literals) else {
+    let Ok(pass) = OrderedPass::in_list_order(set, max_literals) else {
         return OnePass::NotExamined { reason: "a rule is too large".into() };
     };
     if pass.len() > MOST_IMPLICATIONS {
@@ -51,7 +51,7 @@ pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: 
 
 /// The proposed visits without the codes that the pass fails without, too: large runs of codes are
 /// tried first, then smaller ones.
-fn smaller(set: &RuleSet, pass: &Pass, found: PassCounterexample) -> Vec<Vec<Code>> {
+fn smaller(set: &RuleSet, pass: &OrderedPass, found: PassCounterexample) -> Vec<Vec<Code>> {
     let referee = Referee::new(set);
     let visits = found.proposed.len();
     let together = |places: &[(usize, Code)]| -> Vec<Vec<Code>> {

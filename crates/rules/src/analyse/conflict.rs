@@ -4,7 +4,7 @@ use consequence_record::{Code, Record};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::AnalysisLimits;
-use crate::compile::{Encoded, WrittenClause, WrittenRules};
+use crate::compile::{LiteralId, WrittenClause, WrittenRules};
 use crate::prove::Unrolled;
 
 /// Two rules that demand opposite values of a code at the last visit of a record that keeps every
@@ -68,7 +68,7 @@ pub fn conflicts(written: &WrittenRules, max_visits: usize, limits: &AnalysisLim
         for (&one, &other) in on.iter().flat_map(|one| off.iter().map(move |other| (one, other))) {
             let (one, other) = (&clauses[one], &clauses[other]);
             let apart = one.rule == other.rule
-                || one.span.meet(other.span).is_none()
+                || one.visits.meet(other.visits).is_none()
                 || one.literals.iter().any(|literal| {
                     Some(literal) != one.literals.last()
                         && other.literals.contains(&literal.negated())
@@ -105,11 +105,11 @@ fn witness(
 ) -> Option<Record> {
     let rules = written.rules();
     let pair = [one.rule as usize, other.rule as usize];
-    let reach = usize::from(one.span.last.min(other.span.last)).min(max_visits);
-    for last in usize::from(one.span.first)..=reach.min(limits.encounters) {
+    let reach = usize::from(one.visits.last.min(other.visits.last)).min(max_visits);
+    for last in usize::from(one.visits.first)..=reach.min(limits.encounters) {
         let mut record = Unrolled::new(rules.vocabulary(), last);
         let mut assumed = Vec::new();
-        let antecedent = |clause: &WrittenClause<'_>| -> Vec<Encoded> {
+        let antecedent = |clause: &WrittenClause<'_>| -> Vec<LiteralId> {
             clause.literals[..clause.literals.len() - 1].to_vec()
         };
         for literal in antecedent(one).into_iter().chain(antecedent(other)) {

@@ -8,7 +8,7 @@ use consequence_record::Kind;
 use rustc_hash::FxHashMap;
 
 use super::AnalysisLimits;
-use crate::compile::{Encoded, Span, WrittenRules};
+use crate::compile::{LiteralId, VisitRange, WrittenRules};
 use crate::prove::{Lit, RulesAtVisit};
 use crate::{Formula, Rule};
 
@@ -151,10 +151,10 @@ fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Reason>)>
 /// Rules each of whose clauses another rule has too, or has a part of.
 fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
     const LONGEST: usize = 6;
-    let mut first: FxHashMap<(&[Encoded], Span), u32> = FxHashMap::default();
+    let mut first: FxHashMap<(&[LiteralId], VisitRange), u32> = FxHashMap::default();
     let clauses: Vec<_> = written.clauses().collect();
     for clause in &clauses {
-        first.entry((clause.literals, clause.span)).or_insert(clause.rule);
+        first.entry((clause.literals, clause.visits)).or_insert(clause.rule);
     }
     let mut by: FxHashMap<u32, Option<Vec<usize>>> = FxHashMap::default();
     let mut says_something = vec![false; written.rules().len()];
@@ -163,7 +163,7 @@ fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
         let mut covered = None;
         if clause.literals.len() <= LONGEST {
             for set in 1u32..1 << clause.literals.len() {
-                let part: Vec<Encoded> = clause
+                let part: Vec<LiteralId> = clause
                     .literals
                     .iter()
                     .enumerate()
@@ -171,7 +171,7 @@ fn repeated(written: &WrittenRules) -> Vec<Superfluous> {
                     .map(|(_, &literal)| literal)
                     .collect();
                 let narrower = part.len() < clause.literals.len();
-                if let Some(&rule) = first.get(&(part.as_slice(), clause.span))
+                if let Some(&rule) = first.get(&(part.as_slice(), clause.visits))
                     && (rule < clause.rule || (narrower && rule != clause.rule))
                 {
                     covered = Some(rule as usize);

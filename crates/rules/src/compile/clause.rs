@@ -11,11 +11,11 @@ use crate::Window;
 /// visit in the order codes are decided, so the last literal of a sorted clause is the one decided
 /// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Encoded(u32);
+pub struct LiteralId(u32);
 
 const NOW: u32 = 1 << 31;
 
-impl Encoded {
+impl LiteralId {
     /// The code at an order position, in the current visit.
     pub(crate) fn now(position: u32, present: bool) -> Self {
         Self(NOW | position << 1 | u32::from(present))
@@ -25,14 +25,30 @@ impl Encoded {
         Self(atom << 1 | u32::from(present))
     }
 
+    /// What the literal is about.
+    #[inline]
+    pub fn subject(self) -> Subject {
+        if self.0 & NOW == 0 {
+            Subject::Past(self.0 >> 1)
+        } else {
+            Subject::Now((self.0 & !NOW) >> 1)
+        }
+    }
+
     /// The order position, for a literal about the current visit.
     pub fn position(self) -> Option<u32> {
-        (self.0 & NOW != 0).then_some((self.0 & !NOW) >> 1)
+        match self.subject() {
+            Subject::Now(position) => Some(position),
+            Subject::Past(_) => None,
+        }
     }
 
     /// The atom's number, for a literal about the past.
     pub fn atom(self) -> Option<u32> {
-        (self.0 & NOW == 0).then_some(self.0 >> 1)
+        match self.subject() {
+            Subject::Now(_) => None,
+            Subject::Past(atom) => Some(atom),
+        }
     }
 
     /// Whether the literal asks for the code rather than for its absence.
@@ -50,20 +66,54 @@ impl Encoded {
     }
 }
 
+/// What a [`LiteralId`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The code at this position of the order, in the current visit.
+    Now(u32),
+    /// The atom of this number, about the past.
+    Past(u32),
+}
+
+/// What a literal says at visits of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// It depends on the record.
+    Literal(LiteralId),
+    /// It holds of every record.
+    Always,
+    /// It holds of no record.
+    Never,
+}
+
+impl Encoding {
+    fn settled(holds: bool) -> Self {
+        if holds { Self::Always } else { Self::Never }
+    }
+
+    /// The literal, where it depends on the record.
+    pub fn literal(self) -> Option<LiteralId> {
+        match self {
+            Self::Literal(literal) => Some(literal),
+            Self::Always | Self::Never => None,
+        }
+    }
+}
+
 /// The visits a clause is required of, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
+pub struct VisitRange {
     /// The first visit.
     pub first: u16,
-    /// The last visit, or [`Span::OPEN`].
+    /// The last visit, or [`VisitRange::OPEN`].
     pub last: u16,
 }
 
-impl Span {
-    /// The last visit of a span without end.
+impl VisitRange {
+    /// The last visit of a range without end.
     pub const OPEN: u16 = u16::MAX;
 
-    /// Whether a visit is in the span.
+    /// Whether a visit is in the range.
     #[inline]
     pub fn contains(self, visit: usize) -> bool {
         usize::from(self.first) <= visit
@@ -75,8 +125,8 @@ impl Span {
     }
 
     pub(crate) fn meet(self, other: Self) -> Option<Self> {
-        let span = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
-        (span.first <= span.last).then_some(span)
+        let visits = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
+        (visits.first <= visits.last).then_some(visits)
     }
 }
 
@@ -144,7 +194,7 @@ pub(crate) struct Encoder<'a> {
 
 impl Encoder<'_> {
     /// The clause as sorted numbers for visits of one kind; `None` if it always holds there.
-    pub fn clause(&mut self, clause: &[normal::Literal], kind: Kind) -> Option<Vec<Encoded>> {
+    pub fn clause(&mut self, clause: &[normal::Literal], kind: Kind) -> Option<Vec<LiteralId>> {
         let mut encoded = Vec::with_capacity(clause.len());
         for literal in clause {
             let found = match &literal.window {
@@ -152,37 +202,30 @@ impl Encoder<'_> {
                 Some(window) => self.past(literal.code, window, literal.present, kind),
             };
             match found {
-                Ok(literal) => encoded.push(literal),
-                Err(true) => return None,
-                Err(false) => {}
+                Encoding::Literal(literal) => encoded.push(literal),
+                Encoding::Always => return None,
+                Encoding::Never => {}
             }
         }
         sort_clause(encoded)
     }
 
-    /// A literal about the current visit, or its value where visits of that kind settle it.
-    pub fn now(&self, code: Code, present: bool, kind: Kind) -> Result<Encoded, bool> {
+    /// A literal about the current visit.
+    pub fn now(&self, code: Code, present: bool, kind: Kind) -> Encoding {
         if self.vocabulary.kind(code) == kind {
-            Ok(Encoded::now(self.order.position(code), present))
+            Encoding::Literal(LiteralId::now(self.order.position(code), present))
         } else {
-            Err(!present)
+            Encoding::settled(!present)
         }
     }
 
-    /// A literal about the past, or its value where it is the same for every record.
-    pub fn past(
-        &mut self,
-        code: Code,
-        window: &Window,
-        present: bool,
-        kind: Kind,
-    ) -> Result<Encoded, bool> {
-        if kind == Kind::Static {
-            return Err(!present);
-        }
+    /// A literal about the past.
+    pub fn past(&mut self, code: Code, window: &Window, present: bool, kind: Kind) -> Encoding {
         match self.canonical(code, window) {
-            Some(window) => Ok(Encoded::past(self.atoms.intern(code, window), present)),
-            None => Err(!present),
+            Some(window) if kind == Kind::Encounter => {
+                Encoding::Literal(LiteralId::past(self.atoms.intern(code, window), present))
+            }
+            _ => Encoding::settled(!present),
         }
     }
 
@@ -216,7 +259,7 @@ impl Encoder<'_> {
 }
 
 /// Sorts and merges literals; `None` if the clause holds a literal and its opposite.
-pub(crate) fn sort_clause(mut clause: Vec<Encoded>) -> Option<Vec<Encoded>> {
+pub(crate) fn sort_clause(mut clause: Vec<LiteralId>) -> Option<Vec<LiteralId>> {
     clause.sort_unstable();
     clause.dedup();
     let opposite = clause.windows(2).any(|pair| pair[0].negated() == pair[1]);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use consequence_record::Code;
+use consequence_record::{Code, Lists};
 
-use super::clause::{Atoms, Encoded, Encoder, Span};
+use super::clause::{Atoms, Encoder, LiteralId, Subject, VisitRange};
 use super::diagram::Diagram;
 use super::normal::Literal;
 use super::order::Order;
@@ -23,22 +23,13 @@ pub enum Derivation {
     LookAhead,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlanClause {
-    pub end: u32,
-    pub rules_end: u32,
-    pub span: Span,
-    pub stages: Stages,
-    pub derivation: Derivation,
-}
-
 /// One clause of a plan.
 #[derive(Clone, Copy, Debug)]
-pub struct ClauseView<'a> {
+pub struct Clause<'a> {
     /// Its literals, sorted: past first, then the current visit in the order codes are decided.
-    pub literals: &'a [Encoded],
+    pub literals: &'a [LiteralId],
     /// The visits it is required of.
-    pub span: Span,
+    pub visits: VisitRange,
     /// Where a visit must stand in its record for the clause to be required.
     pub stages: Stages,
     /// How it came to be.
@@ -47,7 +38,7 @@ pub struct ClauseView<'a> {
     pub rules: &'a [u32],
 }
 
-impl ClauseView<'_> {
+impl Clause<'_> {
     /// The code position the clause can force, `None` for a precondition on the past.
     pub fn position(&self) -> Option<u32> {
         self.literals.last().and_then(|last| last.position())
@@ -62,32 +53,27 @@ pub(crate) struct Parts {
     pub max_visits: u16,
     pub end_given: bool,
     pub in_play: Stages,
-    pub clauses: Vec<PlanClause>,
-    pub literals: Vec<Encoded>,
-    pub clause_rules: Vec<u32>,
+    /// Where each clause is required, and how it came to be.
+    pub clauses: Vec<(VisitRange, Stages, Derivation)>,
+    pub literals: Lists<LiteralId>,
+    pub clause_rules: Lists<u32>,
     pub soft: Vec<SoftImplication>,
-    pub endings: Vec<(Vec<Encoded>, Span)>,
+    pub endings: Vec<(Vec<LiteralId>, VisitRange)>,
     pub diagram: Option<Diagram>,
     pub cycles: Vec<Vec<Code>>,
 }
 
 impl Parts {
-    pub fn push(
-        &mut self,
-        literals: &[Encoded],
-        rules: &[u32],
-        (span, stages): (Span, Stages),
-        derivation: Derivation,
-    ) {
-        self.literals.extend_from_slice(literals);
-        self.clause_rules.extend_from_slice(rules);
-        self.clauses.push(PlanClause {
-            end: self.literals.len() as u32,
-            rules_end: self.clause_rules.len() as u32,
-            span,
-            stages,
-            derivation,
-        });
+    pub fn push(&mut self, clause: Clause<'_>) {
+        self.literals.push(clause.literals.iter().copied());
+        self.clause_rules.push(clause.rules.iter().copied());
+        self.clauses.push((clause.visits, clause.stages, clause.derivation));
+    }
+
+    fn clause(&self, index: usize) -> Clause<'_> {
+        let (visits, stages, derivation) = self.clauses[index];
+        let (literals, rules) = (self.literals.list(index), self.clause_rules.list(index));
+        Clause { literals, visits, stages, derivation, rules }
     }
 }
 
@@ -124,7 +110,7 @@ impl ClosedRules {
     /// The same with one clause taken out, to see whether the prover notices.
     #[cfg(test)]
     pub(crate) fn without(&self, index: usize) -> Self {
-        let kept = |other: &(usize, ClauseView<'_>)| other.0 != index;
+        let kept = |other: &(usize, Clause<'_>)| other.0 != index;
         let mut parts = Parts {
             rules: Arc::clone(&self.parts.rules),
             order: self.parts.order.clone(),
@@ -133,16 +119,15 @@ impl ClosedRules {
             end_given: self.parts.end_given,
             in_play: self.parts.in_play,
             clauses: Vec::new(),
-            literals: Vec::new(),
-            clause_rules: Vec::new(),
+            literals: Lists::default(),
+            clause_rules: Lists::default(),
             soft: self.parts.soft.clone(),
             endings: self.parts.endings.clone(),
             diagram: self.parts.diagram.clone(),
             cycles: self.parts.cycles.clone(),
         };
         for (_, clause) in self.clauses().enumerate().filter(kept) {
-            let where_required = (clause.span, clause.stages);
-            parts.push(clause.literals, clause.rules, where_required, clause.derivation);
+            parts.push(clause);
         }
         Self::new(parts)
     }
@@ -191,7 +176,7 @@ impl ClosedRules {
     /// Whether some record that was cut obeys the rules; where the plan cannot tell, no.
     pub(crate) fn admits_cut_records(&self) -> bool {
         let impossible =
-            |clause: &ClauseView<'_>| clause.literals.is_empty() && clause.span.first == 0;
+            |clause: &Clause<'_>| clause.literals.is_empty() && clause.visits.first == 0;
         let excluding = self.clauses().filter(impossible);
         let excluded = excluding.fold(Stages::NONE, |all, clause| all.join(clause.stages));
         self.parts.in_play != Stages::OPEN && !excluded.leaves_no_cut_record()
@@ -204,10 +189,8 @@ impl ClosedRules {
     }
 
     /// The closed clauses, preconditions on the past among them.
-    pub fn clauses(&self) -> impl ExactSizeIterator<Item = ClauseView<'_>> {
-        let parts = &*self.parts;
-        (0..parts.clauses.len())
-            .map(move |index| view(&parts.clauses, &parts.literals, &parts.clause_rules, index))
+    pub fn clauses(&self) -> impl ExactSizeIterator<Item = Clause<'_>> {
+        (0..self.parts.clauses.len()).map(|index| self.parts.clause(index))
     }
 
     /// The soft rules, ready to be drawn.
@@ -217,8 +200,8 @@ impl ClosedRules {
 
     /// When the rules that conclude `END`, as they are written, end a record that exists: once all
     /// these literals are false, at one of these visits. None if the end is not given.
-    pub fn endings(&self) -> impl ExactSizeIterator<Item = (&[Encoded], Span)> {
-        self.parts.endings.iter().map(|(literals, span)| (literals.as_slice(), *span))
+    pub fn endings(&self) -> impl ExactSizeIterator<Item = (&[LiteralId], VisitRange)> {
+        self.parts.endings.iter().map(|(literals, visits)| (literals.as_slice(), *visits))
     }
 
     /// The decision diagram of codes that depend on each other too densely for clauses, if any do.
@@ -232,38 +215,17 @@ impl ClosedRules {
     }
 
     /// A numbered literal as code, window and sign.
-    pub fn decode(&self, literal: Encoded) -> Literal {
+    pub fn decode(&self, literal: LiteralId) -> Literal {
         decode(&self.parts.order, &self.parts.atoms, literal)
     }
 }
 
-pub(crate) fn decode(order: &Order, atoms: &Atoms, literal: Encoded) -> Literal {
+pub(crate) fn decode(order: &Order, atoms: &Atoms, literal: LiteralId) -> Literal {
     let present = literal.present();
-    match (literal.position(), literal.atom()) {
-        (Some(position), _) => Literal { window: None, code: order.code(position), present },
-        (None, Some(atom)) => {
+    match literal.subject() {
+        Subject::Now(position) => Literal { window: None, code: order.code(position), present },
+        Subject::Past(atom) => {
             Literal { window: Some(atoms.window(atom).clone()), code: atoms.code(atom), present }
         }
-        (None, None) => unreachable!("a literal is about the current visit or about the past"),
-    }
-}
-
-fn view<'a>(
-    clauses: &'a [PlanClause],
-    literals: &'a [Encoded],
-    rules: &'a [u32],
-    index: usize,
-) -> ClauseView<'a> {
-    let clause = clauses[index];
-    let (start, rules_start) = match index {
-        0 => (0, 0),
-        _ => (clauses[index - 1].end as usize, clauses[index - 1].rules_end as usize),
-    };
-    ClauseView {
-        literals: &literals[start..clause.end as usize],
-        span: clause.span,
-        stages: clause.stages,
-        derivation: clause.derivation,
-        rules: &rules[rules_start..clause.rules_end as usize],
     }
 }

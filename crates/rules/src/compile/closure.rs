@@ -22,8 +22,8 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use super::clause::{Encoded, Encoder, Span};
-use super::regress::regress;
+use super::clause::{Encoder, LiteralId, VisitRange};
+use super::regress::{PastLiteral, regress};
 use super::stage::{Stage, Stages};
 
 /// Up to so many clauses are looked through one by one.
@@ -55,12 +55,13 @@ impl Source {
     }
 }
 
+/// A clause of a [`Closure`], but for its literals.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clause {
+pub(crate) struct Entry {
     start: u32,
     length: u32,
     signature: u64,
-    pub span: Span,
+    pub visits: VisitRange,
     pub stages: Stages,
     pub source: Source,
     processed: bool,
@@ -81,15 +82,15 @@ pub(crate) enum Closed {
 /// A growing set of clauses, closed by [`Closure::run`].
 #[derive(Debug)]
 pub(crate) struct Closure {
-    clauses: Vec<Clause>,
-    literals: Vec<Encoded>,
+    clauses: Vec<Entry>,
+    literals: Vec<LiteralId>,
     /// Clauses that end in a code of the current visit, by that literal: what can be resolved.
     by_last: Vec<Vec<u32>>,
     /// Every clause under the one of its literals that had fewest: what can subsume.
-    by_rarest: FxHashMap<Encoded, Vec<u32>>,
+    by_rarest: FxHashMap<LiteralId, Vec<u32>>,
     /// Every clause under its last two literals, or twice its only one: what can subsume, where too
     /// many have a literal in common. A rule that counts codes has millions of clauses.
-    by_last_two: FxHashMap<(Encoded, Encoded), Vec<u32>>,
+    by_last_two: FxHashMap<(LiteralId, LiteralId), Vec<u32>>,
     empty: Vec<u32>,
     /// The stages that visits may be at.
     in_play: Stages,
@@ -125,11 +126,11 @@ impl Closure {
         }
     }
 
-    pub fn clause(&self, id: u32) -> &Clause {
+    pub fn entry(&self, id: u32) -> &Entry {
         &self.clauses[id as usize]
     }
 
-    pub fn literals(&self, id: u32) -> &[Encoded] {
+    pub fn literals(&self, id: u32) -> &[LiteralId] {
         let clause = &self.clauses[id as usize];
         &self.literals[clause.start as usize..(clause.start + clause.length) as usize]
     }
@@ -154,14 +155,20 @@ impl Closure {
 
     /// Adds a sorted clause unless a present one says as much or more. Where the same clause is
     /// required at other stages already, the two become one.
-    pub fn add(&mut self, literals: &[Encoded], span: Span, stages: Stages, source: Source) {
+    pub fn add(
+        &mut self,
+        literals: &[LiteralId],
+        visits: VisitRange,
+        stages: Stages,
+        source: Source,
+    ) {
         let stages = stages.meet(self.in_play);
         let signature = signature(literals);
-        let place = Place { signature, span, stages };
+        let place = Place { signature, visits, stages };
         if stages.is_empty() || self.subsumed(literals, place, None) {
             return;
         }
-        match self.same(literals, span) {
+        match self.same(literals, visits) {
             None => self.file(literals, place, source),
             Some(there) => {
                 let id = self.push(literals, place, source);
@@ -175,17 +182,17 @@ impl Closure {
         }
     }
 
-    fn push(&mut self, literals: &[Encoded], place: Place, source: Source) -> u32 {
-        let Place { signature, span, stages } = place;
+    fn push(&mut self, literals: &[LiteralId], place: Place, source: Source) -> u32 {
+        let Place { signature, visits, stages } = place;
         let id = self.clauses.len() as u32;
         let start = self.literals.len() as u32;
         self.literals.extend_from_slice(literals);
         let length = literals.len() as u32;
-        self.clauses.push(Clause {
+        self.clauses.push(Entry {
             start,
             length,
             signature,
-            span,
+            visits,
             stages,
             source,
             processed: false,
@@ -196,10 +203,10 @@ impl Closure {
     }
 
     /// Adds a clause and has it resolved or regressed.
-    fn file(&mut self, literals: &[Encoded], place: Place, source: Source) {
+    fn file(&mut self, literals: &[LiteralId], place: Place, source: Source) {
         let id = self.push(literals, place, source);
         let length = literals.len() as u32;
-        let load = |literal: &&Encoded| self.by_rarest.get(literal).map_or(0, Vec::len);
+        let load = |literal: &&LiteralId| self.by_rarest.get(literal).map_or(0, Vec::len);
         match literals.iter().min_by_key(load) {
             Some(&rarest) => self.by_rarest.entry(rarest).or_default().push(id),
             None => self.empty.push(id),
@@ -234,8 +241,8 @@ impl Closure {
                 self.resolve(id, row(position, !last.present()));
                 continue;
             }
-            let Clause { span, stages, .. } = self.clauses[id as usize];
-            if span.first == 0 {
+            let Entry { visits, stages, .. } = self.clauses[id as usize];
+            if visits.first == 0 {
                 self.excluding.push(id);
                 self.excluded = self.excluded.join(stages);
                 // A static visit is never the last.
@@ -245,12 +252,14 @@ impl Closure {
                 }
                 continue;
             }
-            let clause = self.literals(id).to_vec();
-            let Some(earlier) = regress(encoder, &clause, span, stages) else {
+            // Literals about the past come first, and the last one is not about now.
+            let past = |literal: &LiteralId| Some((literal.atom()?, literal.present()));
+            let clause: Vec<PastLiteral> = self.literals(id).iter().filter_map(past).collect();
+            let Some(earlier) = regress(encoder, &clause, visits, stages) else {
                 return Closed::TooLarge;
             };
-            for (clause, span, stages) in earlier {
-                self.add(&clause, span, stages, Source::Regressed(id));
+            for (clause, visits, stages) in earlier {
+                self.add(&clause, visits, stages, Source::Regressed(id));
             }
         }
         Closed::Complete
@@ -262,24 +271,24 @@ impl Closure {
         // No clause added here ends in the same code, so the row stays as it is.
         for index in 0..self.by_last[row].len() {
             let other = self.by_last[row][index];
-            let Clause { processed, dropped, span, stages, .. } = self.clauses[other as usize];
+            let Entry { processed, dropped, visits, stages, .. } = self.clauses[other as usize];
             let clause = &self.clauses[id as usize];
             let stages = clause.stages.meet(stages);
             if !processed || dropped || stages.is_empty() {
                 continue;
             }
-            let Some(span) = clause.span.meet(span) else { continue };
+            let Some(visits) = clause.visits.meet(visits) else { continue };
             self.tried += 1;
             self.tried_at[row / 2] = self.tried_at[row / 2].saturating_add(1);
             if merge(self.literals(id), self.literals(other), &mut resolvent) {
-                self.add(&resolvent, span, stages, Source::Resolved(id, other));
+                self.add(&resolvent, visits, stages, Source::Resolved(id, other));
             }
         }
     }
 
     fn drop_if_subsumed(&mut self, id: u32) -> bool {
-        let Clause { signature, span, stages, dropped, .. } = self.clauses[id as usize];
-        let place = Place { signature, span, stages };
+        let Entry { signature, visits, stages, dropped, .. } = self.clauses[id as usize];
+        let place = Place { signature, visits, stages };
         if dropped || self.subsumed(self.literals(id), place, Some(id)) {
             self.clauses[id as usize].dropped = true;
         }
@@ -287,14 +296,14 @@ impl Closure {
     }
 
     /// The clause of these literals and visits that is required at other stages.
-    fn same(&self, literals: &[Encoded], span: Span) -> Option<u32> {
+    fn same(&self, literals: &[LiteralId], visits: VisitRange) -> Option<u32> {
         if self.in_play == Stages::OPEN {
             // There are no others.
             return None;
         }
         let same = |&&id: &&u32| {
             let clause = &self.clauses[id as usize];
-            !clause.dropped && clause.span == span && self.literals(id) == literals
+            !clause.dropped && clause.visits == visits && self.literals(id) == literals
         };
         let filed = match literals {
             [] => &self.empty,
@@ -304,15 +313,15 @@ impl Closure {
     }
 
     /// Whether a clause other than `itself` is a part of these literals and holds wherever they do.
-    fn subsumed(&self, literals: &[Encoded], place: Place, itself: Option<u32>) -> bool {
-        let Place { signature, span, stages } = place;
+    fn subsumed(&self, literals: &[LiteralId], place: Place, itself: Option<u32>) -> bool {
+        let Place { signature, visits, stages } = place;
         let subsumes = |&id: &u32| {
             let clause = &self.clauses[id as usize];
             Some(id) != itself
                 && !clause.dropped
                 && clause.signature & !signature == 0
                 && clause.length as usize <= literals.len()
-                && clause.span.covers(span)
+                && clause.visits.covers(visits)
                 && clause.stages.covers(stages)
                 && is_part(self.literals(id), literals)
         };
@@ -334,7 +343,7 @@ impl Closure {
 #[derive(Clone, Copy)]
 struct Place {
     signature: u64,
-    span: Span,
+    visits: VisitRange,
     stages: Stages,
 }
 
@@ -343,41 +352,33 @@ fn row(position: u32, present: bool) -> usize {
     2 * position as usize + usize::from(present)
 }
 
-fn signature(literals: &[Encoded]) -> u64 {
+fn signature(literals: &[LiteralId]) -> u64 {
     literals
         .iter()
         .fold(0, |bits, literal| bits | 1 << (literal.number().wrapping_mul(0x9E37_79B9) >> 26))
 }
 
 /// Whether every literal of the sorted `part` is in the sorted `whole`.
-fn is_part(part: &[Encoded], whole: &[Encoded]) -> bool {
+fn is_part(part: &[LiteralId], whole: &[LiteralId]) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|literal| rest.any(|other| other == literal))
 }
 
 /// The two sorted clauses as one, without the last literal of each, which are opposite. False if
 /// the result always holds.
-fn merge(left: &[Encoded], right: &[Encoded], into: &mut Vec<Encoded>) -> bool {
+fn merge(left: &[LiteralId], right: &[LiteralId], into: &mut Vec<LiteralId>) -> bool {
     into.clear();
     let (mut left, mut right) = (&left[..left.len() - 1], &right[..right.len() - 1]);
     loop {
         let next = match (left.first(), right.first()) {
             (None, None) => return true,
-            (Some(&one), Some(&other)) if one == other => {
-                left = &left[1..];
-                right = &right[1..];
-                one
-            }
-            (Some(&one), other) if other.is_none_or(|&other| one < other) => {
-                left = &left[1..];
-                one
-            }
-            (_, Some(&other)) => {
-                right = &right[1..];
-                other
-            }
-            (Some(_), None) => unreachable!("covered by the guard above"),
+            (Some(&one), None) => one,
+            (None, Some(&other)) => other,
+            (Some(&one), Some(&other)) => one.min(other),
         };
+        for side in [&mut left, &mut right] {
+            *side = side.strip_prefix(&[next]).unwrap_or(side);
+        }
         if into.last().is_some_and(|last| last.negated() == next) {
             return false;
         }

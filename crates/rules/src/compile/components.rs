@@ -2,7 +2,7 @@
 
 use consequence_record::Kind;
 
-use super::clause::{Encoded, Encoder};
+use super::clause::{Encoder, LiteralId};
 use super::closure::Closure;
 use super::written::{Written, WrittenClause};
 
@@ -32,7 +32,7 @@ impl Components {
             }
             // A clause that says another thing one visit later may come to ask for the end: all that
             // look back do, but for those that look at the static visit by its number.
-            let looks_back = |literal: &Encoded| {
+            let looks_back = |literal: &LiteralId| {
                 literal.atom().is_some_and(|atom| {
                     components.position(encoder, *literal).is_some()
                         || !encoder.atoms.window(atom).distances().is_empty()
@@ -48,7 +48,7 @@ impl Components {
     }
 
     /// The component of a clause; `None` for a clause about static codes only.
-    pub fn of(&self, encoder: &Encoder<'_>, literals: &[Encoded]) -> Option<u32> {
+    pub fn of(&self, encoder: &Encoder<'_>, literals: &[LiteralId]) -> Option<u32> {
         let mut positions = literals.iter().filter_map(|&literal| self.position(encoder, literal));
         positions.next().map(|position| self.root(position))
     }
@@ -60,7 +60,7 @@ impl Components {
         clause: &WrittenClause<'_>,
         components: &[u32],
     ) -> bool {
-        clause.span.first > 0
+        clause.visits.first > 0
             && self.of(encoder, clause.literals).is_some_and(|root| components.contains(&root))
     }
 
@@ -75,7 +75,7 @@ impl Components {
     }
 
     /// The position of the encounter code a literal speaks of.
-    fn position(&self, encoder: &Encoder<'_>, literal: Encoded) -> Option<u32> {
+    fn position(&self, encoder: &Encoder<'_>, literal: LiteralId) -> Option<u32> {
         let position = match literal.atom() {
             Some(atom) => encoder.order.position(encoder.atoms.code(atom)),
             None => literal.position()?,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use consequence_record::Kind;
 use rustc_hash::FxHashMap;
 
-use super::clause::{Encoded, Encoder};
+use super::clause::{Encoder, LiteralId, Subject};
 use super::written::WrittenClause;
 use crate::decisions::{FALSE, Function, Functions, Node, TRUE, TooManyNodes};
 
@@ -67,13 +67,13 @@ impl Diagram {
         }
     }
 
-    /// The atom or position a branch asks for next, and where its answers lead.
-    pub(crate) fn question(&self, at: Branch) -> Option<(Question, [Branch; 2])> {
+    /// What a branch asks for next, and where the answers lead.
+    pub(crate) fn question(&self, at: Branch) -> Option<(Subject, [Branch; 2])> {
         let node = self.nodes[at.0 as usize];
         let variable = node.variable as usize;
         let question = match self.atoms.get(variable) {
-            Some(&atom) => Question::Atom(atom),
-            None => Question::Position(*self.positions.get(variable - self.atoms.len())?),
+            Some(&atom) => Subject::Past(atom),
+            None => Subject::Now(*self.positions.get(variable - self.atoms.len())?),
         };
         Some((question, [Branch(node.low), Branch(node.high)]))
     }
@@ -98,17 +98,10 @@ impl Diagram {
     }
 }
 
-/// What a branch asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
-    Atom(u32),
-    Position(u32),
-}
-
 /// A diagram, and what it asks of the static visit: clauses over static codes.
 pub(crate) struct Built {
     pub diagram: Diagram,
-    pub static_clauses: Vec<Vec<Encoded>>,
+    pub static_clauses: Vec<Vec<LiteralId>>,
 }
 
 /// Builds the diagram of clauses about encounters. With `forces_end` it ends the record at the last
@@ -127,7 +120,7 @@ struct Builder<'e, 'a> {
     functions: Functions,
     atoms: Vec<u32>,
     positions: Vec<u32>,
-    variables: FxHashMap<Encoded, u32>,
+    variables: FxHashMap<LiteralId, u32>,
 }
 
 impl<'e, 'a> Builder<'e, 'a> {
@@ -139,24 +132,21 @@ impl<'e, 'a> Builder<'e, 'a> {
         let literals = || clauses.iter().flat_map(|clause| clause.literals.iter().copied());
         let end = encoder.order.position(encoder.vocabulary.end());
         let mut positions: Vec<u32> =
-            literals().filter_map(Encoded::position).chain([end]).collect();
-        let mut atoms: Vec<u32> = literals().filter_map(Encoded::atom).collect();
+            literals().filter_map(LiteralId::position).chain([end]).collect();
+        let mut atoms: Vec<u32> = literals().filter_map(LiteralId::atom).collect();
         let mut next = 0;
         // An atom one visit earlier is an atom again, and may be asked of a code of its own.
         while let Some(&atom) = atoms.get(next) {
             next += 1;
             let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
             let earlier = encoder.past(code, &window.one_visit_earlier(), true, Kind::Encounter);
-            if let Ok(Some(earlier)) = earlier.map(Encoded::atom)
+            if let Some(earlier) = earlier.literal().and_then(LiteralId::atom)
                 && !atoms.contains(&earlier)
             {
                 atoms.push(earlier);
             }
-            if let Ok(Some(position)) =
-                encoder.now(code, true, Kind::Encounter).map(Encoded::position)
-            {
-                positions.push(position);
-            }
+            let now = encoder.now(code, true, Kind::Encounter).literal();
+            positions.extend(now.and_then(LiteralId::position));
         }
         atoms.sort_unstable();
         atoms.dedup();
@@ -165,8 +155,8 @@ impl<'e, 'a> Builder<'e, 'a> {
         if atoms.len() + positions.len() > MAX_VARIABLES {
             return Err(TooManyNodes);
         }
-        let asked = atoms.iter().map(|&atom| Encoded::past(atom, true));
-        let decided = positions.iter().map(|&position| Encoded::now(position, true));
+        let asked = atoms.iter().map(|&atom| LiteralId::past(atom, true));
+        let decided = positions.iter().map(|&position| LiteralId::now(position, true));
         let variables = asked.chain(decided).zip(0..).collect();
         let functions = Functions::new(max_nodes);
         Ok(Self { encoder, functions, atoms, positions, variables })
@@ -187,7 +177,7 @@ impl<'e, 'a> Builder<'e, 'a> {
             all = self.functions.and(all, any)?;
         }
         let end = self.encoder.order.position(self.encoder.vocabulary.end());
-        let end = self.literal(Encoded::now(end, true))?;
+        let end = self.literal(LiteralId::now(end, true))?;
         let codes = self.atoms.len() as u32;
         let last = usize::from(self.encoder.max_visits);
         let last_root = if forces_end { self.functions.and(all, end)? } else { all };
@@ -222,7 +212,7 @@ impl<'e, 'a> Builder<'e, 'a> {
         windows.any(|window| window.visits().iter().any(|&visit| visit > 0))
     }
 
-    fn literal(&mut self, literal: Encoded) -> Result<Function, TooManyNodes> {
+    fn literal(&mut self, literal: LiteralId) -> Result<Function, TooManyNodes> {
         let present = if literal.present() { literal } else { literal.negated() };
         self.functions.variable(self.variables[&present], literal.present())
     }
@@ -242,11 +232,13 @@ impl<'e, 'a> Builder<'e, 'a> {
                     value = self.functions.variable(index as u32, true)?;
                 }
             } else {
-                if selected && let Ok(now) = self.encoder.now(code, true, Kind::Encounter) {
+                let now = self.encoder.now(code, true, Kind::Encounter).literal();
+                if let Some(now) = now.filter(|_| selected) {
                     value = self.literal(now)?;
                 }
                 let earlier = window.one_visit_earlier();
-                if let Ok(past) = self.encoder.past(code, &earlier, true, Kind::Encounter) {
+                let past = self.encoder.past(code, &earlier, true, Kind::Encounter);
+                if let Some(past) = past.literal() {
                     let past = self.literal(past)?;
                     value = self.functions.or(value, past)?;
                 }
@@ -260,7 +252,7 @@ impl<'e, 'a> Builder<'e, 'a> {
     }
 
     /// What a function of static atoms excludes, as clauses over the static codes.
-    fn paths_to_false(&self, function: Function) -> Vec<Vec<Encoded>> {
+    fn paths_to_false(&self, function: Function) -> Vec<Vec<LiteralId>> {
         let mut clauses = Vec::new();
         let mut open = vec![(function, Vec::new())];
         while let Some((at, path)) = open.pop() {
@@ -272,7 +264,7 @@ impl<'e, 'a> Builder<'e, 'a> {
                 let position = self.encoder.order.position(code);
                 for (next, present) in [(node.low, true), (node.high, false)] {
                     let mut path = path.clone();
-                    path.push(Encoded::now(position, present));
+                    path.push(LiteralId::now(position, present));
                     open.push((next, path));
                 }
             }

@@ -5,7 +5,6 @@ mod closed;
 mod closure;
 mod components;
 mod diagram;
-mod groups;
 mod normal;
 mod order;
 mod regress;
@@ -15,16 +14,14 @@ mod written;
 
 use std::sync::Arc;
 
-use consequence_record::Vocabulary;
+use consequence_record::{Lists, Vocabulary};
 use thiserror::Error;
 
-pub use clause::{Atom, Atoms, Encoded, Span};
-pub(crate) use clause::{Encoder, sort_clause};
-pub use closed::{ClauseView, ClosedRules, Derivation};
-pub(crate) use diagram::Question;
+pub use clause::{Atom, Atoms, LiteralId, Subject, VisitRange};
+pub(crate) use clause::{Encoder, Encoding, sort_clause};
+pub use closed::{Clause, ClosedRules, Derivation};
 pub use diagram::{Branch, Diagram};
-pub use groups::{Group, GroupedImplication};
-pub use normal::{Disjunction, Implication, Literal, TooLarge, clausal_form, implicative_form};
+pub use normal::{Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
 pub use soft::SoftImplication;
 pub use stage::{Stage, Stages};
@@ -196,8 +193,8 @@ pub(crate) fn close(
         end_given: options.end_first,
         in_play: saturated.in_play,
         clauses: Vec::new(),
-        literals: Vec::new(),
-        clause_rules: Vec::new(),
+        literals: Lists::default(),
+        clause_rules: Lists::default(),
         soft: std::mem::take(&mut saturated.soft),
         endings: std::mem::take(&mut saturated.endings),
         diagram: saturated.diagram.clone(),
@@ -205,16 +202,16 @@ pub(crate) fn close(
     };
     for id in saturated.closure.kept() {
         let (closure, rules) = (&saturated.closure, leaves(&saturated, id));
-        let clause = closure.clause(id);
-        let where_required = (clause.span, clause.stages);
-        parts.push(closure.literals(id), &rules, where_required, derivation(closure, id));
+        let closure::Entry { visits, stages, .. } = *closure.entry(id);
+        let (literals, derivation) = (closure.literals(id), derivation(closure, id));
+        parts.push(Clause { literals, visits, stages, derivation, rules: &rules });
     }
     Ok(ClosedRules::new(parts))
 }
 
 struct Saturated {
     soft: Vec<SoftImplication>,
-    endings: Vec<(Vec<Encoded>, Span)>,
+    endings: Vec<(Vec<LiteralId>, VisitRange)>,
     closure: Closure,
     diagram: Option<Diagram>,
     in_play: Stages,
@@ -258,14 +255,14 @@ fn saturate(
             written.iter().partition(|clause| components.is_of(encoder, clause, &dense));
         for clause in &by_clauses {
             for (literals, stages) in at_stages(clause.literals, end) {
-                closure.add(&literals, clause.span, stages, Source::Rule(clause.rule));
+                closure.add(&literals, clause.visits, stages, Source::Rule(clause.rule));
             }
         }
         // Whoever decides `END` has it end the record at the last position.
         let diagram_ends = dense.contains(&components.root(end));
         if !options.end_first && !diagram_ends {
-            let last = Span { first: encoder.max_visits, last: encoder.max_visits };
-            closure.add(&[Encoded::now(end, true)], last, Stages::OPEN, Source::LastVisit);
+            let last = VisitRange { first: encoder.max_visits, last: encoder.max_visits };
+            closure.add(&[LiteralId::now(end, true)], last, Stages::OPEN, Source::LastVisit);
         }
         let mut outcome = closure.run(encoder);
         let mut diagram = None;
@@ -275,7 +272,7 @@ fn saturate(
                 .map_err(|TooManyNodes| too_dense())?;
             for clause in built.static_clauses {
                 if let Some(clause) = sort_clause(clause) {
-                    let first = Span { first: 0, last: 0 };
+                    let first = VisitRange { first: 0, last: 0 };
                     closure.add(&clause, first, Stages::ALL, Source::Diagram);
                 }
             }
@@ -311,22 +308,22 @@ fn endings(
     written: &Written,
     vocabulary: &Vocabulary,
     end: u32,
-) -> Vec<(Vec<Encoded>, Span)> {
-    let ending = Encoded::now(end, true);
+) -> Vec<(Vec<LiteralId>, VisitRange)> {
+    let ending = LiteralId::now(end, true);
     let concludes = |clause: &WrittenClause<'_>| {
         clause.literals.contains(&ending)
             && rules[clause.rule as usize].outputs().contains(&vocabulary.end())
     };
     let rest = |clause: WrittenClause<'_>| {
         let others = clause.literals.iter().copied().filter(|&literal| literal != ending);
-        (others.collect(), clause.span)
+        (others.collect(), clause.visits)
     };
     written.iter().filter(concludes).map(rest).collect()
 }
 
 /// A clause as it reads at each stage: where the end is given, `END` has its value.
-fn at_stages(literals: &[Encoded], end: u32) -> Vec<(Vec<Encoded>, Stages)> {
-    let is_end = |literal: &Encoded| literal.position() == Some(end);
+fn at_stages(literals: &[LiteralId], end: u32) -> Vec<(Vec<LiteralId>, Stages)> {
+    let is_end = |literal: &LiteralId| literal.position() == Some(end);
     let Some(ending) = literals.iter().find(|literal| is_end(literal)) else {
         return vec![(literals.to_vec(), Stages::ALL)];
     };
@@ -343,7 +340,7 @@ fn leaves(saturated: &Saturated, id: u32) -> Vec<u32> {
     let mut open = vec![id];
     let mut seen = rustc_hash::FxHashSet::default();
     while let Some(id) = open.pop() {
-        match closure.clause(id).source {
+        match closure.entry(id).source {
             Source::Rule(rule) => rules.push(rule),
             Source::LastVisit => {}
             Source::Diagram => {
@@ -363,11 +360,11 @@ fn leaves(saturated: &Saturated, id: u32) -> Vec<u32> {
 fn derivation(closure: &Closure, id: u32) -> Derivation {
     let mut open = vec![id];
     let mut seen = rustc_hash::FxHashSet::default();
-    if matches!(closure.clause(id).source, Source::Rule(_)) {
+    if matches!(closure.entry(id).source, Source::Rule(_)) {
         return Derivation::Written;
     }
     while let Some(id) = open.pop() {
-        match closure.clause(id).source {
+        match closure.entry(id).source {
             Source::Rule(_) => {}
             Source::LastVisit | Source::Regressed(_) | Source::Diagram => {
                 return Derivation::LookAhead;

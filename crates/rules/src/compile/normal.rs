@@ -65,10 +65,8 @@ impl Implication {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// A disjunction of literals, sorted, without repeats.
-pub type Disjunction = Vec<Literal>;
-
-/// The clauses whose conjunction equals the formula: tautologies dropped, repeats merged.
+/// The clauses whose conjunction equals the formula: tautologies dropped, repeats merged. A clause is
+/// the literals of which one holds, sorted, without repeats.
 ///
 /// `max_literals` bounds the size of the result; formulas that mix many alternatives can grow
 /// exponentially.
@@ -82,7 +80,7 @@ pub type Disjunction = Vec<Literal>;
 /// assert_eq!(clauses.len(), 2); // not a or c; not b or c
 /// # Ok::<(), consequence_rules::TooLarge>(())
 /// ```
-pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Disjunction>, TooLarge> {
+pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Vec<Literal>>, TooLarge> {
     Normaliser { max_literals }.clauses(formula, true)
 }
 
@@ -91,7 +89,7 @@ pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Disjun
 pub(crate) fn each_clause(
     formula: &Formula,
     max_literals: usize,
-    mut take: impl FnMut(Disjunction),
+    mut take: impl FnMut(Vec<Literal>),
 ) -> Result<(), TooLarge> {
     let mut left = max_literals;
     Normaliser { max_literals }.each(formula, true, &mut |clause| {
@@ -116,7 +114,7 @@ pub(crate) fn each_clause(
 /// assert!(!implications[0].antecedent[0].present);
 /// # Ok::<(), consequence_rules::TooLarge>(())
 /// ```
-pub fn implicative_form(clauses: &[Disjunction]) -> Vec<Implication> {
+pub fn implicative_form(clauses: &[Vec<Literal>]) -> Vec<Implication> {
     clauses
         .iter()
         .map(|clause| {
@@ -140,11 +138,11 @@ struct Normaliser {
 }
 
 /// Takes in one clause; an error where it is one too many.
-type Take<'t> = &'t mut dyn FnMut(Disjunction) -> Result<(), TooLarge>;
+type Take<'t> = &'t mut dyn FnMut(Vec<Literal>) -> Result<(), TooLarge>;
 
 impl Normaliser {
     /// The clauses of the formula, or of its negation where `sign` is false.
-    fn clauses(&self, formula: &Formula, sign: bool) -> Result<Vec<Disjunction>, TooLarge> {
+    fn clauses(&self, formula: &Formula, sign: bool) -> Result<Vec<Vec<Literal>>, TooLarge> {
         let mut clauses = Vec::new();
         let mut left = self.max_literals;
         self.each(formula, sign, &mut |clause| {
@@ -205,7 +203,7 @@ impl Normaliser {
     fn any<'a>(
         &self,
         parts: impl IntoIterator<Item = (&'a Formula, bool)>,
-    ) -> Result<Vec<Disjunction>, TooLarge> {
+    ) -> Result<Vec<Vec<Literal>>, TooLarge> {
         let mut clauses = vec![Vec::new()];
         for (part, sign) in parts {
             clauses = self.product(&clauses, &self.clauses(part, sign)?)?;
@@ -226,7 +224,7 @@ impl Normaliser {
     }
 
     /// Two or more hold: whichever one is left out, another holds.
-    fn at_least_two(&self, parts: &[Formula]) -> Result<Vec<Disjunction>, TooLarge> {
+    fn at_least_two(&self, parts: &[Formula]) -> Result<Vec<Vec<Literal>>, TooLarge> {
         if parts.is_empty() {
             return Ok(vec![Vec::new()]);
         }
@@ -245,9 +243,9 @@ impl Normaliser {
     /// Every clause of the one or'ed with every clause of the other.
     fn product(
         &self,
-        left: &[Disjunction],
-        right: &[Disjunction],
-    ) -> Result<Vec<Disjunction>, TooLarge> {
+        left: &[Vec<Literal>],
+        right: &[Vec<Literal>],
+    ) -> Result<Vec<Vec<Literal>>, TooLarge> {
         let mut clauses = Vec::new();
         let mut literals = 0;
         for one in left {
@@ -270,7 +268,7 @@ impl Normaliser {
 }
 
 /// The union of two sorted clauses; `None` if it holds a literal and its negation.
-fn union(left: &[Literal], right: &[Literal]) -> Option<Disjunction> {
+fn union(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
     let mut merged = Vec::with_capacity(left.len() + right.len());
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     loop {

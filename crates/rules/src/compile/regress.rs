@@ -2,12 +2,15 @@
 
 use consequence_record::{Code, Kind};
 
-use super::clause::{Encoded, Encoder, Span, sort_clause};
+use super::clause::{Encoder, Encoding, LiteralId, VisitRange, sort_clause};
 use super::stage::Stages;
 use crate::Window;
 
 /// The most alternatives one clause about the past may split into.
 const MAX_ALTERNATIVES: usize = 1 << 12;
+
+/// A literal about the past: its atom, and whether it asks for the code or for its absence.
+pub(crate) type PastLiteral = (u32, bool);
 
 /// The clauses at visit `t` that say what `clause`, which only looks back, says at visit `t + 1`.
 ///
@@ -17,30 +20,29 @@ const MAX_ALTERNATIVES: usize = 1 << 12;
 /// if the clause splits into too many.
 pub(crate) fn regress(
     encoder: &mut Encoder<'_>,
-    clause: &[Encoded],
-    span: Span,
+    clause: &[PastLiteral],
+    visits: VisitRange,
     stages: Stages,
-) -> Option<Vec<(Vec<Encoded>, Span, Stages)>> {
+) -> Option<Vec<(Vec<LiteralId>, VisitRange, Stages)>> {
     let (open, given) = (stages.meet(Stages::OPEN), stages.one_visit_earlier());
     let mut found = Vec::new();
-    for (earlier, named) in segments(encoder, clause, span) {
+    for (earlier, named) in segments(encoder, clause, visits) {
         let kind = Kind::of_visit(earlier.first.into());
-        let mut alternatives: Vec<Vec<Encoded>> = vec![Vec::new()];
-        for &literal in clause {
-            let atom = literal.atom().expect("the clause only looks back");
+        let mut alternatives: Vec<Vec<LiteralId>> = vec![Vec::new()];
+        for &(atom, present) in clause {
             let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
-            let parts = step(encoder, code, &window, named, kind, literal.present());
-            if literal.present() {
+            let parts = step(encoder, code, &window, named, kind, present);
+            if present {
                 // Present in the window: now or in what is left of the window.
                 for alternative in &mut alternatives {
-                    alternative.extend(parts.iter().filter_map(|part| part.ok()));
+                    alternative.extend(parts.iter().filter_map(|part| part.literal()));
                 }
             } else {
                 // Absent from the window: absent now and from what is left of it.
                 let mut split = Vec::new();
-                for part in parts.iter().filter(|part| **part != Err(true)) {
+                for part in parts.iter().filter(|part| **part != Encoding::Always) {
                     split.extend(alternatives.iter().map(|alternative| {
-                        alternative.iter().copied().chain(part.ok()).collect::<Vec<_>>()
+                        alternative.iter().copied().chain(part.literal()).collect::<Vec<_>>()
                     }));
                 }
                 alternatives = split;
@@ -49,9 +51,9 @@ pub(crate) fn regress(
                 return None;
             }
         }
-        let release = encoder.now(encoder.vocabulary.end(), true, kind).ok();
+        let release = encoder.now(encoder.vocabulary.end(), true, kind).literal();
         for (stages, release) in [(open, release), (given, None)] {
-            let released = |clause: &Vec<Encoded>| {
+            let released = |clause: &Vec<LiteralId>| {
                 sort_clause(clause.iter().copied().chain(release).collect())
             };
             if !stages.is_empty() {
@@ -63,24 +65,27 @@ pub(crate) fn regress(
     Some(found)
 }
 
-/// The visits before those of the span, cut so that within each piece every window steps back in
+/// The visits before those of the range, cut so that within each piece every window steps back in
 /// the same way. The second part is the visit's number where some window names it.
-fn segments(encoder: &Encoder<'_>, clause: &[Encoded], span: Span) -> Vec<(Span, Option<u16>)> {
+fn segments(
+    encoder: &Encoder<'_>,
+    clause: &[PastLiteral],
+    visits: VisitRange,
+) -> Vec<(VisitRange, Option<u16>)> {
     let mut pieces = Vec::new();
-    if span.first == 0 {
+    if visits.first == 0 {
         return pieces;
     }
-    if span.first == 1 {
-        pieces.push((Span { first: 0, last: 0 }, Some(0)));
+    if visits.first == 1 {
+        pieces.push((VisitRange { first: 0, last: 0 }, Some(0)));
     }
     // The last position ends the record, which releases the clause, or, where the end is given, lies
     // beyond every record: the clause may as well hold there.
-    let last = if span.last == encoder.max_visits { span.last } else { span.last - 1 };
-    let mut first = (span.first - 1).max(1);
+    let last = if visits.last == encoder.max_visits { visits.last } else { visits.last - 1 };
+    let mut first = (visits.first - 1).max(1);
     let mut named: Vec<u16> = clause
         .iter()
-        .filter_map(|literal| literal.atom())
-        .flat_map(|atom| encoder.atoms.window(atom).visits())
+        .flat_map(|&(atom, _)| encoder.atoms.window(atom).visits())
         .copied()
         .filter(|&visit| first <= visit && visit <= last)
         .collect();
@@ -88,13 +93,13 @@ fn segments(encoder: &Encoder<'_>, clause: &[Encoded], span: Span) -> Vec<(Span,
     named.dedup();
     for visit in named {
         if first < visit {
-            pieces.push((Span { first, last: visit - 1 }, None));
+            pieces.push((VisitRange { first, last: visit - 1 }, None));
         }
-        pieces.push((Span { first: visit, last: visit }, Some(visit)));
+        pieces.push((VisitRange { first: visit, last: visit }, Some(visit)));
         first = visit + 1;
     }
     if first <= last {
-        pieces.push((Span { first, last }, None));
+        pieces.push((VisitRange { first, last }, None));
     }
     pieces
 }
@@ -108,11 +113,13 @@ fn step(
     named: Option<u16>,
     kind: Kind,
     present: bool,
-) -> [Result<Encoded, bool>; 2] {
+) -> [Encoding; 2] {
     let selected = window.is_past()
         || window.distances().first() == Some(&1)
         || named.is_some_and(|visit| window.visits().contains(&visit));
-    let now = if selected { encoder.now(code, present, kind) } else { Err(!present) };
+    // A window that does not select the visit asks nothing of it.
+    let unasked = if present { Encoding::Never } else { Encoding::Always };
+    let now = if selected { encoder.now(code, present, kind) } else { unasked };
     let rest = window.one_visit_earlier();
     [now, encoder.past(code, &rest, present, kind)]
 }

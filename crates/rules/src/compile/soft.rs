@@ -2,7 +2,7 @@
 
 use consequence_record::Kind;
 
-use super::clause::{Encoded, Encoder, Span};
+use super::clause::{Encoder, LiteralId, VisitRange};
 use super::normal::{TooLarge, clausal_form};
 use crate::{Formula, Says};
 
@@ -12,13 +12,13 @@ pub struct SoftImplication {
     /// The rule, by index.
     pub rule: u32,
     /// What must all hold for the rule to fire.
-    pub conditions: Vec<Encoded>,
+    pub conditions: Vec<LiteralId>,
     /// The position of the code that is drawn.
     pub output: u32,
     /// The probability that the code is present once the rule fires.
     pub probability: f64,
     /// The visits the rule speaks of.
-    pub span: Span,
+    pub visits: VisitRange,
 }
 
 impl SoftImplication {
@@ -40,7 +40,7 @@ pub(crate) fn soft_implications(
     let (code, antecedent) = (*code, when.clone().unwrap_or(Formula::Constant(true)));
     let probability = if *present { *probability } else { 1.0 - probability };
     let kind = encoder.vocabulary.kind(code);
-    let span = whole_span(kind, encoder.max_visits);
+    let visits = all_visits(kind, encoder.max_visits);
     let output = encoder.order.position(code);
     // The alternatives of the antecedent are the negated clauses of its negation.
     let clauses = clausal_form(&antecedent.not(), max_literals)?;
@@ -49,18 +49,18 @@ pub(crate) fn soft_implications(
         .filter_map(|clause| encoder.clause(clause, kind))
         .map(|clause| SoftImplication {
             rule: index,
-            conditions: clause.into_iter().map(Encoded::negated).collect(),
+            conditions: clause.into_iter().map(LiteralId::negated).collect(),
             output,
             probability,
-            span,
+            visits,
         })
         .collect())
 }
 
 /// All visits of a kind.
-pub(crate) fn whole_span(kind: Kind, max_visits: u16) -> Span {
+pub(crate) fn all_visits(kind: Kind, max_visits: u16) -> VisitRange {
     match kind {
-        Kind::Static => Span { first: 0, last: 0 },
-        Kind::Encounter => Span { first: 1, last: max_visits },
+        Kind::Static => VisitRange { first: 0, last: 0 },
+        Kind::Encounter => VisitRange { first: 1, last: max_visits },
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use consequence_record::Kind;
+use consequence_record::{Kind, Lists};
 
-use super::clause::{Atoms, Encoded, Encoder, Span};
+use super::clause::{Atoms, Encoder, LiteralId, VisitRange};
 use super::closed::decode;
 use super::normal::{Literal, TooLarge, each_clause};
 use super::order::{Order, order};
-use super::soft::whole_span;
+use super::soft::all_visits;
 use super::{CompileError, CompileLimits};
 use crate::{Formula, RuleSet, Scope};
 
@@ -16,9 +16,9 @@ use crate::{Formula, RuleSet, Scope};
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenClause<'a> {
     /// Its literals, sorted.
-    pub literals: &'a [Encoded],
+    pub literals: &'a [LiteralId],
     /// The visits it is required of.
-    pub span: Span,
+    pub visits: VisitRange,
     /// The rule it says part of, by index.
     pub rule: u32,
 }
@@ -26,8 +26,9 @@ pub struct WrittenClause<'a> {
 /// The clauses of hard rules, in the order of the rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
-    literals: Vec<Encoded>,
-    ends: Vec<(u32, Span, u32)>,
+    literals: Lists<LiteralId>,
+    /// The visits that each clause is required of, and its rule.
+    required: Vec<(VisitRange, u32)>,
 }
 
 impl Written {
@@ -43,19 +44,15 @@ impl Written {
             let kinds = [(scope.static_visit, Kind::Static), (scope.encounters, Kind::Encounter)];
             for (_, kind) in kinds.into_iter().filter(|(required, _)| *required) {
                 let Some(encoded) = encoder.clause(&clause, kind) else { continue };
-                self.literals.extend_from_slice(&encoded);
-                let span = whole_span(kind, encoder.max_visits);
-                self.ends.push((self.literals.len() as u32, span, index));
+                self.literals.push(encoded);
+                self.required.push((all_visits(kind, encoder.max_visits), index));
             }
         })
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = WrittenClause<'_>> {
-        (0..self.ends.len()).map(|index| {
-            let start = if index == 0 { 0 } else { self.ends[index - 1].0 as usize };
-            let (end, span, rule) = self.ends[index];
-            WrittenClause { literals: &self.literals[start..end as usize], span, rule }
-        })
+        let required = self.literals.iter().zip(&self.required);
+        required.map(|(literals, &(visits, rule))| WrittenClause { literals, visits, rule })
     }
 }
 
@@ -82,7 +79,7 @@ pub struct WrittenRules {
 impl WrittenRules {
     /// Normalises the hard rules, for records of any length.
     pub fn new(rules: Arc<RuleSet>, limits: &CompileLimits) -> Result<Self, CompileError> {
-        let max_visits = Span::OPEN;
+        let max_visits = VisitRange::OPEN;
         let vocabulary = Arc::clone(rules.vocabulary());
         let order = order(&vocabulary, rules.as_slice(), false).order;
         let mut encoder =
@@ -129,7 +126,7 @@ impl WrittenRules {
     }
 
     /// A numbered literal as code, window and sign.
-    pub fn decode(&self, literal: Encoded) -> Literal {
+    pub fn decode(&self, literal: LiteralId) -> Literal {
         decode(&self.order, &self.atoms, literal)
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::compile::Encoded;
+use crate::compile::LiteralId;
 
 /// Longer clauses are left to the solver: they have too many parts.
 const LONGEST: usize = 8;
@@ -10,21 +10,21 @@ const LONGEST: usize = 8;
 /// Clauses known to hold.
 #[derive(Default)]
 pub(crate) struct Facts<'a> {
-    known: FxHashSet<&'a [Encoded]>,
+    known: FxHashSet<&'a [LiteralId]>,
     /// In the order they came, for a solver that is told of them only when it is needed.
-    listed: Vec<&'a [Encoded]>,
+    listed: Vec<&'a [LiteralId]>,
     told: usize,
 }
 
 impl<'a> Facts<'a> {
-    pub fn add(&mut self, clause: &'a [Encoded]) {
+    pub fn add(&mut self, clause: &'a [LiteralId]) {
         if self.known.insert(clause) {
             self.listed.push(clause);
         }
     }
 
     /// Whether some known clause is a part of this sorted one, which then holds as well.
-    pub fn imply(&self, clause: &[Encoded]) -> bool {
+    pub fn imply(&self, clause: &[LiteralId]) -> bool {
         if clause.len() > LONGEST {
             return self.known.contains(clause);
         }
@@ -43,7 +43,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The clauses that have come since this was last asked.
-    pub fn news(&mut self) -> Vec<&'a [Encoded]> {
+    pub fn news(&mut self) -> Vec<&'a [LiteralId]> {
         let news = self.listed[self.told..].to_vec();
         self.told = self.listed.len();
         news

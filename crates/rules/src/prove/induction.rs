@@ -25,7 +25,8 @@ use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
 use super::visit::{Counted, Known};
 use crate::compile::{
-    Branch, ClauseView, ClosedRules, Diagram, Encoded, Question, Span, Stage, Stages, sort_clause,
+    Branch, Clause, ClosedRules, Diagram, LiteralId, Stage, Stages, Subject, VisitRange,
+    sort_clause,
 };
 
 /// What a proof consisted of.
@@ -52,12 +53,12 @@ pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
     let mut proof = Proof::default();
     apart_from_the_diagram(plan)?;
     let end = plan.order().position(plan.rules().vocabulary().end());
-    let end = [false, true].map(|ends| [Encoded::now(end, ends)]);
-    for span in spans(plan) {
+    let end = [false, true].map(|ends| [LiteralId::now(end, ends)]);
+    for visits in ranges(plan) {
         for stage in unlike_stages(plan) {
             proof.stages += 1;
             let known = stage.ends().map(|ends| &end[usize::from(ends)][..]);
-            Step::new(plan, span, stage, known).prove(plan, &mut proof.goals)?;
+            Step::new(plan, visits, stage, known).prove(plan, &mut proof.goals)?;
         }
     }
     Ok(proof)
@@ -68,13 +69,14 @@ pub(crate) fn prove(plan: &ClosedRules) -> Result<Proof, Unproved> {
 fn apart_from_the_diagram(plan: &ClosedRules) -> Result<(), Unproved> {
     let Some(diagram) = plan.diagram() else { return Ok(()) };
     let asked: FxHashSet<u32> = diagram.asked().collect();
-    let shared = |clause: &ClauseView<'_>| {
-        clause.span.last > 0 && clause.position().is_some_and(|position| asked.contains(&position))
+    let shared = |clause: &Clause<'_>| {
+        clause.visits.last > 0
+            && clause.position().is_some_and(|position| asked.contains(&position))
     };
     match plan.clauses().find(shared) {
         None => Ok(()),
         Some(clause) => Err(Unproved {
-            visit: clause.span.first.into(),
+            visit: clause.visits.first.into(),
             rule: clause.rules.first().map(|&rule| rule as usize),
         }),
     }
@@ -106,12 +108,12 @@ fn unlike_stages(plan: &ClosedRules) -> Vec<Stage> {
     plan.stages().iter().filter(unlike).collect()
 }
 
-/// Visits cut into spans within which the same clauses hold, now and at the visit after.
-fn spans(plan: &ClosedRules) -> Vec<Span> {
+/// Visits cut into ranges within which the same clauses hold, now and at the visit after.
+fn ranges(plan: &ClosedRules) -> Vec<VisitRange> {
     let last = plan.max_visits() as u32;
     let mut cuts = vec![0, 1, last, last + 1];
     for clause in plan.clauses() {
-        let (first, end) = (u32::from(clause.span.first), u32::from(clause.span.last) + 1);
+        let (first, end) = (u32::from(clause.visits.first), u32::from(clause.visits.last) + 1);
         cuts.extend([first, end]);
         if clause.position().is_none() {
             cuts.extend([first.saturating_sub(1), end - 1]);
@@ -132,12 +134,14 @@ fn spans(plan: &ClosedRules) -> Vec<Span> {
     cuts.retain(|&cut| cut <= last + 1);
     cuts.sort_unstable();
     cuts.dedup();
-    cuts.windows(2).map(|pair| Span { first: pair[0] as u16, last: pair[1] as u16 - 1 }).collect()
+    cuts.windows(2)
+        .map(|pair| VisitRange { first: pair[0] as u16, last: pair[1] as u16 - 1 })
+        .collect()
 }
 
-/// One visit of the span, at the stage.
+/// One visit of the range, at the stage.
 struct Step<'a> {
-    span: Span,
+    visits: VisitRange,
     stage: Stage,
     known: Known<'a>,
     facts: Facts<'a>,
@@ -147,21 +151,26 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     /// `end` is the clause that says whether `END` holds, where that is given.
-    fn new(plan: &'a ClosedRules, span: Span, stage: Stage, end: Option<&'a [Encoded]>) -> Self {
-        let kind = Kind::of_visit(span.first.into());
+    fn new(
+        plan: &'a ClosedRules,
+        visits: VisitRange,
+        stage: Stage,
+        end: Option<&'a [LiteralId]>,
+    ) -> Self {
+        let kind = Kind::of_visit(visits.first.into());
         let known = Known::new(plan.encoder(), kind);
         let mut facts = Facts::default();
         if let Some(end) = end.filter(|_| kind == Kind::Encounter) {
             facts.add(end);
         }
-        Self { span, stage, known, facts, solver: Solver::new() }
+        Self { visits, stage, known, facts, solver: Solver::new() }
     }
 
     fn prove(mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
         self.follow_diagram(plan);
         self.enforce(plan, goals)?;
         self.rules_hold(plan, goals)?;
-        if usize::from(self.span.last) < plan.max_visits() {
+        if usize::from(self.visits.last) < plan.max_visits() {
             return self.preconditions_hold_again(plan, goals);
         }
         if plan.end_given() {
@@ -179,29 +188,29 @@ impl<'a> Step<'a> {
             self.solver.add(lits);
         }
         if self.solver.satisfiable(assumptions) {
-            return Err(Unproved { visit: self.span.first.into(), rule });
+            return Err(Unproved { visit: self.visits.first.into(), rule });
         }
         Ok(())
     }
 
     /// Models one visit of enforcement, and shows code by code that demands and bars never meet.
     fn enforce(&mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
-        let visit = usize::from(self.span.first);
-        let here = |clause: &ClauseView<'_>| {
-            clause.span.contains(visit) && clause.stages.contains(self.stage)
+        let visit = usize::from(self.visits.first);
+        let here = |clause: &Clause<'_>| {
+            clause.visits.contains(visit) && clause.stages.contains(self.stage)
         };
-        let mut clauses: Vec<ClauseView<'a>> = plan.clauses().filter(here).collect();
+        let mut clauses: Vec<Clause<'a>> = plan.clauses().filter(here).collect();
         clauses.sort_by_key(|clause| clause.position().map_or(0, |position| position + 1));
         for same in clauses.chunk_by(|one, other| one.position() == other.position()) {
             // Preconditions are given; a clause that demands its code is obeyed without fail.
-            let obeyed = |clause: &&ClauseView<'_>| {
+            let obeyed = |clause: &&Clause<'_>| {
                 clause.literals.last().is_none_or(|last| last.present())
                     || clause.position().is_none()
             };
             for clause in same.iter().filter(obeyed) {
                 self.facts.add(clause.literals);
             }
-            let demands: Vec<&[Encoded]> = same
+            let demands: Vec<&[LiteralId]> = same
                 .iter()
                 .filter(|clause| clause.position().is_some())
                 .filter(obeyed)
@@ -220,9 +229,9 @@ impl<'a> Step<'a> {
 
     /// Shows that a clause that bars a code is obeyed although a demand would win over it: no demand
     /// for the code fires where the bar does.
-    fn never_meet(&mut self, bar: &ClauseView<'_>, demands: &[&[Encoded]]) -> Result<(), Unproved> {
-        let conditions = |literals: &[Encoded]| literals[..literals.len() - 1].to_vec();
-        let apart = |demand: &&[Encoded]| {
+    fn never_meet(&mut self, bar: &Clause<'_>, demands: &[&[LiteralId]]) -> Result<(), Unproved> {
+        let conditions = |literals: &[LiteralId]| literals[..literals.len() - 1].to_vec();
+        let apart = |demand: &&[LiteralId]| {
             let both = [conditions(bar.literals), conditions(demand)].concat();
             sort_clause(both).is_none_or(|either_fails| self.facts.imply(&either_fails))
         };
@@ -250,11 +259,11 @@ impl<'a> Step<'a> {
         if let Some(diagram) = plan.diagram()
             && self.known.kind == Kind::Encounter
         {
-            let root = diagram.root(self.span.first.into());
+            let root = diagram.root(self.visits.first.into());
             let Self { solver, known, .. } = self;
             let mut answer = |solver: &mut Solver, question| match question {
-                Question::Atom(atom) => known.encoded(solver, Encoded::past(atom, true)),
-                Question::Position(position) => known.encoded(solver, Encoded::now(position, true)),
+                Subject::Past(atom) => known.encoded(solver, LiteralId::past(atom, true)),
+                Subject::Now(position) => known.encoded(solver, LiteralId::now(position, true)),
             };
             let impossible = walk(solver, diagram, root, &mut answer, true);
             self.solver.add([!impossible]);
@@ -262,13 +271,8 @@ impl<'a> Step<'a> {
     }
 
     fn rules_hold(&mut self, plan: &ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
-        for (index, rule) in plan.rules().iter().enumerate() {
-            let scope = rule.scope(plan.rules().vocabulary());
-            let required = match self.known.kind {
-                Kind::Static => scope.static_visit,
-                Kind::Encounter => scope.encounters,
-            };
-            if !rule.is_hard() || !required {
+        for (index, rule) in plan.rules().hard() {
+            if !rule.scope(plan.rules().vocabulary()).includes(self.known.kind) {
                 continue;
             }
             *goals += 1;
@@ -290,11 +294,11 @@ impl<'a> Step<'a> {
     /// another asks for one. Of thousands of codes that is seen much faster than it is solved.
     fn count_is_known(&self, counted: &Counted) -> bool {
         let Counted { released, literals, exactly } = counted;
-        let known = |more: &[Encoded]| {
+        let known = |more: &[LiteralId]| {
             let clause = sort_clause([released, more].concat());
             clause.is_none_or(|clause| self.facts.imply(&clause))
         };
-        let apart = |(index, one): (usize, &Encoded)| {
+        let apart = |(index, one): (usize, &LiteralId)| {
             literals[..index].iter().all(|other| known(&[one.negated(), other.negated()]))
         };
         literals.iter().enumerate().all(apart) && (!exactly || known(literals))
@@ -305,12 +309,12 @@ impl<'a> Step<'a> {
         plan: &ClosedRules,
         goals: &mut usize,
     ) -> Result<(), Unproved> {
-        let after = usize::from(self.span.first) + 1;
+        let after = usize::from(self.visits.first) + 1;
         let end = plan.rules().vocabulary().end();
         let next = self.stage.next();
         for clause in plan.clauses() {
             if clause.position().is_some()
-                || !clause.span.contains(after)
+                || !clause.visits.contains(after)
                 || clause.stages.meet(next).is_empty()
             {
                 continue;
@@ -336,8 +340,8 @@ impl<'a> Step<'a> {
                 values.insert(atom, self.next(plan, atom));
             }
             let mut answer = |solver: &mut Solver, question| match question {
-                Question::Atom(atom) => values[&atom],
-                Question::Position(_) => solver.fresh(),
+                Subject::Past(atom) => values[&atom],
+                Subject::Now(_) => solver.fresh(),
             };
             let root = diagram.root(after);
             let impossible = walk(&mut self.solver, diagram, root, &mut answer, false);
@@ -352,27 +356,27 @@ impl<'a> Step<'a> {
     fn clause_after(
         &mut self,
         plan: &ClosedRules,
-        literals: &[Encoded],
-    ) -> Option<Vec<Vec<Encoded>>> {
-        let visit = usize::from(self.span.first);
+        literals: &[LiteralId],
+    ) -> Option<Vec<Vec<LiteralId>>> {
+        let visit = usize::from(self.visits.first);
         let kind = self.known.kind;
         let end = self.known.encoder.now(plan.rules().vocabulary().end(), true, kind);
-        let mut clauses = vec![Vec::from_iter(end)];
+        let mut clauses = vec![Vec::from_iter(end.literal())];
         for &literal in literals {
             let atom = literal.atom()?;
             let (code, window) = (plan.atoms().code(atom), plan.atoms().window(atom));
             let encoder = &mut self.known.encoder;
             let now = window.selects(visit + 1, visit);
-            let now = now.then(|| encoder.now(code, literal.present(), kind).ok()).flatten();
+            let now = now.then(|| encoder.now(code, literal.present(), kind).literal()).flatten();
             let before = window.one_visit_earlier();
-            let before = encoder.past(code, &before, literal.present(), kind).ok();
-            let parts: Vec<Encoded> = now.into_iter().chain(before).collect();
+            let before = encoder.past(code, &before, literal.present(), kind).literal();
+            let parts: Vec<LiteralId> = now.into_iter().chain(before).collect();
             if literal.present() {
                 clauses.iter_mut().for_each(|clause| clause.extend(&parts));
             } else {
                 // Absent from both: one clause for each.
-                let with = |part: &Encoded| {
-                    let with = |clause: &Vec<Encoded>| [clause.as_slice(), &[*part]].concat();
+                let with = |part: &LiteralId| {
+                    let with = |clause: &Vec<LiteralId>| [clause.as_slice(), &[*part]].concat();
                     clauses.iter().map(with).collect::<Vec<_>>()
                 };
                 clauses = parts.iter().flat_map(with).collect();
@@ -387,7 +391,7 @@ impl<'a> Step<'a> {
     /// An atom's value at the visit after this one.
     fn next(&mut self, plan: &ClosedRules, atom: u32) -> Lit {
         let (code, window) = (plan.atoms().code(atom), plan.atoms().window(atom));
-        let visit = usize::from(self.span.first);
+        let visit = usize::from(self.visits.first);
         let mut parts = Vec::new();
         if window.selects(visit + 1, visit) {
             parts.push(self.known.literal(&mut self.solver, code, None));
@@ -397,7 +401,7 @@ impl<'a> Step<'a> {
         self.solver.any(&parts)
     }
 
-    fn lits(&mut self, literals: &[Encoded]) -> Vec<Lit> {
+    fn lits(&mut self, literals: &[LiteralId]) -> Vec<Lit> {
         literals.iter().map(|&literal| self.known.encoded(&mut self.solver, literal)).collect()
     }
 }
@@ -408,7 +412,7 @@ fn walk(
     solver: &mut Solver,
     diagram: &Diagram,
     root: Branch,
-    answer: &mut dyn FnMut(&mut Solver, Question) -> Lit,
+    answer: &mut dyn FnMut(&mut Solver, Subject) -> Lit,
     enforced: bool,
 ) -> Lit {
     let mut reached: BTreeMap<Reverse<Branch>, Vec<Lit>> = BTreeMap::new();
@@ -422,7 +426,7 @@ fn walk(
         }
         let Some((question, next)) = diagram.question(branch) else { continue };
         let here = solver.any(&ways);
-        let code = matches!(question, Question::Position(_));
+        let code = matches!(question, Subject::Now(_));
         if code && !enforced {
             continue;
         }

@@ -10,7 +10,7 @@ mod visit;
 
 pub use induction::Proof;
 pub(crate) use induction::{Unproved, prove};
-pub use pass::{Pass, PassCounterexample, PassVerdict};
+pub use pass::{OrderedPass, PassCounterexample, PassVerdict};
 pub(crate) use solver::Lit;
 pub(crate) use unrolled::Unrolled;
 pub(crate) use visit::RulesAtVisit;

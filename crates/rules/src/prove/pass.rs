@@ -7,22 +7,51 @@ use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
 use super::unrolled::Unrolled;
 use crate::compile::{Implication, Literal, TooLarge, clausal_form, implicative_form};
-use crate::{RuleSet, Window};
+use crate::{RuleSet, Scope, Window};
 
 /// Rules as one pass: implications applied one after the other, each setting its output where its
 /// antecedent holds.
 ///
 /// ```
-/// use consequence_rules::{Pass, PassVerdict, RuleSet};
+/// use consequence_rules::{OrderedPass, PassVerdict, RuleSet};
 ///
 /// let rules = RuleSet::parse("rule second: B => C  rule first: A => B", None)?;
-/// let verdict = Pass::in_list_order(&rules, 1_000).unwrap().verdict(&rules, 100, 3);
+/// let verdict = OrderedPass::in_list_order(&rules, 1_000).unwrap().verdict(&rules, 100, 3);
 /// assert!(matches!(verdict, PassVerdict::Unsafe(_)), "A sets B after B was looked at");
 /// # Ok::<(), consequence_rules::Diagnostics>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Pass {
-    implications: Vec<(usize, Implication, bool, bool)>,
+pub struct OrderedPass {
+    implications: Vec<OrderedImplication>,
+}
+
+/// An implication that sets a code of the current visit.
+#[derive(Clone, Debug)]
+struct OrderedImplication {
+    antecedent: Vec<Literal>,
+    /// The code that is set, and to what.
+    output: Code,
+    present: bool,
+    /// The visits that its rule is required of.
+    scope: Scope,
+}
+
+impl OrderedImplication {
+    fn new(implication: Implication, scope: Scope) -> Option<Self> {
+        let Implication { antecedent, consequent } = implication;
+        let Literal { code, present, .. } = consequent.filter(|one| one.window.is_none())?;
+        Some(Self { antecedent, output: code, present, scope })
+    }
+
+    /// Whether it sets its output at visits of a kind.
+    fn applies(&self, kind: Kind, vocabulary: &Vocabulary) -> bool {
+        self.scope.includes(kind) && vocabulary.kind(self.output) == kind
+    }
+
+    /// The literal of its output once it was applied.
+    fn after(&self, solver: &mut Solver, before: Lit, fires: Lit) -> Lit {
+        if self.present { solver.any(&[before, fires]) } else { solver.all(&[before, !fires]) }
+    }
 }
 
 /// What one ordered pass leaves behind.
@@ -45,22 +74,20 @@ pub struct PassCounterexample {
     pub rule: usize,
 }
 
-impl Pass {
+impl OrderedPass {
     /// The hard rules of a set in the order they are written.
     ///
     /// An implication's consequent is the last literal about the current visit in the rule's own
     /// consequent; clauses that only look back cannot be enforced by a pass and are left out.
     pub fn in_list_order(rules: &RuleSet, max_literals: usize) -> Result<Self, TooLarge> {
         let mut implications = Vec::new();
-        for (index, rule) in rules.hard() {
+        for (_, rule) in rules.hard() {
             let outputs = rule.outputs();
             let scope = rule.scope(rules.vocabulary());
             let clauses = clausal_form(&rule.formula(), max_literals)?;
             for mut implication in implicative_form(&clauses) {
                 prefer_output(&mut implication, &outputs);
-                if implication.consequent.as_ref().is_some_and(|one| one.window.is_none()) {
-                    implications.push((index, implication, scope.static_visit, scope.encounters));
-                }
+                implications.extend(OrderedImplication::new(implication, scope));
             }
         }
         Ok(Self { implications })
@@ -85,29 +112,28 @@ impl Pass {
         codes.dedup();
         record.visits.push(codes);
         record.ended = visit > 0 && proposed.contains(&end);
-        for (_, implication, on_static, on_encounters) in &self.implications {
-            let applies = if visit == 0 { *on_static } else { *on_encounters };
-            let Some(Literal { code, present, .. }) = implication.consequent else { continue };
-            if !applies || vocabulary.kind(code) != Kind::of_visit(visit) {
-                continue;
-            }
-            let has = |then: usize, code: Code| match code == end {
-                true => then == visit && record.ended,
-                false => record.visits[then].binary_search(&code).is_ok(),
+        let kind = Kind::of_visit(visit);
+        for implication in self.implications.iter().filter(|one| one.applies(kind, vocabulary)) {
+            let has = |then: usize, code: Code| {
+                if code == end {
+                    then == visit && record.ended
+                } else {
+                    record.visits[then].binary_search(&code).is_ok()
+                }
             };
-            let found = |literal: &Literal| literal.holds(visit, has);
-            if !implication.antecedent.iter().all(found) {
+            if !implication.antecedent.iter().all(|literal| literal.holds(visit, has)) {
                 continue;
             }
-            if code == end {
+            let &OrderedImplication { output, present, .. } = implication;
+            if output == end {
                 record.ended = present;
                 continue;
             }
             let codes = &mut record.visits[visit];
-            match (codes.binary_search(&code), present) {
-                (Err(place), true) => codes.insert(place, code),
-                (Ok(place), false) => {
-                    codes.remove(place);
+            match (codes.binary_search(&output), present) {
+                (Err(index), true) => codes.insert(index, output),
+                (Ok(index), false) => {
+                    codes.remove(index);
                 }
                 _ => {}
             }
@@ -135,26 +161,19 @@ impl Pass {
         let mut proposed: Vec<FxHashMap<Code, Lit>> = Vec::new();
         for visit in 0..=last {
             let mut inputs = FxHashMap::default();
-            for (_, implication, on_static, on_encounters) in &self.implications {
-                let applies = if visit == 0 { *on_static } else { *on_encounters };
-                let Some(Literal { code, present, .. }) = implication.consequent else { continue };
-                if !applies || vocabulary.kind(code) != Kind::of_visit(visit) {
-                    continue;
-                }
+            let kind = Kind::of_visit(visit);
+            for implication in self.implications.iter().filter(|one| one.applies(kind, vocabulary))
+            {
                 let antecedent: Vec<Lit> = implication
                     .antecedent
                     .iter()
                     .map(|literal| record.formula(&literal.formula(), visit))
                     .collect();
                 let fires = record.solver.all(&antecedent);
-                let before = record.code(code, visit);
-                inputs.entry(code).or_insert(before);
-                let after = if present {
-                    record.solver.any(&[before, fires])
-                } else {
-                    record.solver.all(&[before, !fires])
-                };
-                record.set_code(code, visit, after);
+                let before = record.code(implication.output, visit);
+                inputs.entry(implication.output).or_insert(before);
+                let after = implication.after(&mut record.solver, before, fires);
+                record.set_code(implication.output, visit, after);
             }
             proposed.push(inputs);
             if visit < last {
@@ -164,8 +183,7 @@ impl Pass {
         }
         let mut broken = Vec::new();
         for (index, rule) in rules.hard() {
-            let scope = rule.scope(vocabulary);
-            if if last == 0 { scope.static_visit } else { scope.encounters } {
+            if rule.scope(vocabulary).includes(Kind::of_visit(last)) {
                 broken.push((index, !record.formula(&rule.formula(), last)));
             }
         }
@@ -193,27 +211,20 @@ impl Pass {
             now: FxHashMap::default(),
             past: FxHashMap::default(),
         };
-        for (_, implication, on_static, on_encounters) in &self.implications {
-            let applies = if kind == Kind::Static { *on_static } else { *on_encounters };
-            let Some(Literal { code, present, .. }) = implication.consequent else { continue };
-            if !applies || rules.vocabulary().kind(code) != kind {
-                continue;
-            }
+        let vocabulary = rules.vocabulary();
+        for implication in self.implications.iter().filter(|one| one.applies(kind, vocabulary)) {
             let antecedent: Vec<Lit> = implication
                 .antecedent
                 .iter()
                 .map(|literal| encode(&mut solver, &mut visit, &literal.formula()))
                 .collect();
             let fires = solver.all(&antecedent);
-            let before = visit.literal(&mut solver, code, None);
-            let after =
-                if present { solver.any(&[before, fires]) } else { solver.all(&[before, !fires]) };
-            visit.now.insert(code, after);
+            let before = visit.literal(&mut solver, implication.output, None);
+            let after = implication.after(&mut solver, before, fires);
+            visit.now.insert(implication.output, after);
         }
         rules.hard().all(|(_, rule)| {
-            let scope = rule.scope(rules.vocabulary());
-            let required = if kind == Kind::Static { scope.static_visit } else { scope.encounters };
-            !required || {
+            !rule.scope(vocabulary).includes(kind) || {
                 let kept = encode(&mut solver, &mut visit, &rule.formula());
                 !solver.satisfiable(&[!kept])
             }
@@ -279,8 +290,9 @@ mod tests {
         let (first, second) = (a.implies(b.clone()), b.implies(c));
         let good = rules(&[first.clone(), second.clone()]);
         let bad = rules(&[second, first]);
-        let verdict =
-            |rules: &RuleSet| Pass::in_list_order(rules, 1_000).unwrap().verdict(rules, 50, 2);
+        let verdict = |rules: &RuleSet| {
+            OrderedPass::in_list_order(rules, 1_000).unwrap().verdict(rules, 50, 2)
+        };
         assert_eq!(verdict(&good), PassVerdict::Safe);
         let PassVerdict::Unsafe(found) = verdict(&bad) else { panic!("the wrong order is unsafe") };
         assert_eq!(found.rule, 0);

@@ -4,13 +4,13 @@ use consequence_record::{Code, Kind};
 
 use super::formula::{Meaning, encode};
 use super::solver::{Lit, Solver};
-use crate::compile::{Encoded, Encoder, sort_clause};
+use crate::compile::{Encoder, Encoding, LiteralId, Subject, sort_clause};
 use crate::{Formula, Window};
 
 /// A rule that counts literals.
 pub(crate) struct Counted {
-    pub released: Vec<Encoded>,
-    pub literals: Vec<Encoded>,
+    pub released: Vec<LiteralId>,
+    pub literals: Vec<LiteralId>,
     pub exactly: bool,
 }
 
@@ -28,18 +28,18 @@ impl<'a> Known<'a> {
         Self { encoder, kind, now, past: Vec::new() }
     }
 
-    pub fn encoded(&mut self, solver: &mut Solver, literal: Encoded) -> Lit {
-        let place = match (literal.position(), literal.atom()) {
-            (Some(position), _) => &mut self.now[position as usize],
-            (None, atom) => {
-                let atom = atom.map_or(0, |atom| atom as usize);
+    pub fn encoded(&mut self, solver: &mut Solver, literal: LiteralId) -> Lit {
+        let slot = match literal.subject() {
+            Subject::Now(position) => &mut self.now[position as usize],
+            Subject::Past(atom) => {
+                let atom = atom as usize;
                 if self.past.len() <= atom {
                     self.past.resize(atom + 1, None);
                 }
                 &mut self.past[atom]
             }
         };
-        let lit = *place.get_or_insert_with(|| solver.fresh());
+        let lit = *slot.get_or_insert_with(|| solver.fresh());
         if literal.present() { lit } else { !lit }
     }
 }
@@ -47,7 +47,7 @@ impl<'a> Known<'a> {
 impl Known<'_> {
     /// The clause that a literal or an implication between literals says, straight from its tree;
     /// `None` for any other formula.
-    pub fn clause(&mut self, formula: &Formula) -> Option<Vec<Encoded>> {
+    pub fn clause(&mut self, formula: &Formula) -> Option<Vec<LiteralId>> {
         let (mut literals, consequent) = self.antecedent(formula)?;
         self.push(consequent, true, &mut literals)?;
         sort_clause(literals)
@@ -70,7 +70,7 @@ impl Known<'_> {
 
     /// The literals that make an implication's antecedent fail, and its consequent; for any other
     /// formula none, and itself.
-    fn antecedent<'f>(&mut self, formula: &'f Formula) -> Option<(Vec<Encoded>, &'f Formula)> {
+    fn antecedent<'f>(&mut self, formula: &'f Formula) -> Option<(Vec<LiteralId>, &'f Formula)> {
         let mut literals = Vec::new();
         let Formula::Implies(antecedent, consequent) = formula else {
             return Some((literals, formula));
@@ -86,7 +86,7 @@ impl Known<'_> {
 
     /// Adds a literal, or its opposite where `sign` is false; `None` if it is not a literal, or if
     /// it always holds here.
-    fn push(&mut self, formula: &Formula, sign: bool, into: &mut Vec<Encoded>) -> Option<()> {
+    fn push(&mut self, formula: &Formula, sign: bool, into: &mut Vec<LiteralId>) -> Option<()> {
         let found = match formula {
             Formula::Now(code) => self.encoder.now(*code, sign, self.kind),
             Formula::In(code, window) => self.encoder.past(*code, window, sign, self.kind),
@@ -94,9 +94,9 @@ impl Known<'_> {
             _ => return None,
         };
         match found {
-            Ok(literal) => into.push(literal),
-            Err(true) => return None,
-            Err(false) => {}
+            Encoding::Literal(literal) => into.push(literal),
+            Encoding::Always => return None,
+            Encoding::Never => {}
         }
         Some(())
     }
@@ -109,8 +109,9 @@ impl Meaning for Known<'_> {
             Some(window) => self.encoder.past(code, window, true, self.kind),
         };
         match found {
-            Ok(literal) => self.encoded(solver, literal),
-            Err(value) => solver.constant(value),
+            Encoding::Literal(literal) => self.encoded(solver, literal),
+            Encoding::Always => solver.constant(true),
+            Encoding::Never => solver.constant(false),
         }
     }
 }
