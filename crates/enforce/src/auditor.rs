@@ -51,7 +51,7 @@ pub struct Violation {
 /// Where a rule was broken first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// The record, by its place in the cohort.
+    /// The record, by its index in the cohort.
     pub record: usize,
     /// The visit; 0 is the static visit.
     pub visit: usize,

@@ -8,7 +8,7 @@ use consequence_rules::{Derivation, Literal, Plan};
 /// What a rule says of a code of a visit, from the other codes of the visit and the visits before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conclusion {
-    /// The rule, by its place in the list.
+    /// The rule, by index.
     pub rule: usize,
     /// The code it speaks of.
     pub code: Code,
@@ -74,7 +74,7 @@ impl Conclusions {
         self
     }
 
-    /// Reads every clause as implications that conclude the outputs chosen, each with its place.
+    /// Reads every clause as implications that conclude the outputs chosen, each with its index in the clause.
     fn read(plan: &Plan, choose: impl Fn(Vec<(usize, Literal)>) -> Vec<(usize, Literal)>) -> Self {
         let mut implications: Vec<Implication> = Vec::new();
         for clause in plan.clauses().filter(|clause| clause.derivation == Derivation::Written) {

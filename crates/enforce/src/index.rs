@@ -106,13 +106,13 @@ impl<'a> IndexBuilder<'a> {
         let prompts =
             |condition: &&Condition| condition.wanted() && !self.layout.is_stage(condition.bit());
         let needed = self.conditions[start..].iter().filter(prompts);
-        let place = needed
+        let rarest = needed
             .map(|condition| condition.bit())
             .min_by_key(|&bit| (rank(bit), self.load[bit as usize]));
-        if let Some(bit) = place {
+        if let Some(bit) = rarest {
             self.load[bit as usize] += 1;
         }
-        self.filed_under.push(place);
+        self.filed_under.push(rarest);
         self.filed_under.len() as u32 - 1
     }
 
@@ -141,8 +141,8 @@ impl<'a> IndexBuilder<'a> {
     pub fn finish(mut self) -> Index {
         let mut unprompted = [Vec::new(), Vec::new()];
         let mut pairs = Vec::with_capacity(self.filed_under.len());
-        for (id, place) in self.filed_under.iter().enumerate() {
-            match place {
+        for (id, bit) in self.filed_under.iter().enumerate() {
+            match bit {
                 Some(bit) => pairs.push((*bit, id as u32)),
                 None => {
                     let kind = usize::from(self.conjunctions[id].visits.first > 0);

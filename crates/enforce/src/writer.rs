@@ -56,7 +56,7 @@ pub struct Writer<'a> {
     next: u32,
     /// How many of the visit's standing demands have been passed.
     passed: usize,
-    /// The place in the plan's decision diagram, while it has a say in the visit.
+    /// The branch of the plan's decision diagram, while it has a say in the visit.
     branch: Option<Branch>,
     given: Vec<u32>,
     record: Record,
@@ -98,7 +98,7 @@ impl<'a> Writer<'a> {
     /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
     ///
     /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
-    /// keyed by its place in the plan's order.
+    /// keyed by its position in the plan's order.
     ///
     /// # Panics
     ///

@@ -46,15 +46,15 @@ pub(crate) struct Rates {
     weights: Vec<f64>,
 }
 
-fn rate(place: usize) -> f64 {
-    let along = place as f64 / (RATES - 1) as f64;
+fn rate(step: usize) -> f64 {
+    let along = step as f64 / (RATES - 1) as f64;
     LOWEST_RATE * (HIGHEST_RATE / LOWEST_RATE).powf(along)
 }
 
 /// The share of each rate on the grid where all rates are equally likely.
 fn evenly() -> impl Iterator<Item = f64> {
     let all: f64 = (0..RATES).map(rate).sum();
-    (0..RATES).map(move |place| rate(place) / all)
+    (0..RATES).map(move |step| rate(step) / all)
 }
 
 fn most_misses(trials: f64) -> u64 {
@@ -112,8 +112,7 @@ impl Sightings {
             .map(|(&(step, misses), &count)| {
                 let trials = (f64::from(step) / STEPS).exp();
                 let zero = if misses == 0 { 1.0 } else { 0.0 };
-                let others =
-                    (0..RATES).map(|place| self.law.likelihood(trials, misses, rate(place)));
+                let others = (0..RATES).map(|step| self.law.likelihood(trials, misses, rate(step)));
                 (count as f64, std::iter::once(zero).chain(others).collect())
             })
             .collect();
@@ -151,7 +150,7 @@ impl Rates {
     /// The probability that a candidate without exceptions has a rate above zero.
     pub fn doubt(&self, trials: f64) -> f64 {
         let rare: f64 = (0..RATES)
-            .map(|place| self.weights[place + 1] * self.law.likelihood(trials, 0, rate(place)))
+            .map(|step| self.weights[step + 1] * self.law.likelihood(trials, 0, rate(step)))
             .sum();
         let all = self.weights[0] + rare;
         if all > 0.0 { rare / all } else { 1.0 }

@@ -194,11 +194,11 @@ impl Part {
 
 impl Profile {
     fn statics(&mut self, columns: &Columns, groups: &[usize], encounters: usize) {
-        for (place, &group) in groups.iter().enumerate() {
+        for (index, &group) in groups.iter().enumerate() {
             self.group_records[group] += 1;
             self.group_visits[group] += encounters as u64;
             let Some(category) = columns.category_of[group] else { continue };
-            let mut earlier = groups[..place].iter();
+            let mut earlier = groups[..index].iter();
             let of_category = |&&other: &&usize| columns.category_of[other] == Some(category);
             // The second code of a category tells; a third must not count again.
             if earlier.by_ref().filter(of_category).count() == 1 {

@@ -89,8 +89,8 @@ impl Mined {
 
 /// What the rule says, in words.
 fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String {
-    let shown = |place: usize| {
-        let code = rule.codes.get(place).map_or("", String::as_str);
+    let shown = |index: usize| {
+        let code = rule.codes.get(index).map_or("", String::as_str);
         one_line(&titles(code).unwrap_or_else(|| code.to_owned()))
     };
     let (first, second) = (shown(0), shown(1));
@@ -157,8 +157,8 @@ fn one_line(text: &str) -> String {
 fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -27,10 +27,10 @@ impl Index {
             categories: vec![Vec::new(); columns.categories.len()],
             columns: vec![Vec::new(); columns.len()],
         };
-        for (place, &claim) in claims.iter().enumerate() {
-            let mut at = |column: usize| index.columns[column].push((place, claim));
+        for (number, &claim) in claims.iter().enumerate() {
+            let mut at = |column: usize| index.columns[column].push((number, claim));
             match claim {
-                Claim::OneOf { category } => index.categories[category].push(place),
+                Claim::OneOf { category } => index.categories[category].push(number),
                 Claim::Same { one, other } => {
                     at(one);
                     at(other);
@@ -111,7 +111,7 @@ impl Part {
             walk.begin_visit(now);
             let has = |list: &[u32], code: usize| list.binary_search(&(code as u32)).is_ok();
             for &column in now.iter() {
-                for &(place, claim) in &index.columns[column as usize] {
+                for &(number, claim) in &index.columns[column as usize] {
                     let (counts, fails) = match claim {
                         Claim::OneOf { .. } => (false, false),
                         Claim::Together { with, .. } => (true, !has(now, with)),
@@ -124,8 +124,8 @@ impl Part {
                         Claim::OnlyAfter { other, .. } => (true, !walk.in_past(other as u32)),
                         Claim::Stays { code } => (!last, !last && !has(next, code)),
                     };
-                    verdicts.tallies[place].support += u64::from(counts);
-                    verdicts.tallies[place].exceptions += u64::from(fails);
+                    verdicts.tallies[number].support += u64::from(counts);
+                    verdicts.tallies[number].exceptions += u64::from(fails);
                 }
             }
             std::mem::swap(now, next);
@@ -140,9 +140,9 @@ impl Part {
             }
         }
         for (category, &count) in self.of_category.iter().enumerate() {
-            for &place in &index.categories[category] {
-                self.verdicts.tallies[place].support += u64::from(count > 0);
-                self.verdicts.tallies[place].exceptions += u64::from(count > 1);
+            for &number in &index.categories[category] {
+                self.verdicts.tallies[number].support += u64::from(count > 0);
+                self.verdicts.tallies[number].exceptions += u64::from(count > 1);
             }
         }
     }

@@ -40,11 +40,11 @@ pub fn read(file: &str, input: impl Read, limits: &PackLimits) -> Result<ExpertT
         // A check may be for several concepts at once, with the names of all of them.
         let concepts: Vec<&str> = concept.split(',').map(str::trim).collect();
         let names: Vec<&str> = title.split(',').map(str::trim).collect();
-        for (place, &concept) in concepts.iter().enumerate() {
+        for (index, &concept) in concepts.iter().enumerate() {
             if concept.is_empty() || !concept.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(table.fault(*line, 0, concept, "the number of a concept"));
             }
-            let own = if names.len() == concepts.len() { names[place] } else { title };
+            let own = if names.len() == concepts.len() { names[index] } else { title };
             let (code, title) = (concept.to_owned(), own.to_owned());
             entries.push(Entry { system: System::Omop, code, title, limit });
         }

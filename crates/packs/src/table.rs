@@ -43,15 +43,16 @@ impl Table {
             let line = record.position().map_or(0, csv::Position::line);
             match &found {
                 None if number < PREAMBLE => {
-                    let places = columns.iter().map(|column| {
+                    let indices = columns.iter().map(|column| {
                         record.iter().position(|cell| bare(cell).eq_ignore_ascii_case(column))
                     });
-                    found =
-                        places.collect::<Option<Vec<usize>>>().map(|places| (places, record.len()));
+                    found = indices
+                        .collect::<Option<Vec<usize>>>()
+                        .map(|indices| (indices, record.len()));
                     first.get_or_insert(record);
                 }
                 None => break,
-                Some((places, expected)) => {
+                Some((indices, expected)) => {
                     if record.len() != *expected {
                         return Err(PackError::Ragged {
                             file: file.to_owned(),
@@ -60,7 +61,7 @@ impl Table {
                             found: record.len(),
                         });
                     }
-                    let cells = places.iter().map(|&place| bare(&record[place]).to_owned());
+                    let cells = indices.iter().map(|&index| bare(&record[index]).to_owned());
                     rows.push((line, cells.collect()));
                 }
             }

@@ -13,7 +13,7 @@ use crate::{Defect, Visits};
 /// A hard rule that is false at a visit it is required of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Violation {
-    /// The rule, by its place in the rule set.
+    /// The rule, by its index in the rule set.
     pub rule: usize,
     /// The visit, 0 for the static visit.
     pub visit: usize,

@@ -45,7 +45,7 @@ fn every_example_holds() {
     let page = std::fs::read_to_string(page).expect("the manual is part of the repository");
     let blocks = blocks(&page);
     let mut examples = 0;
-    for (place, Block { word, text, line }) in blocks.iter().enumerate() {
+    for (index, Block { word, text, line }) in blocks.iter().enumerate() {
         match word.as_str() {
             "rules" => {
                 let resolved = run(text).unwrap_or_else(|said| panic!("line {line}:\n{said}"));
@@ -55,7 +55,7 @@ fn every_example_holds() {
             }
             "rules-error" => {
                 let said = run(text).err().unwrap_or_else(|| panic!("line {line}: no error"));
-                let expected = blocks.get(place + 1).filter(|block| block.word == "text");
+                let expected = blocks.get(index + 1).filter(|block| block.word == "text");
                 let expected = expected.unwrap_or_else(|| panic!("line {line}: no text follows"));
                 assert_eq!(said.to_string(), expected.text, "line {line}");
             }

@@ -20,7 +20,7 @@ fn published_cutoffs() -> Cutoffs {
 fn not_implied(given: &[String], asked: &[String], vocabulary: &Arc<Vocabulary>) -> Vec<String> {
     let named = |letter: char, list: &[String]| -> String {
         let lines = list.iter().enumerate();
-        lines.map(|(place, formula)| format!("rule {letter}{place}: {formula}\n")).collect()
+        lines.map(|(number, formula)| format!("rule {letter}{number}: {formula}\n")).collect()
     };
     let text = named('g', given) + &named('a', asked);
     let all = Arc::new(RuleSet::parse(&text, Some(Arc::clone(vocabulary))).unwrap());
@@ -28,8 +28,8 @@ fn not_implied(given: &[String], asked: &[String], vocabulary: &Arc<Vocabulary>)
     let (found, complete) = superfluous(&written, &AnalysisLimits::default());
     assert!(complete);
     let implied: BTreeSet<usize> = found.iter().map(|found| found.rule).collect();
-    let place = |index: &usize| !implied.contains(&(given.len() + index));
-    (0..asked.len()).filter(place).map(|index| asked[index].clone()).collect()
+    let kept = |index: &usize| !implied.contains(&(given.len() + index));
+    (0..asked.len()).filter(kept).map(|index| asked[index].clone()).collect()
 }
 
 #[test]

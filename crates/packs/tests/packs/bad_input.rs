@@ -94,7 +94,7 @@ fn no_reader_takes_the_table_of_another() {
         "\n\n\n".into(),
     ];
     let limits = PackLimits::default();
-    for (place, text) in tables.iter().enumerate() {
+    for (table, text) in tables.iter().enumerate() {
         let bytes = text.as_bytes();
         let taken = [
             mce::read("t", bytes, &limits).is_ok(),
@@ -102,10 +102,10 @@ fn no_reader_takes_the_table_of_another() {
             phecode::read("t", bytes, Over::Icd, &limits).is_ok(),
             cci::read("t", bytes, &limits).is_ok(),
         ];
-        let expected: Vec<bool> = (0..4).map(|reader| reader == place).collect();
+        let expected: Vec<bool> = (0..4).map(|reader| reader == table).collect();
         assert_eq!(taken.as_slice(), expected, "{text}");
         let listed = CodeList::read("t", bytes, &limits).is_ok();
-        assert_eq!(listed, place == 2 || place == 3, "{text}");
+        assert_eq!(listed, table == 2 || table == 3, "{text}");
     }
     let sexes = "ICD9,ICD9 String,PheCode,Phenotype,sex\n185,X,185,Y,Mann\n";
     let fault = phecode::read("t", sexes.as_bytes(), Over::Icd, &limits).unwrap_err();

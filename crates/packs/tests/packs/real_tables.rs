@@ -91,12 +91,12 @@ fn uci_categories() -> Option<BTreeSet<String>> {
     let packed = &archive[30 + length(26) + length(28)..];
     let mut reader = csv::Reader::from_reader(flate2::read::DeflateDecoder::new(packed));
     let headers = reader.headers().unwrap().clone();
-    let places = ["diag_1", "diag_2", "diag_3"]
+    let columns = ["diag_1", "diag_2", "diag_3"]
         .map(|name| headers.iter().position(|header| header == name).unwrap());
     let mut categories = BTreeSet::new();
     for row in reader.records() {
         let row = row.unwrap();
-        for code in places.iter().map(|&place| &row[place]).filter(|code| *code != "?") {
+        for code in columns.iter().map(|&column| &row[column]).filter(|code| *code != "?") {
             // The table has lost the zeros in front of codes.
             let whole = code.split('.').next().unwrap_or(code);
             categories.insert(format!("ICD9CM//{whole:0>3}"));

@@ -60,7 +60,7 @@ pub fn superfluous(written: &WrittenRules, limits: &AnalysisLimits) -> (Vec<Supe
     let mut found: FxHashMap<usize, Option<Reason>> = FxHashMap::default();
     for kind in [Kind::Static, Kind::Encounter] {
         for (rule, reason) in at_visits(written, kind) {
-            // A rule of both kinds of visits must be superfluous in both, for what reason ever.
+            // A rule of both kinds of visits must be superfluous in both, for whatever reasons.
             let merged = match found.remove(&rule) {
                 None => reason,
                 Some(other) => other.zip(reason).map(|(one, other)| one.and(other)),
@@ -119,31 +119,31 @@ fn at_visits(written: &WrittenRules, kind: Kind) -> Vec<(usize, Option<Reason>)>
     let always: Vec<bool> = holds.iter().map(|&holds| !visit.possible(&[!holds])).collect();
     let mut kept: Vec<bool> = vec![true; indices.len()];
     let mut outcome = vec![None; indices.len()];
-    for place in (0..indices.len()).rev() {
+    for index in (0..indices.len()).rev() {
         let mut assumed: Vec<Lit> = (0..indices.len())
-            .filter(|&other| other != place && kept[other])
+            .filter(|&other| other != index && kept[other])
             .map(|other| switches[other])
             .collect();
-        if always[place] {
-            outcome[place] = Some(Reason { always_true: true, never_fires: false, by: Vec::new() });
-            kept[place] = false;
+        if always[index] {
+            outcome[index] = Some(Reason { always_true: true, never_fires: false, by: Vec::new() });
+            kept[index] = false;
             continue;
         }
-        assumed.push(!holds[place]);
+        assumed.push(!holds[index]);
         if visit.possible(&assumed) {
             continue;
         }
         let by = (0..indices.len()).filter(|&other| visit.in_core(switches[other]));
         let by = by.map(|other| indices[other]).collect();
-        kept[place] = false;
+        kept[index] = false;
         // A rule whose antecedent is impossible follows from whatever makes it so.
         let mut never_fires = false;
-        if let Formula::Implies(antecedent, _) = &*set[indices[place]].formula() {
+        if let Formula::Implies(antecedent, _) = &*set[indices[index]].formula() {
             assumed.pop();
             assumed.push(visit.formula(antecedent));
             never_fires = !visit.possible(&assumed);
         }
-        outcome[place] = Some(Reason { always_true: false, never_fires, by });
+        outcome[index] = Some(Reason { always_true: false, never_fires, by });
     }
     indices.into_iter().zip(outcome).collect()
 }

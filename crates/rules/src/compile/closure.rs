@@ -164,26 +164,26 @@ impl Closure {
     ) {
         let stages = stages.meet(self.in_play);
         let signature = signature(literals);
-        let place = Place { signature, visits, stages };
-        if stages.is_empty() || self.subsumed(literals, place, None) {
+        let key = Key { signature, visits, stages };
+        if stages.is_empty() || self.subsumed(literals, key, None) {
             return;
         }
         match self.same(literals, visits) {
-            None => self.file(literals, place, source),
+            None => self.file(literals, key, source),
             Some(there) => {
-                let id = self.push(literals, place, source);
+                let id = self.push(literals, key, source);
                 let both = stages.join(self.clauses[there as usize].stages);
-                // The two only tell where the one in their place comes from.
+                // The two only tell where the one that replaces them comes from.
                 for id in [there, id] {
                     self.clauses[id as usize].dropped = true;
                 }
-                self.file(literals, Place { stages: both, ..place }, Source::Merged(there, id));
+                self.file(literals, Key { stages: both, ..key }, Source::Merged(there, id));
             }
         }
     }
 
-    fn push(&mut self, literals: &[LiteralId], place: Place, source: Source) -> u32 {
-        let Place { signature, visits, stages } = place;
+    fn push(&mut self, literals: &[LiteralId], key: Key, source: Source) -> u32 {
+        let Key { signature, visits, stages } = key;
         let id = self.clauses.len() as u32;
         let start = self.literals.len() as u32;
         self.literals.extend_from_slice(literals);
@@ -203,8 +203,8 @@ impl Closure {
     }
 
     /// Adds a clause and has it resolved or regressed.
-    fn file(&mut self, literals: &[LiteralId], place: Place, source: Source) {
-        let id = self.push(literals, place, source);
+    fn file(&mut self, literals: &[LiteralId], key: Key, source: Source) {
+        let id = self.push(literals, key, source);
         let length = literals.len() as u32;
         let load = |literal: &&LiteralId| self.by_rarest.get(literal).map_or(0, Vec::len);
         match literals.iter().min_by_key(load) {
@@ -214,14 +214,14 @@ impl Closure {
         if let [.., before, last] | [before @ last] = literals {
             self.by_last_two.entry((*before, *last)).or_default().push(id);
         }
-        let mut place = 0;
+        let mut priority = 0;
         if let Some(last) = literals.last()
             && let Some(position) = last.position()
         {
             self.by_last[row(position, last.present())].push(id);
-            place = position + 1;
+            priority = position + 1;
         }
-        self.waiting.push((place, Reverse(length), Reverse(id)));
+        self.waiting.push((priority, Reverse(length), Reverse(id)));
     }
 
     /// Resolves and regresses until nothing new appears.
@@ -288,8 +288,8 @@ impl Closure {
 
     fn drop_if_subsumed(&mut self, id: u32) -> bool {
         let Entry { signature, visits, stages, dropped, .. } = self.clauses[id as usize];
-        let place = Place { signature, visits, stages };
-        if dropped || self.subsumed(self.literals(id), place, Some(id)) {
+        let key = Key { signature, visits, stages };
+        if dropped || self.subsumed(self.literals(id), key, Some(id)) {
             self.clauses[id as usize].dropped = true;
         }
         self.clauses[id as usize].dropped
@@ -313,8 +313,8 @@ impl Closure {
     }
 
     /// Whether a clause other than `itself` is a part of these literals and holds wherever they do.
-    fn subsumed(&self, literals: &[LiteralId], place: Place, itself: Option<u32>) -> bool {
-        let Place { signature, visits, stages } = place;
+    fn subsumed(&self, literals: &[LiteralId], key: Key, itself: Option<u32>) -> bool {
+        let Key { signature, visits, stages } = key;
         let subsumes = |&id: &u32| {
             let clause = &self.clauses[id as usize];
             Some(id) != itself
@@ -341,7 +341,7 @@ impl Closure {
 
 /// What a clause is found by, besides its literals.
 #[derive(Clone, Copy)]
-struct Place {
+struct Key {
     signature: u64,
     visits: VisitRange,
     stages: Stages,

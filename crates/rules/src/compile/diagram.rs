@@ -31,7 +31,7 @@ pub struct Diagram {
     roots: Vec<Function>,
 }
 
-/// A place in a [`Diagram`].
+/// A position in a [`Diagram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Branch(u32);
 

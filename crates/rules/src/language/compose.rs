@@ -3,25 +3,25 @@
 use crate::{Formula, Window};
 
 /// Why a window cannot be spread over a formula.
-pub(super) enum Misplaced {
+pub(super) enum WindowError {
     Window,
     Negation,
     Other,
 }
 
 /// The formula with the window on every code.
-pub(super) fn place(formula: Formula, window: &Window) -> Result<Formula, Misplaced> {
-    let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, Misplaced> {
-        parts.into_iter().map(|part| place(part, window)).collect()
+pub(super) fn in_window(formula: Formula, window: &Window) -> Result<Formula, WindowError> {
+    let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, WindowError> {
+        parts.into_iter().map(|part| in_window(part, window)).collect()
     };
     Ok(match formula {
         Formula::Constant(value) => Formula::Constant(value),
         Formula::Now(code) => Formula::In(code, window.clone()),
         Formula::And(parts) => Formula::And(spread(parts)?),
         Formula::Or(parts) => Formula::Or(spread(parts)?),
-        Formula::In(..) => return Err(Misplaced::Window),
-        Formula::Not(_) => return Err(Misplaced::Negation),
-        _ => return Err(Misplaced::Other),
+        Formula::In(..) => return Err(WindowError::Window),
+        Formula::Not(_) => return Err(WindowError::Negation),
+        _ => return Err(WindowError::Other),
     })
 }
 

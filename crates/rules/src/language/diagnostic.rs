@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use super::source::Place;
+use super::source::Location;
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub enum Severity {
     Warning,
 }
 
-/// Another place that matters to a diagnostic.
+/// Another location that matters to a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// What is there.
     pub message: String,
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// One error or warning.
@@ -31,8 +31,8 @@ pub struct Note {
 ///
 /// let refused = parse("a.rules", "rule a: X and", &LanguageLimits::default()).unwrap_err();
 /// let first = refused.iter().next().unwrap();
-/// let place = first.place.as_ref().unwrap();
-/// assert_eq!((place.line, place.column), (1, 14));
+/// let location = first.location.as_ref().unwrap();
+/// assert_eq!((location.line, location.column), (1, 14));
 /// assert_eq!(
 ///     first.render(),
 ///     "error: expected a code or a formula, found the end of the file
@@ -50,8 +50,8 @@ pub struct Diagnostic {
     /// What is wrong, lowercase and without a final period.
     pub message: String,
     /// Where; none for faults of a whole file.
-    pub place: Option<Box<Place>>,
-    /// Other places that matter.
+    pub location: Option<Box<Location>>,
+    /// Other locations that matter.
     pub notes: Vec<Note>,
     /// What to do about it.
     pub help: Option<String>,
@@ -60,23 +60,23 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error, so far without a place.
+    /// An error, so far without a location.
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, message.into())
     }
 
-    /// A warning, so far without a place.
+    /// A warning, so far without a location.
     pub fn warning(message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, message.into())
     }
 
     fn new(severity: Severity, message: String) -> Self {
-        Self { severity, message, place: None, notes: Vec::new(), help: None, lacks_code: false }
+        Self { severity, message, location: None, notes: Vec::new(), help: None, lacks_code: false }
     }
 
-    /// The same, pointing at a place.
-    pub fn at(self, place: Place) -> Self {
-        Self { place: Some(Box::new(place)), ..self }
+    /// The same, pointing at a location.
+    pub fn at(self, location: Location) -> Self {
+        Self { location: Some(Box::new(location)), ..self }
     }
 
     /// The same, with advice.
@@ -89,9 +89,9 @@ impl Diagnostic {
         Self { lacks_code: true, ..self }
     }
 
-    /// The same, with another place that matters.
-    pub fn note(mut self, message: impl Into<String>, place: Place) -> Self {
-        self.notes.push(Note { message: message.into(), place });
+    /// The same, with another location that matters.
+    pub fn note(mut self, message: impl Into<String>, location: Location) -> Self {
+        self.notes.push(Note { message: message.into(), location });
         self
     }
 
@@ -109,26 +109,26 @@ impl fmt::Display for Diagnostic {
         };
         writeln!(out, "{severity}: {}", self.message)?;
         let mut gutter = 0;
-        if let Some(place) = &self.place {
-            gutter = show_place(out, place)?;
+        if let Some(location) = &self.location {
+            gutter = show_location(out, location)?;
         }
         if let Some(help) = &self.help {
             writeln!(out, "{:gutter$} = help: {help}", "")?;
         }
         for note in &self.notes {
             writeln!(out, "note: {}", note.message)?;
-            show_place(out, &note.place)?;
+            show_location(out, &note.location)?;
         }
         Ok(())
     }
 }
 
-/// Writes the place with its line and carets; the width of the line number.
-fn show_place(out: &mut fmt::Formatter<'_>, place: &Place) -> Result<usize, fmt::Error> {
-    let line = place.line.to_string();
+/// Writes the location with its line and carets; the width of the line number.
+fn show_location(out: &mut fmt::Formatter<'_>, location: &Location) -> Result<usize, fmt::Error> {
+    let line = location.line.to_string();
     let gutter = line.len();
-    let excerpt = &place.excerpt;
-    writeln!(out, "{:gutter$}--> {}:{}:{}", "", place.file, place.line, place.column)?;
+    let excerpt = &location.excerpt;
+    writeln!(out, "{:gutter$}--> {}:{}:{}", "", location.file, location.line, location.column)?;
     writeln!(out, "{:gutter$} |", "")?;
     writeln!(out, "{}", format!("{line} | {}", excerpt.text).trim_end())?;
     let carets = "^".repeat(excerpt.carets);
@@ -158,7 +158,7 @@ impl Diagnostics {
     }
 
     /// Adds the diagnostic that `make` makes; past the limit it is only counted, and not made.
-    /// Finding a place takes a walk over its line, so a text full of errors needs this.
+    /// Finding a location takes a walk over its line, so a text full of errors needs this.
     pub(super) fn push_with(&mut self, make: impl FnOnce() -> Diagnostic) {
         if self.reported.len() < self.limit {
             self.reported.push(make());
@@ -191,8 +191,8 @@ impl From<Diagnostic> for Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, diagnostic) in self.reported.iter().enumerate() {
-            if place > 0 {
+        for (index, diagnostic) in self.reported.iter().enumerate() {
+            if index > 0 {
                 out.write_char('\n')?;
             }
             diagnostic.fmt(out)?;
@@ -293,9 +293,9 @@ mod tests {
     fn renders_place_help_and_notes() {
         let source = Source::new("a.rules", "\n\n\n\n\n\n\n\n\nrule x: A\n", Form::Rules);
         let diagnostic = Diagnostic::error("unknown code `A`")
-            .at(source.place(Span::new(17, 18)))
+            .at(source.location(Span::new(17, 18)))
             .help("did you mean `B`?")
-            .note("the rule is here", source.place(Span::new(14, 15)));
+            .note("the rule is here", source.location(Span::new(14, 15)));
         assert_eq!(
             diagnostic.render(),
             "error: unknown code `A`

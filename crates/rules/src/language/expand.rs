@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use consequence_record::{Code, END_NAME, Vocabulary};
 
 use super::absent::Absent;
-use super::compose::{Misplaced, all, any, depth, place};
+use super::compose::{WindowError, all, any, depth, in_window};
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::glob::Names;
 use super::limits::Limits;
@@ -103,14 +103,14 @@ impl<'a> Expander<'a> {
         for span in unused {
             self.warnings.push(Topic::UnusedLet, || {
                 let message = format!("{} is never used", show(source.slice(span)));
-                Diagnostic::warning(message).at(source.place(span))
+                Diagnostic::warning(message).at(source.location(span))
             });
         }
     }
 
     pub(super) fn error(&mut self, diagnostic: Diagnostic, span: Span) -> Failed {
         let source = self.source;
-        self.errors.push_with(|| diagnostic.at(source.place(span)));
+        self.errors.push_with(|| diagnostic.at(source.location(span)));
         Failed
     }
 
@@ -122,8 +122,8 @@ impl<'a> Expander<'a> {
             let (source, first) = (self.source, first.item.name.span);
             self.errors.push_with(|| {
                 Diagnostic::error(format!("{} is defined twice", show(name)))
-                    .at(source.place(span))
-                    .note("first defined here", source.place(first))
+                    .at(source.location(span))
+                    .note("first defined here", source.location(first))
             });
             return;
         }
@@ -132,7 +132,7 @@ impl<'a> Expander<'a> {
             self.warnings.push(Topic::HiddenCode, || {
                 let message = format!("{} is also the name of a code", show(name));
                 Diagnostic::warning(message)
-                    .at(source.place(span))
+                    .at(source.location(span))
                     .help("without quotes the name means the `let`, in quotes the code")
             });
         }
@@ -193,7 +193,7 @@ impl<'a> Expander<'a> {
                 Name(_) | Code(_) | Glob(_) => any(self.items(expression)?),
                 _ => {
                     let inner = self.formula(inner)?;
-                    self.placed(inner, window, expression.span)?
+                    self.in_window(inner, window, expression.span)?
                 }
             },
             Not(inner) => self.formula(inner)?.not(),
@@ -221,7 +221,7 @@ impl<'a> Expander<'a> {
             self.warnings.push(Topic::FewItems, || {
                 let items = if items.len() == 1 { "a single item" } else { "no items" };
                 Diagnostic::warning(format!("`{}` has {items}", quantifier.words()))
-                    .at(source.place(span))
+                    .at(source.location(span))
             });
         }
         match quantifier {
@@ -283,8 +283,8 @@ impl<'a> Expander<'a> {
                 0 => format!("{item} is in the list twice and counts once"),
                 more => format!("{item} and {more} more are in the list twice and count once"),
             };
-            let warning = Diagnostic::warning(message).at(source.place(span));
-            if first == span { warning } else { warning.note("first here", source.place(first)) }
+            let warning = Diagnostic::warning(message).at(source.location(span));
+            if first == span { warning } else { warning.note("first here", source.location(first)) }
         });
     }
 
@@ -301,7 +301,7 @@ impl<'a> Expander<'a> {
             Glob(pattern) => self.glob(pattern, span),
             In(inner, window) if matches!(inner.kind, Name(_) | Code(_) | Glob(_)) => {
                 let items = self.items(inner)?;
-                items.into_iter().map(|item| self.placed(item, window, span)).collect()
+                items.into_iter().map(|item| self.in_window(item, window, span)).collect()
             }
             _ => Ok(vec![self.formula(expression)?]),
         }
@@ -317,9 +317,9 @@ impl<'a> Expander<'a> {
                 let (source, definition) = (self.source, entry.item.name.span);
                 self.errors.push_with(|| {
                     Diagnostic::error(format!("{} is used before it is defined", show(name)))
-                        .at(source.place(span))
+                        .at(source.location(span))
                         .help("move the `let` up; a code of that name is written in quotes")
-                        .note("defined here", source.place(definition))
+                        .note("defined here", source.location(definition))
                 });
                 return Err(Failed);
             }
@@ -365,7 +365,7 @@ impl<'a> Expander<'a> {
                 Diagnostic::warning(format!(
                     "{message}: it counts as never present, so what demands it is forbidden"
                 ))
-                .at(source.place(span))
+                .at(source.location(span))
             });
         }
     }
@@ -385,8 +385,9 @@ impl<'a> Expander<'a> {
                 self.error(Diagnostic::error(message).lacking_code().help(help), span);
             } else {
                 let source = self.source;
-                self.warnings
-                    .push(Topic::EmptyGlob, || Diagnostic::warning(message).at(source.place(span)));
+                self.warnings.push(Topic::EmptyGlob, || {
+                    Diagnostic::warning(message).at(source.location(span))
+                });
             }
         }
         Ok(codes.into_iter().map(Formula::Now).collect())
@@ -407,21 +408,26 @@ impl<'a> Expander<'a> {
     }
 
     /// The formula with the window on every code.
-    fn placed(&mut self, formula: Formula, window: &Window, span: Span) -> Result<Formula, Failed> {
+    fn in_window(
+        &mut self,
+        formula: Formula,
+        window: &Window,
+        span: Span,
+    ) -> Result<Formula, Failed> {
         let weight = weight(window);
         if weight > 0 {
             self.count(weight.saturating_mul(formula.codes_now().len()), span)?;
         }
-        let (message, help) = match place(formula, window) {
+        let (message, help) = match in_window(formula, window) {
             Ok(formula) => return Ok(formula),
-            Err(Misplaced::Window) => (
+            Err(WindowError::Window) => (
                 "a window over a formula that already has one",
                 "write one window next to each code".to_owned(),
             ),
-            Err(Misplaced::Negation) => {
+            Err(WindowError::Negation) => {
                 ("a window over a negation", format!("put `not` before it: `not X in {window}`"))
             }
-            Err(Misplaced::Other) => (
+            Err(WindowError::Other) => (
                 "a window over a formula that is more than codes, `and` and `or`",
                 format!("write the window next to each code: `X in {window}`"),
             ),

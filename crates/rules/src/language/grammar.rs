@@ -217,8 +217,8 @@ impl Parser<'_> {
                     let span = self.token.span;
                     return Err(self.fail(|source| {
                         Diagnostic::error(message)
-                            .at(source.place(span))
-                            .note("the parenthesis opened here", source.place(open))
+                            .at(source.location(span))
+                            .note("the parenthesis opened here", source.location(open))
                     }));
                 }
                 Ok(inner.at(open.to(self.last.span)))

@@ -1,4 +1,4 @@
-//! JSON with the place of every value, so that errors can point at it.
+//! JSON with the location of every value, so that errors can point at it.
 
 use std::fmt;
 
@@ -89,7 +89,7 @@ pub(super) fn fault(source: &Source, path: &Path<'_>, span: Span, message: &str)
         Path::Top => message.to_owned(),
         path => format!("at {path}: {message}"),
     };
-    Diagnostic::error(message).at(source.place(span))
+    Diagnostic::error(message).at(source.location(span))
 }
 
 /// The number of the JSON formats that rules are written in. A file without a number is of the
@@ -153,7 +153,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, start: usize, end: usize, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(message).at(self.source.place(Span::new(start, end)))
+        Diagnostic::error(message).at(self.source.location(Span::new(start, end)))
     }
 
     fn unexpected(&mut self, expected: &str) -> Diagnostic {
@@ -264,7 +264,7 @@ impl Reader<'_> {
         };
         self.at += rest.find(|character| !is_part(character)).unwrap_or(rest.len());
         let text = &self.text[start..self.at];
-        // serde_json knows what a number may look like, but rounds some in the last place.
+        // serde_json knows what a number may look like, but rounds some in the last digit.
         match (serde_json::from_str::<f64>(text), text.parse()) {
             (Ok(_), Ok(number)) => Ok(Value::Number(number)),
             _ => Err(self.error(start, self.at, "not JSON: a broken number")),

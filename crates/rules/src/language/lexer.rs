@@ -36,7 +36,7 @@ pub(super) enum TokenKind {
     Stray,
 }
 
-/// A token with its place.
+/// A token with its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,

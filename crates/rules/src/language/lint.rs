@@ -25,7 +25,7 @@ pub(super) fn lint(
             let name = show(&rule.name);
             let message = format!("rule {name} concludes static codes and codes of encounters");
             Diagnostic::warning(message)
-                .at(source.place(item.name.span))
+                .at(source.location(item.name.span))
                 .help("it is required of every visit; write two rules if that is not meant")
         });
         return;
@@ -40,7 +40,7 @@ pub(super) fn lint(
                 let name = vocabulary.name(code);
                 let span = find(&item.formula, name, window, None).unwrap_or(item.name.span);
                 let message = format!("{} {what}", show(name));
-                let warning = Diagnostic::warning(message).at(source.place(span));
+                let warning = Diagnostic::warning(message).at(source.location(span));
                 match in_static && name.len() < 100 {
                     true => {
                         warning.help(format!("write `{} in static`", Expression::literal(name)))

@@ -35,7 +35,7 @@ pub use excerpt::Excerpt;
 pub use limits::Limits as LanguageLimits;
 pub use parser::parse;
 pub use resolve::{ResolveOptions, Resolved, UnknownCodes, resolve};
-pub use source::{Place, Source, Span};
+pub use source::{Location, Source, Span};
 pub use suggest::closest;
 pub use tree::{
     Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,

@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
 
     /// An error at a span.
     pub(super) fn fail_at(&mut self, span: Span, message: impl Into<String>) -> Failed {
-        self.fail(|source| Diagnostic::error(message).at(source.place(span)))
+        self.fail(|source| Diagnostic::error(message).at(source.location(span)))
     }
 
     /// An error at a span, with advice.
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Failed {
-        self.fail(|source| Diagnostic::error(message).at(source.place(span)).help(help))
+        self.fail(|source| Diagnostic::error(message).at(source.location(span)).help(help))
     }
 
     fn statements(&mut self) -> Vec<Item> {
@@ -378,7 +378,7 @@ impl<'a> Parser<'a> {
         let span = item.span;
         self.warnings.push(Topic::WindowOfLastItem, || {
             Diagnostic::warning("the window belongs to the last item of the list alone")
-                .at(source.place(span))
+                .at(source.location(span))
                 .help("write `(any of A, B) in past` for all, `any of A, (B in past)` for the last")
         });
     }

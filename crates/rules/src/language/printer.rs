@@ -82,15 +82,15 @@ fn write_list(text: &mut String, items: &[Expression]) {
 }
 
 fn write_joined(text: &mut String, parts: &[Expression], between: &str, tightness: Tightness) {
-    for (place, part) in parts.iter().enumerate() {
-        if place > 0 {
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
             text.push_str(between);
         }
         write_expression(text, part, tightness);
     }
 }
 
-/// Writes an expression, in parentheses if it is looser than its place allows.
+/// Writes an expression, in parentheses if it binds more loosely than the expression around it.
 fn write_expression(text: &mut String, expression: &Expression, wanted: Tightness) {
     use ExpressionKind::*;
     let own = match &expression.kind {

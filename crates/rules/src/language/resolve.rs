@@ -168,8 +168,8 @@ impl<'a> Resolver<'a> {
         if let Some((first_source, first)) = self.first_uses.get(name) {
             self.expander.errors.push_with(|| {
                 Diagnostic::error(format!("two rules are called {}", show(name)))
-                    .at(source.place(item.name.span))
-                    .note("the first is here", first_source.place(first.name.span))
+                    .at(source.location(item.name.span))
+                    .note("the first is here", first_source.location(first.name.span))
             });
             return;
         }
@@ -225,7 +225,7 @@ impl<'a> Resolver<'a> {
                 self.expander.warnings.push(Topic::DroppedRule, || {
                     let name = show(&item.name.text);
                     let message = format!("rule {name} is left out: its output is never present");
-                    Diagnostic::warning(message).at(source.place(item.name.span))
+                    Diagnostic::warning(message).at(source.location(item.name.span))
                 });
                 return Ok(None);
             }
@@ -247,7 +247,7 @@ impl<'a> Resolver<'a> {
                 "probability {probability} makes rule {} hard: its conclusion {which} holds",
                 show(&item.name.text)
             );
-            Diagnostic::warning(message).at(source.place(item.name.span))
+            Diagnostic::warning(message).at(source.location(item.name.span))
         });
         Ok(Some(hard(when, Formula::literal(code, present == (probability == 1.0)))))
     }

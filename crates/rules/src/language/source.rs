@@ -1,4 +1,4 @@
-//! Texts that rules are read from, and places in them.
+//! Texts that rules are read from, and locations in them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,8 +85,8 @@ impl Source {
         self.line_starts.partition_point(|&start| start <= offset) as u32
     }
 
-    /// The place of a span, ready to be shown.
-    pub fn place(&self, span: Span) -> Place {
+    /// The location of a span, ready to be shown.
+    pub fn location(&self, span: Span) -> Location {
         let boundary = |offset: u32| {
             let mut offset = (offset as usize).min(self.text.len());
             while !self.text.is_char_boundary(offset) {
@@ -104,7 +104,7 @@ impl Source {
         let before = &self.text[line_start..start];
         let marked_end = end.min(line_end).max(start);
         let after = self.text[marked_end..line_end.max(marked_end)].trim_end_matches('\r');
-        Place {
+        Location {
             file: Arc::clone(&self.name),
             span: Span::new(start, end),
             line,
@@ -135,7 +135,7 @@ pub(super) fn read_source(
             let (valid, rest) = text.split_at(fault.valid_up_to());
             let valid = std::str::from_utf8(valid).unwrap_or_default();
             Err(Diagnostic::error("the file is not UTF-8 text")
-                .at(Place::of_bad_byte(name, valid, rest))
+                .at(Location::of_bad_byte(name, valid, rest))
                 .help("save the file with UTF-8 encoding"))
         }
     }
@@ -143,7 +143,7 @@ pub(super) fn read_source(
 
 /// Where a diagnostic points.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file's name as the user gave it.
     pub file: Arc<str>,
     /// The bytes pointed at.
@@ -156,8 +156,8 @@ pub struct Place {
     pub excerpt: Excerpt,
 }
 
-impl Place {
-    /// The place of the first byte that is not UTF-8, given the valid text before it and the bytes
+impl Location {
+    /// The location of the first byte that is not UTF-8, given the valid text before it and the bytes
     /// from it on.
     pub(super) fn of_bad_byte(file: &str, before: &str, rest: &[u8]) -> Self {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -147,7 +147,7 @@ impl PartialEq for StaticItem {
     }
 }
 
-/// A name with its place.
+/// A name with its span.
 #[derive(Clone, Debug, Default)]
 pub struct Name {
     /// The name itself, without quotes.
@@ -169,7 +169,7 @@ impl PartialEq for Name {
     }
 }
 
-/// A formula with its place.
+/// A formula with its span.
 #[derive(Clone, Debug)]
 pub struct Expression {
     /// What it is.
@@ -322,7 +322,7 @@ impl Expression {
         }
     }
 
-    /// The same, written at a place.
+    /// The same, written at a span.
     pub(super) fn at(self, span: Span) -> Self {
         Self { span, ..self }
     }

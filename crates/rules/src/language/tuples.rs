@@ -266,7 +266,7 @@ impl Reader<'_> {
                     self.warnings.push(Topic::UnusedWindow, || {
                         let message =
                             format!("rule `{name}` has a window and no past code: it is unused");
-                        Diagnostic::warning(message).at(source.place(tuple.span))
+                        Diagnostic::warning(message).at(source.location(tuple.span))
                     });
                 }
             }

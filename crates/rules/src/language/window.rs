@@ -22,7 +22,7 @@ pub(super) fn read_window(text: &str) -> Result<Window, Diagnostic> {
         Err(_) => {
             let first = parser.errors.iter().next().cloned();
             let mut first = first.unwrap_or_else(|| Diagnostic::error("not a window").help(FORMS));
-            first.place = None;
+            first.location = None;
             Err(first)
         }
     }

@@ -35,7 +35,7 @@ impl<'a> Facts<'a> {
                 clause
                     .iter()
                     .enumerate()
-                    .filter(|(place, _)| chosen >> place & 1 == 1)
+                    .filter(|(bit, _)| chosen >> bit & 1 == 1)
                     .map(|(_, &literal)| literal),
             );
             self.known.contains(part.as_slice())
