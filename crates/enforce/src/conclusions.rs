@@ -123,9 +123,12 @@ impl Conclusions {
 
     /// What the rules say of the codes of a visit, in the order of the rules.
     pub fn of(&self, record: RecordView<'_>, visit: usize) -> Vec<Conclusion> {
-        let has = |then: usize, code: Code| match code == self.vocabulary.end() {
-            true => then > 0 && record.ends_at(then),
-            false => record.visit(then).binary_search(&code).is_ok(),
+        let has = |then: usize, code: Code| {
+            if code == self.vocabulary.end() {
+                then > 0 && record.ends_at(then)
+            } else {
+                record.visit(then).binary_search(&code).is_ok()
+            }
         };
         let holds = |literal: &Literal| literal.holds(visit, has);
         let speaks = |one: &&Implication| {

@@ -97,10 +97,10 @@ impl<'a> IndexBuilder<'a> {
         visits: VisitRange,
     ) -> u32 {
         let start = self.push(conditions, visits);
-        let rank = |bit: u32| match () {
-            () if self.layout.is_now(bit) => 0,
-            () if !self.layout.is_lasting(bit) => 1,
-            () => 2,
+        let rank = |bit: u32| match (self.layout.is_now(bit), self.layout.is_lasting(bit)) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
         };
         // Nothing is looked up by a stage: a visit is always at one.
         let prompts =

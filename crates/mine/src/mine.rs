@@ -203,10 +203,12 @@ impl Outcome<'_> {
             // A handful of exceptions says nothing against a rate.
             let contradicted = tuning.exceptions as f64 > allowed * tuning.support as f64 + 3.0;
             let rule = self.rule(&candidate, train, tuning, Some(probability));
-            match contradicted {
-                true => mined.dropped.push(Dropped { reason: Reason::Contradicted, rule }),
-                false if soft.take(candidate.claim) => mined.rules.push(rule),
-                false => mined.dropped.push(Dropped { reason: Reason::Crowded, rule }),
+            if contradicted {
+                mined.dropped.push(Dropped { reason: Reason::Contradicted, rule });
+            } else if soft.take(candidate.claim) {
+                mined.rules.push(rule);
+            } else {
+                mined.dropped.push(Dropped { reason: Reason::Crowded, rule });
             }
         }
         mined.rules.sort_by_key(|rule| (rule.template, rule.probability.is_some()));

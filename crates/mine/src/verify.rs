@@ -116,10 +116,13 @@ impl Part {
                         Claim::OneOf { .. } => (false, false),
                         Claim::Together { with, .. } => (true, !has(now, with)),
                         // A visit with both counts once, for the first of them.
-                        Claim::Same { one, other } => match one == column as usize {
-                            true => (true, !has(now, other)),
-                            false => (!has(now, one), !has(now, one)),
-                        },
+                        Claim::Same { one, other } => {
+                            if one == column as usize {
+                                (true, !has(now, other))
+                            } else {
+                                (!has(now, one), !has(now, one))
+                            }
+                        }
                         Claim::NeverFor { group, .. } => (true, groups.contains(&group)),
                         Claim::OnlyAfter { other, .. } => (true, !walk.in_past(other as u32)),
                         Claim::Stays { code } => (!last, !last && !has(next, code)),

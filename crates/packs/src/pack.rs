@@ -97,10 +97,8 @@ impl ExpertTable {
         }
         let rules: Vec<PackRule> = rules.into_values().collect();
         let notes = maker.notes(&rules, options);
-        let (without_ages, within_bands) = match maker.bands.is_empty() {
-            true => (ages_left_out, 0),
-            false => (0, ages_left_out),
-        };
+        let (without_ages, within_bands) =
+            if maker.bands.is_empty() { (ages_left_out, 0) } else { (0, ages_left_out) };
         let (about, file) = (self.about.clone(), self.file.clone());
         let limits = entries.len();
         Ok(Pack { about, file, rules, limits, unknown, without_ages, within_bands, notes })

@@ -39,13 +39,17 @@ pub(crate) fn read_text(
     let compressed = start[..length] == [0x1f, 0x8b];
     let mut bytes = Vec::new();
     let most = limits.text_bytes as u64;
-    let outcome = match compressed {
-        true => MultiGzDecoder::new(whole).take(most + 1).read_to_end(&mut bytes),
-        false => whole.take(most + 1).read_to_end(&mut bytes),
+    let outcome = if compressed {
+        MultiGzDecoder::new(whole).take(most + 1).read_to_end(&mut bytes)
+    } else {
+        whole.take(most + 1).read_to_end(&mut bytes)
     };
-    outcome.map_err(|cause| match compressed {
-        true => PackError::Gzip { file: file.to_owned(), cause },
-        false => PackError::Read { file: file.to_owned(), cause },
+    outcome.map_err(|cause| {
+        if compressed {
+            PackError::Gzip { file: file.to_owned(), cause }
+        } else {
+            PackError::Read { file: file.to_owned(), cause }
+        }
     })?;
     if bytes.len() > limits.text_bytes {
         return Err(PackError::TooLarge { file: file.to_owned(), most: limits.text_bytes });

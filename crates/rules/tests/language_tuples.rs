@@ -94,9 +94,12 @@ fn the_uci_rules() {
         .map(|(name, number)| (number.as_u64().unwrap(), name))
         .collect();
     codes.sort_unstable();
-    let kind = |name: &str| match name.starts_with("AGE//") || name.starts_with("SEX//") {
-        true => Kind::Static,
-        false => Kind::Encounter,
+    let kind = |name: &str| {
+        if name.starts_with("AGE//") || name.starts_with("SEX//") {
+            Kind::Static
+        } else {
+            Kind::Encounter
+        }
     };
     let vocabulary = Vocabulary::new(codes.iter().map(|(_, name)| (name, kind(name)))).unwrap();
     let resolved = round_trip(&text, Some(Arc::new(vocabulary)));

@@ -43,9 +43,10 @@ fn every_version_of_the_code_editor() {
     for (name, expected) in known {
         let Some(file) = open(name) else { return };
         let table = mce::read(name, file, &limits()).unwrap();
-        let (diagnosis, procedure) = match name.contains("v37") {
-            true => (System::Icd10, System::Icd10Procedure),
-            false => (System::Icd9, System::Icd9Procedure),
+        let (diagnosis, procedure) = if name.contains("v37") {
+            (System::Icd10, System::Icd10Procedure)
+        } else {
+            (System::Icd9, System::Icd9Procedure)
         };
         let of = |limit| count(&table, diagnosis, limit);
         let found = [
@@ -108,9 +109,12 @@ fn uci_categories() -> Option<BTreeSet<String>> {
 fn uci_vocabulary() -> Option<Arc<Vocabulary>> {
     let file = File::open(shared("reference/uci/uci_vocab.json")?).unwrap();
     let numbered: std::collections::BTreeMap<String, u32> = serde_json::from_reader(file).unwrap();
-    let kind = |name: &str| match name.starts_with("AGE//") || name.starts_with("SEX//") {
-        true => Kind::Static,
-        false => Kind::Encounter,
+    let kind = |name: &str| {
+        if name.starts_with("AGE//") || name.starts_with("SEX//") {
+            Kind::Static
+        } else {
+            Kind::Encounter
+        }
     };
     Some(Arc::new(Vocabulary::new(numbered.keys().map(|name| (name, kind(name)))).unwrap()))
 }

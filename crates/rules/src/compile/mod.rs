@@ -293,9 +293,10 @@ fn saturate(
                 continue;
             }
         };
-        let endings = match options.end_first {
-            true => endings(rules, &written, encoder.vocabulary, end),
-            false => Vec::new(),
+        let endings = if options.end_first {
+            endings(rules, &written, encoder.vocabulary, end)
+        } else {
+            Vec::new()
         };
         return Ok(Saturated { soft, endings, closure, diagram, in_play, unsatisfiable });
     }

@@ -62,9 +62,10 @@ impl Parser<'_> {
 
     fn refuse_chain(&mut self, one: Arrow, next: Arrow) -> Failed {
         let (first, second) = (one.text(), next.text());
-        let message = match one == next {
-            true => format!("`{first}` twice in a row does not say which goes first"),
-            false => format!("`{first}` and then `{second}` does not say which goes first"),
+        let message = if one == next {
+            format!("`{first}` twice in a row does not say which goes first")
+        } else {
+            format!("`{first}` and then `{second}` does not say which goes first")
         };
         let help = format!(
             "write `(A {first} B) {second} C` or `A {first} (B {second} C)`, whichever is meant"

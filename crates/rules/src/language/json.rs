@@ -60,9 +60,10 @@ impl RuleFile {
     /// ```
     pub fn to_json(&self) -> String {
         let lines: Vec<String> = self.items().iter().map(write_item).collect();
-        let statements = match lines.is_empty() {
-            true => "[]".to_owned(),
-            false => format!("[\n  {}\n]", lines.join(",\n  ")),
+        let statements = if lines.is_empty() {
+            "[]".to_owned()
+        } else {
+            format!("[\n  {}\n]", lines.join(",\n  "))
         };
         format!("{{\"format\": {FORMAT}, \"statements\": {statements}}}\n")
     }

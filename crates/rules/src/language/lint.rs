@@ -41,11 +41,10 @@ pub(super) fn lint(
                 let span = find(&item.formula, name, window, None).unwrap_or(item.name.span);
                 let message = format!("{} {what}", show(name));
                 let warning = Diagnostic::warning(message).at(source.location(span));
-                match in_static && name.len() < 100 {
-                    true => {
-                        warning.help(format!("write `{} in static`", Expression::literal(name)))
-                    }
-                    false => warning,
+                if in_static && name.len() < 100 {
+                    warning.help(format!("write `{} in static`", Expression::literal(name)))
+                } else {
+                    warning
                 }
             });
         }

@@ -208,16 +208,14 @@ impl<'a> Parser<'a> {
         if !self.take(TokenKind::Colon) {
             let message = format!("expected `:` after the rule's name, found {}", self.found());
             let span = self.token.span;
-            return Err(match name.text.contains(':') {
-                true => self.fail_with(span, message, "leave a space after the `:` of the name"),
-                false => self.fail_at(span, message),
+            return Err(if name.text.contains(':') {
+                self.fail_with(span, message, "leave a space after the `:` of the name")
+            } else {
+                self.fail_at(span, message)
             });
         }
         let formula = self.formula()?;
-        let probability = match self.take_word("with") {
-            true => Some(self.probability()?),
-            false => None,
-        };
+        let probability = if self.take_word("with") { Some(self.probability()?) } else { None };
         Ok(RuleItem { name, formula, probability, span: Span::default() })
     }
 

@@ -289,9 +289,10 @@ impl Reader<'_> {
             }
         };
         let span = tuple.span;
-        let formula = match parts.is_empty() {
-            true => consequent,
-            false => Expression::all(parts).at(span).implies(consequent).at(span),
+        let formula = if parts.is_empty() {
+            consequent
+        } else {
+            Expression::all(parts).at(span).implies(consequent).at(span)
         };
         Ok(RuleItem { name: Name { text: name, span }, formula, probability, span })
     }
