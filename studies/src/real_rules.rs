@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_enforce::Auditor;
 use consequence_mine::{MineOptions, Mined, mine};
-use consequence_packs::{CodeList, Level, Limit, PackLimits, PackOptions, mce};
+use consequence_packs::{CodeList, ExpertTable, Level, Limit, PackLimits, PackOptions};
 use consequence_record::{Cohort, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
@@ -97,7 +97,7 @@ pub fn sex_rules(level: Level, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet
         codes: Some(&codes),
         ..PackOptions::default()
     };
-    let mut pack = mce::read(EDITOR, open(EDITOR)?, &limits)?.pack(&options)?;
+    let mut pack = ExpertTable::read_mce(EDITOR, open(EDITOR)?, &limits)?.pack(&options)?;
     pack.rules.retain(|rule| matches!(rule.limit, Limit::Female | Limit::Male));
     Ok(RuleSet::parse(&pack.text(), Some(Arc::clone(vocabulary)))?)
 }

@@ -1,12 +1,119 @@
-//! Lists of all codes of a system, which categories and titles are taken from.
+//! Systems of codes, lists of their codes, and the age bands that static codes name.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
 use crate::error::PackError;
-use crate::source::{PackLimits, read_text};
-use crate::system::System;
-use crate::table::Table;
+use crate::table::{PackLimits, Table, read_text};
+
+/// A system of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum System {
+    /// ICD-9-CM diagnoses.
+    Icd9,
+    /// ICD-9-CM procedures.
+    Icd9Procedure,
+    /// ICD-10-CM diagnoses.
+    Icd10,
+    /// ICD-10-PCS procedures.
+    Icd10Procedure,
+    /// Phecodes.
+    Phecode,
+    /// OMOP concepts, by number.
+    Omop,
+}
+
+impl System {
+    /// What stands before a code of this system in a vocabulary, unless told otherwise.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Icd9 => "ICD9CM//",
+            Self::Icd9Procedure => "ICD9PROC//",
+            Self::Icd10 => "ICD10CM//",
+            Self::Icd10Procedure => "ICD10PCS//",
+            Self::Phecode => "PHECODE//",
+            Self::Omop => "OMOP//",
+        }
+    }
+
+    /// The system's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Icd9 => "ICD-9-CM",
+            Self::Icd9Procedure => "ICD-9-CM procedure",
+            Self::Icd10 => "ICD-10-CM",
+            Self::Icd10Procedure => "ICD-10-PCS",
+            Self::Phecode => "phecode",
+            Self::Omop => "OMOP concept",
+        }
+    }
+
+    /// A code as it is compared: in capitals, and without a dot where the dot says nothing.
+    ///
+    /// ```
+    /// use consequence_packs::System;
+    ///
+    /// assert_eq!(System::Icd9.plain(" e880.1 "), "E8801");
+    /// assert_eq!(System::Phecode.plain("250.1"), "250.1");
+    /// ```
+    pub fn plain(self, code: &str) -> String {
+        let dots = matches!(self, Self::Phecode | Self::Omop);
+        let kept = code.trim().chars().filter(|&character| dots || character != '.');
+        kept.map(|character| character.to_ascii_uppercase()).collect()
+    }
+
+    /// The category of a plain code: three characters, four for external causes of ICD-9. None
+    /// where the system has no categories of this kind.
+    ///
+    /// ```
+    /// use consequence_packs::System;
+    ///
+    /// assert_eq!(System::Icd9.category("25001"), Some("250"));
+    /// assert_eq!(System::Icd9.category("E8801"), Some("E880"));
+    /// assert_eq!(System::Omop.category("201826"), None);
+    /// ```
+    pub fn category(self, code: &str) -> Option<&str> {
+        let length = match self {
+            Self::Icd9 if code.starts_with('E') => 4,
+            Self::Icd9 | Self::Icd10 => 3,
+            _ => return None,
+        };
+        code.get(..length)
+    }
+}
+
+/// Ages in years, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Band {
+    pub from: u16,
+    pub to: u16,
+}
+
+/// The band that a name states: `20-40`, `[20-40)`, `80+`, `<18`, `>=65`. A band that ends where
+/// the next begins is read with its end included, so that no age it may hold is overlooked.
+pub(crate) fn band(name: &str) -> Option<Band> {
+    let name = name.trim().trim_matches(['[', '(', ')', ']']);
+    let age = |text: &str| text.trim().parse::<u16>().ok();
+    if let Some(from) = name.strip_suffix('+').or_else(|| name.strip_prefix(">=")).and_then(age) {
+        return Some(Band { from, to: u16::MAX });
+    }
+    if let Some(from) = name.strip_prefix('>').and_then(age) {
+        return Some(Band { from, to: u16::MAX });
+    }
+    if let Some(to) = name.strip_prefix("<=").or_else(|| name.strip_prefix('<')).and_then(age) {
+        return Some(Band { from: 0, to });
+    }
+    let (from, to) = name.split_once('-')?;
+    let band = Band { from: age(from)?, to: age(to)? };
+    (band.from <= band.to).then_some(band)
+}
+
+impl Band {
+    /// Whether nobody of this band can be of these ages, now or up to so many years later.
+    pub fn excludes(self, from: u16, to: u16, later: u16) -> bool {
+        self.from > to || self.to.saturating_add(later) < from
+    }
+}
 
 const HELP: &str =
     "expected a list of codes such as icd9dx2015.csv, or a table that lists all of them";
@@ -79,5 +186,32 @@ impl CodeList {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.titles.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_bands() {
+        let shown = |name| band(name).map(|band| (band.from, band.to));
+        assert_eq!(shown("20-40"), Some((20, 40)));
+        assert_eq!(shown("[70-80)"), Some((70, 80)));
+        assert_eq!(shown("80+"), Some((80, u16::MAX)));
+        assert_eq!(shown(">=65"), Some((65, u16::MAX)));
+        assert_eq!(shown("<18"), Some((0, 18)));
+        for odd in ["", "old", "40-20", "-5", "99999-100000", "a-b"] {
+            assert_eq!(shown(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_band_excludes_only_what_none_of_it_can_be() {
+        let maternity = |name, later| band(name).unwrap().excludes(12, 55, later);
+        assert!(maternity("60-80", 0) && maternity("60-80", 40), "nobody grows younger");
+        assert!(!maternity("40-60", 0) && !maternity("55-60", 0));
+        assert!(maternity("0-11", 0) && !maternity("0-11", 5));
+        assert!(!maternity("0-12", 0));
     }
 }

@@ -8,14 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_packs::{
-    ExpertTable, Limit, Pack, PackError, PackLimits, PackOptions, cci, dqd, mce, phecode,
-};
+use consequence_packs::{ExpertTable, Limit, Pack, PackError, PackLimits, PackOptions};
 use consequence_record::{Kind, Vocabulary};
 use serde::Serialize;
 
-pub use consequence_packs::phecode::Over;
-pub use consequence_packs::{CodeList, Level};
+pub use consequence_packs::{CodeList, Level, Over};
 
 use consequence_pipeline::words::number;
 use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, load, watched};

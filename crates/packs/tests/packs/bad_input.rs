@@ -2,15 +2,16 @@
 
 use std::io::{Read, Write};
 
-use consequence_packs::phecode::Over;
-use consequence_packs::{CodeList, PackError, PackLimits, cci, dqd, mce, phecode};
+use consequence_packs::{CodeList, ExpertTable, Over, PackError, PackLimits};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 const HEADER: &str = "MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc\n";
 
 fn refused(text: impl AsRef<[u8]>) -> String {
-    mce::read("edits.txt", text.as_ref(), &PackLimits::default()).unwrap_err().to_string()
+    ExpertTable::read_mce("edits.txt", text.as_ref(), &PackLimits::default())
+        .unwrap_err()
+        .to_string()
 }
 
 fn compressed(text: &[u8]) -> Vec<u8> {
@@ -57,16 +58,18 @@ fn errors_say_where_and_what_to_do() {
 fn compressed_files_that_stop_short_or_never_stop() {
     let text = format!("{HEADER}{}", "32\t9\tMale_Only\tD\t185\tProstate\n".repeat(2000));
     let whole = compressed(text.as_bytes());
-    let table = mce::read("edits.gz", whole.as_slice(), &PackLimits::default()).unwrap();
+    let table =
+        ExpertTable::read_mce("edits.gz", whole.as_slice(), &PackLimits::default()).unwrap();
     assert_eq!(table.entries().len(), 2000);
     for length in [2, 11, whole.len() / 2, whole.len() - 1] {
-        let fault = mce::read("edits.gz", &whole[..length], &PackLimits::default()).unwrap_err();
+        let fault = ExpertTable::read_mce("edits.gz", &whole[..length], &PackLimits::default())
+            .unwrap_err();
         assert!(matches!(fault, PackError::Gzip { .. }), "{length}: {fault}");
         assert!(fault.to_string().starts_with("edits.gz: the gzip data end too early"), "{fault}");
     }
     let bomb = compressed(&vec![b'a'; 20 << 20]);
     let small = PackLimits { text_bytes: 1 << 20 };
-    let fault = mce::read("bomb.gz", bomb.as_slice(), &small).unwrap_err().to_string();
+    let fault = ExpertTable::read_mce("bomb.gz", bomb.as_slice(), &small).unwrap_err().to_string();
     assert_eq!(fault, "bomb.gz: more than 1048576 bytes of text; is this the right file?");
 }
 
@@ -78,7 +81,7 @@ fn a_file_that_cannot_be_read() {
             Err(std::io::Error::other("the disk is gone"))
         }
     }
-    let fault = mce::read("edits.txt", Broken, &PackLimits::default()).unwrap_err();
+    let fault = ExpertTable::read_mce("edits.txt", Broken, &PackLimits::default()).unwrap_err();
     assert_eq!(fault.to_string(), "edits.txt: the disk is gone");
 }
 
@@ -97,10 +100,10 @@ fn no_reader_takes_the_table_of_another() {
     for (table, text) in tables.iter().enumerate() {
         let bytes = text.as_bytes();
         let taken = [
-            mce::read("t", bytes, &limits).is_ok(),
-            dqd::read("t", bytes, &limits).is_ok(),
-            phecode::read("t", bytes, Over::Icd, &limits).is_ok(),
-            cci::read("t", bytes, &limits).is_ok(),
+            ExpertTable::read_mce("t", bytes, &limits).is_ok(),
+            ExpertTable::read_dqd("t", bytes, &limits).is_ok(),
+            ExpertTable::read_phecodes("t", bytes, Over::Icd, &limits).is_ok(),
+            ExpertTable::read_cci("t", bytes, &limits).is_ok(),
         ];
         let expected: Vec<bool> = (0..4).map(|reader| reader == table).collect();
         assert_eq!(taken.as_slice(), expected, "{text}");
@@ -108,6 +111,6 @@ fn no_reader_takes_the_table_of_another() {
         assert_eq!(listed, table == 2 || table == 3, "{text}");
     }
     let sexes = "ICD9,ICD9 String,PheCode,Phenotype,sex\n185,X,185,Y,Mann\n";
-    let fault = phecode::read("t", sexes.as_bytes(), Over::Icd, &limits).unwrap_err();
+    let fault = ExpertTable::read_phecodes("t", sexes.as_bytes(), Over::Icd, &limits).unwrap_err();
     assert!(fault.to_string().starts_with("t:2: `Mann` in column sex; expected"));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use consequence_packs::{ExpertTable, PackError, PackLimits, PackOptions, mce, phecode};
+use consequence_packs::{ExpertTable, Over, PackError, PackLimits, PackOptions};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::RuleSet;
 
@@ -18,7 +18,8 @@ fn editor() -> ExpertTable {
     ];
     let header = "MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc\n";
     let rows: String = rows.iter().map(|row| format!("32\t9\t{row}\n")).collect();
-    mce::read("edits", format!("{header}{rows}").as_bytes(), &PackLimits::default()).unwrap()
+    ExpertTable::read_mce("edits", format!("{header}{rows}").as_bytes(), &PackLimits::default())
+        .unwrap()
 }
 
 fn vocabulary(statics: &[&str], codes: &[&str]) -> Arc<Vocabulary> {
@@ -106,10 +107,12 @@ fn what_cannot_be_said_is_refused() {
 fn a_phenotype_of_both_sexes_has_no_limit() {
     let map = "ICD9,ICD9 String,PheCode,Phenotype,sex\n1,a,10,p,Male\n2,b,10,p,Male\n\
                3,c,11,q,Female\n3,c,12,r,\n4,d,13,s,Both\n";
-    let read = |over| phecode::read("m", map.as_bytes(), over, &PackLimits::default()).unwrap();
+    let read = |over| {
+        ExpertTable::read_phecodes("m", map.as_bytes(), over, &PackLimits::default()).unwrap()
+    };
     let codes = |over| -> Vec<String> {
         read(over).entries().iter().map(|entry| entry.code.clone()).collect()
     };
-    assert_eq!(codes(phecode::Over::Icd), ["1", "2"]);
-    assert_eq!(codes(phecode::Over::Phecodes), ["10", "11"]);
+    assert_eq!(codes(Over::Icd), ["1", "2"]);
+    assert_eq!(codes(Over::Phecodes), ["10", "11"]);
 }

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
 
-use consequence_packs::phecode::Over;
 use consequence_packs::{
-    CodeList, ExpertTable, Level, Limit, Pack, PackError, PackLimits, PackOptions, System, cci,
-    dqd, mce, phecode,
+    CodeList, ExpertTable, Level, Limit, Over, Pack, PackError, PackLimits, PackOptions, System,
 };
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
@@ -42,7 +40,7 @@ fn every_version_of_the_code_editor() {
     ];
     for (name, expected) in known {
         let Some(file) = open(name) else { return };
-        let table = mce::read(name, file, &limits()).unwrap();
+        let table = ExpertTable::read_mce(name, file, &limits()).unwrap();
         let (diagnosis, procedure) = if name.contains("v37") {
             (System::Icd10, System::Icd10Procedure)
         } else {
@@ -143,7 +141,7 @@ fn categories_of_the_diabetes_cohort() {
         ..PackOptions::default()
     };
     let name = "mce/MCE_Simple_Code_Edits_v32.txt";
-    let editor = mce::read(name, open(name).unwrap(), &limits()).unwrap();
+    let editor = ExpertTable::read_mce(name, open(name).unwrap(), &limits()).unwrap();
     let pack = editor.pack(&options).unwrap();
     assert_eq!(with_limit(&pack, Limit::Female), 58);
     assert_eq!(with_limit(&pack, Limit::Male), 12);
@@ -162,7 +160,7 @@ fn categories_of_the_diabetes_cohort() {
 
     // The indicator lists codes of all years; with or without the list of one year it is the same.
     let name = "hcup/cci2015.csv.gz";
-    let chronic = cci::read(name, open(name).unwrap(), &limits()).unwrap();
+    let chronic = ExpertTable::read_cci(name, open(name).unwrap(), &limits()).unwrap();
     for codes in [Some(&codes), None] {
         let pack = chronic.pack(&PackOptions { codes, ..options.clone() }).unwrap();
         assert_eq!(with_limit(&pack, Limit::Chronic), 258);
@@ -174,7 +172,7 @@ fn categories_of_the_diabetes_cohort() {
 #[test]
 fn a_category_needs_all_its_codes() {
     let Some(file) = open("mce/MCE_Simple_Code_Edits_v32.txt") else { return };
-    let editor = mce::read("editor", file, &limits()).unwrap();
+    let editor = ExpertTable::read_mce("editor", file, &limits()).unwrap();
     let options = PackOptions { level: Level::Categories, ..PackOptions::default() };
     let refused = editor.pack(&options).unwrap_err();
     assert!(matches!(&refused, PackError::NoCodeList { .. }), "{refused}");
@@ -195,7 +193,7 @@ fn chronic_conditions_of_both_systems() {
         [("hcup/cci2015.csv.gz", 13_769, 4_584), ("hcup/CCIR_v2023-1.csv.gz", 74_549, 12_504)]
     {
         let Some(file) = open(name) else { return };
-        let table = cci::read(name, file, &limits()).unwrap();
+        let table = ExpertTable::read_cci(name, file, &limits()).unwrap();
         assert_eq!(table.entries().len(), chronic, "{name}");
         let list = CodeList::read(name, open(name).unwrap(), &limits()).unwrap();
         assert_eq!(list.len(), codes, "{name}");
@@ -207,7 +205,7 @@ fn chronic_conditions_of_both_systems() {
 fn plausible_genders_of_concepts() {
     let name = "dqd/OMOP_CDMv5.4_Concept_Level.csv";
     let Some(file) = open(name) else { return };
-    let table = dqd::read(name, file, &limits()).unwrap();
+    let table = ExpertTable::read_dqd(name, file, &limits()).unwrap();
     // 287 checks for one concept each, and 4 for 14 concepts and what is below them.
     assert_eq!(table.entries().len(), 287 + 14);
     let pack = table.pack(&PackOptions::default()).unwrap();
@@ -216,7 +214,8 @@ fn plausible_genders_of_concepts() {
     }));
     reread(&pack, None);
     let other = "dqd/OMOP_CDMv5.4_Field_Level.csv";
-    let refused = dqd::read(other, open(other).unwrap(), &limits()).unwrap_err().to_string();
+    let refused =
+        ExpertTable::read_dqd(other, open(other).unwrap(), &limits()).unwrap_err().to_string();
     assert!(
         refused.contains("no column `conceptId`") && refused.contains("`cdmTableName`"),
         "{refused}"
@@ -229,9 +228,10 @@ fn phecodes_by_icd_and_by_phenotype() {
         ["phecode/phecode_map_v1_2_icd9.csv.gz", "phecode/phecode_map_v1_2_icd10_beta.csv.gz"]
     {
         let Some(file) = open(name) else { return };
-        let over_icd = phecode::read(name, file, Over::Icd, &limits()).unwrap();
+        let over_icd = ExpertTable::read_phecodes(name, file, Over::Icd, &limits()).unwrap();
         let over_phecodes =
-            phecode::read(name, open(name).unwrap(), Over::Phecodes, &limits()).unwrap();
+            ExpertTable::read_phecodes(name, open(name).unwrap(), Over::Phecodes, &limits())
+                .unwrap();
         for table in [&over_icd, &over_phecodes] {
             let pack = table.pack(&PackOptions::default()).unwrap();
             assert!(pack.rules.len() > 100, "{name}");
@@ -249,7 +249,7 @@ fn phecodes_by_icd_and_by_phenotype() {
 fn rules_for_the_codes_of_a_cohort_only() {
     let (Some(vocabulary), Some(codes)) = (uci_vocabulary(), icd9()) else { return };
     let name = "mce/MCE_Simple_Code_Edits_v32.txt";
-    let table = mce::read(name, open(name).unwrap(), &limits()).unwrap();
+    let table = ExpertTable::read_mce(name, open(name).unwrap(), &limits()).unwrap();
     let options = PackOptions {
         level: Level::Categories,
         vocabulary: Some(&vocabulary),
