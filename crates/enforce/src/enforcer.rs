@@ -3,9 +3,8 @@
 use consequence_record::Kind;
 use consequence_rules::{Clause, LiteralId, Plan};
 
-use crate::condition::Condition;
 use crate::history::Layout;
-use crate::index::{Index, IndexBuilder};
+use crate::index::{Condition, Index, IndexBuilder};
 use crate::writer::Writer;
 
 /// What a demand does to its output when its conditions hold.

@@ -14,7 +14,7 @@
 use consequence_record::{Code, Lists};
 use consequence_rules::{Atoms, LiteralId, Order, Stage, Stages, Subject, Window};
 
-use crate::condition::{Bits, Condition};
+use crate::index::{Bits, Condition};
 
 /// Where each window's row is, and how it changes from visit to visit.
 #[derive(Clone, Debug)]

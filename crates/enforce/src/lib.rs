@@ -11,7 +11,6 @@
 
 mod auditor;
 mod conclusions;
-mod condition;
 mod enforcer;
 mod history;
 mod index;

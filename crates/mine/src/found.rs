@@ -1,6 +1,9 @@
-//! What mining found.
+//! What mining found, and its text as a file to read.
+
+use std::fmt::Write;
 
 use consequence_rules::Formula;
+use consequence_rules::language::Expression;
 use serde::Serialize;
 
 /// The paper's five kinds of rules.
@@ -135,4 +138,164 @@ pub struct Mined {
     pub dropped: Vec<Dropped>,
     /// What became of all candidates.
     pub tried: Vec<Tried>,
+}
+
+impl Mined {
+    /// The rules as the text of a rule file, grouped by template, each with its evidence in the
+    /// comments above it. `titles` gives the title of a code where it is known.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use consequence_mine::{MineOptions, mine};
+    /// # use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+    /// # let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//741", Kind::Encounter)])?);
+    /// # let bifida = vocabulary.code("ICD9CM//741").unwrap();
+    /// # let mut cohort = Cohort::default();
+    /// # for number in 0..200 {
+    /// #     let visit = if number % 5 == 0 { vec![bifida] } else { vec![] };
+    /// #     cohort.push(&number.to_string(), &Record::new(vec![vec![], visit.clone(), visit]));
+    /// # }
+    /// # let splits = vec![Split::Train; cohort.len()];
+    /// let mined = mine(&cohort, &vocabulary, &splits, &MineOptions::default())?;
+    /// let text = mined.text(&|code| (code == "ICD9CM//741").then(|| "Spina bifida".to_owned()));
+    /// assert!(text.contains("# Spina bifida stays\n"));
+    /// assert!(text.contains("rule ICD9CM//741-stays: ICD9CM//741 in previous => ICD9CM//741\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn text(&self, titles: &dyn Fn(&str) -> Option<String>) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text, titles);
+        text
+    }
+
+    fn write(
+        &self,
+        out: &mut String,
+        titles: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), std::fmt::Error> {
+        let soft = self.rules.iter().filter(|rule| rule.probability.is_some()).count();
+        let (records, visits) = (number(self.train_records), number(self.train_visits));
+        writeln!(
+            out,
+            "# Rules found in the {records} records ({visits} visits) of the train split"
+        )?;
+        let tuning = number(self.tuning_records);
+        writeln!(out, "# and held against the {tuning} records of the tuning split.")?;
+        writeln!(out, "# Hard rules: {}, soft rules: {soft}.", self.rules.len() - soft)?;
+        writeln!(out, "#")?;
+        writeln!(out, "# The rate given with each rule is the most that exceptions may come to,")?;
+        writeln!(out, "# with 95% confidence, judged by the records that show the rule.")?;
+        for template in Template::ALL {
+            let rules: Vec<&MinedRule> =
+                self.rules.iter().filter(|rule| rule.template == template).collect();
+            let contradicted = |dropped: &&Dropped| {
+                dropped.rule.template == template && dropped.reason == Reason::Contradicted
+            };
+            let dropped: Vec<&Dropped> = self.dropped.iter().filter(contradicted).collect();
+            if rules.is_empty() && dropped.is_empty() {
+                continue;
+            }
+            writeln!(out, "\n\n# ---- {} ----", template.heading())?;
+            if template == Template::OneOf && !rules.is_empty() {
+                // Without a cohort at hand nothing else says that these codes are static.
+                let codes = rules.iter().flat_map(|rule| &rule.codes);
+                let codes: Vec<String> =
+                    codes.map(|code| Expression::literal(code).to_string()).collect();
+                writeln!(out, "\nstatic {}", codes.join(", "))?;
+            }
+            for rule in rules {
+                writeln!(out, "\n# {}", sentence(rule, titles))?;
+                writeln!(out, "# {}", evidence(rule))?;
+                writeln!(out, "{}", rule.statement)?;
+            }
+            if !dropped.is_empty() {
+                writeln!(out, "\n# Left out, as the tuning split has exceptions:")?;
+            }
+            for Dropped { rule, .. } in dropped {
+                let (failed, all) = (number(rule.tuning.exceptions), number(rule.tuning.support));
+                writeln!(out, "#   {} ({failed} of {all})", one_line(&rule.statement))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the rule says, in words.
+fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String {
+    let shown = |index: usize| {
+        let code = rule.codes.get(index).map_or("", String::as_str);
+        one_line(&titles(code).unwrap_or_else(|| code.to_owned()))
+    };
+    let (first, second) = (shown(0), shown(1));
+    let soft = rule.probability.is_some();
+    match rule.template {
+        Template::OneOf => {
+            let code = rule.codes.first().map_or("", String::as_str);
+            let category = code.rsplit_once("//").map_or(code, |parts| parts.0);
+            format!("no record has two of {}", one_line(category))
+        }
+        Template::Together if soft => format!("{first} comes nearly always with {second}"),
+        Template::Together if rule.statement.contains(" <=> ") => {
+            format!("{first} and {second} come only together")
+        }
+        Template::Together => format!("{first} never comes without {second}"),
+        Template::NeverFor if soft => format!("{first} hardly ever for {second}"),
+        Template::NeverFor => format!("{first} never for {second}"),
+        Template::OnlyAfter if soft => format!("{first} hardly ever comes before {second}"),
+        Template::OnlyAfter => format!("{first} only after {second}"),
+        Template::Stays if soft => format!("{first} nearly always stays"),
+        Template::Stays => format!("{first} stays"),
+    }
+}
+
+/// What was seen, in words.
+fn evidence(rule: &MinedRule) -> String {
+    let occasions = match rule.template {
+        Template::OneOf => "records",
+        Template::Together | Template::NeverFor | Template::OnlyAfter => "visits",
+        Template::Stays => "visits with another after them",
+    };
+    let exceptions = match rule.train.exceptions {
+        0 => "no exception".to_owned(),
+        1 => "1 exception".to_owned(),
+        several => format!("{} exceptions", number(several)),
+    };
+    let mut text = format!("{exceptions} in {} {occasions}", number(rule.train.support));
+    if rule.template != Template::OneOf {
+        let _ = write!(text, " of {} records", number(rule.records));
+    }
+    let _ = write!(text, "; at most {}", percent(rule.bound));
+    if rule.tuning.support > 0 {
+        let (failed, all) = (number(rule.tuning.exceptions), number(rule.tuning.support));
+        let _ = write!(text, "; tuning: {failed} of {all}");
+    }
+    text
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits =
+        if percent >= 10.0 { 0 } else { (1.0 - percent.log10().floor()).clamp(1.0, 6.0) as usize };
+    format!("{percent:.digits$}%")
+}
+
+/// Text that stays within a comment line.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let clean = |character: char| if character.is_control() { ' ' } else { character };
+    text.chars().take(LONGEST).map(clean).collect()
+}
+
+/// A number with commas.
+fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -34,25 +34,16 @@
 //! Counts are whole numbers, so the result is the same on any number of threads.
 #![forbid(unsafe_code)]
 
-mod bounds;
 mod claim;
-mod columns;
 mod doubt;
 mod found;
 mod mine;
 mod options;
-mod pairs;
 mod pool;
 mod profile;
-mod soft;
-mod stage;
-mod sweep;
+mod records;
 mod templates;
-mod text;
-mod verify;
-mod walk;
 
-pub use bounds::upper_bound;
 pub use found::{Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
 pub use mine::{MineError, mine};
 pub use options::{Cutoffs, Evidence, MineOptions, NearRules};

@@ -6,17 +6,14 @@ use consequence_record::{Cohort, Split, Vocabulary};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
-use crate::bounds::upper_bound;
-use crate::claim::{Claim, statement};
-use crate::columns::Columns;
+use crate::claim::{Claim, Verdicts, statement, verify};
+use crate::doubt::upper_bound;
 use crate::found::{Dropped, Mined, MinedRule, Reason, Tally};
 use crate::options::{Cutoffs, MineOptions};
-use crate::pairs::Pairs;
-use crate::pool::{Candidate, Settled};
-use crate::profile::Profile;
-use crate::soft::{SoftRules, probability};
+use crate::pool::{Candidate, Settled, SoftRules, probability};
+use crate::profile::{Pairs, Profile};
+use crate::records::Columns;
 use crate::templates::{PairTemplates, never_for, one_of, stays};
-use crate::verify::{Verdicts, verify};
 
 /// Why a cohort cannot be mined.
 #[derive(Debug, Error, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! The paper's five kinds of rules, looked for in the counts.
 
 use crate::claim::Claim;
-use crate::columns::Columns;
 use crate::found::Template;
 use crate::options::{Cutoffs, MineOptions};
-use crate::pairs::Pairs;
 use crate::pool::{Candidate, Pool, Probability};
-use crate::profile::Profile;
-use crate::stage::STAGES;
+use crate::profile::{Pairs, Profile};
+use crate::records::{Columns, STAGES};
 
 /// A share that is never quite 0 or 1, as counts cannot tell.
 fn share(part: u64, all: u64) -> f64 {

@@ -1,10 +1,101 @@
 //! Rules filed under the codes without which they cannot be false.
+//!
+//! Nothing here decides whether a formula is true. It only says which visits cannot make it false, so
+//! that these are not asked.
 
 use consequence_record::{Code, Vocabulary};
 use consequence_rules::Formula;
 
 use crate::Visits;
-use crate::needs::{Sign, needs};
+
+/// A fact about a visit that a formula may hang on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sign {
+    /// The code is in the visit.
+    Now(Code),
+    /// The code is in some visit before.
+    Before(Code),
+}
+
+/// Signs of which at least one is there whenever something is so; `None` if it can be so without
+/// any. No signs at all: it is never so.
+pub(crate) type Needs = Option<Vec<Sign>>;
+
+/// What it takes to look at every visit that shows a sign; the less the better.
+pub(crate) type Cost<'a> = &'a dyn Fn(Sign) -> usize;
+
+/// What a formula needs to have a truth value.
+pub(crate) fn needs(formula: &Formula, truth: bool, cost: Cost<'_>) -> Needs {
+    let of = |formula: &Formula, truth: bool| needs(formula, truth, cost);
+    match (formula, truth) {
+        (Formula::Constant(constant), _) if *constant != truth => Some(Vec::new()),
+        (Formula::Constant(_), _) | (Formula::Now(_) | Formula::In(..), false) => None,
+        (Formula::Now(code), true) => Some(vec![Sign::Now(*code)]),
+        (Formula::In(code, _), true) => Some(vec![Sign::Before(*code)]),
+        (Formula::Not(inner), _) => of(inner, !truth),
+        (Formula::And(parts), true) | (Formula::Or(parts), false) => {
+            all_of(parts.iter().map(|part| of(part, truth)), cost)
+        }
+        (Formula::And(parts), false) | (Formula::Or(parts), true) => {
+            one_of(parts.iter().map(|part| of(part, truth)))
+        }
+        (Formula::Implies(left, right), false) => all_of([of(left, true), of(right, false)], cost),
+        (Formula::Implies(left, right), true) => one_of([of(left, false), of(right, true)]),
+        (Formula::Iff(left, right), _) => one_of([
+            all_of([of(left, true), of(right, truth)], cost),
+            all_of([of(left, false), of(right, !truth)], cost),
+        ]),
+        (Formula::AtMostOne(parts), false) => two_of(parts.iter().map(|part| of(part, true)), cost),
+        (Formula::AtMostOne(parts), true) => all_but_one(parts, cost),
+        (Formula::ExactlyOne(parts), false) => one_of([
+            all_of(parts.iter().map(|part| of(part, false)), cost),
+            two_of(parts.iter().map(|part| of(part, true)), cost),
+        ]),
+        (Formula::ExactlyOne(parts), true) => {
+            let one = one_of(parts.iter().map(|part| of(part, true)));
+            all_of([one, all_but_one(parts, cost)], cost)
+        }
+    }
+}
+
+/// All of several things: what any of them needs will do.
+fn all_of(parts: impl IntoIterator<Item = Needs>, cost: Cost<'_>) -> Needs {
+    parts.into_iter().flatten().min_by_key(|signs| total(signs, cost))
+}
+
+/// One of several things, no matter which: what each of them needs, together.
+fn one_of(parts: impl IntoIterator<Item = Needs>) -> Needs {
+    let mut together = Vec::new();
+    for part in parts {
+        together.extend(part?);
+    }
+    together.sort_unstable();
+    together.dedup();
+    Some(together)
+}
+
+/// Two of several things: then also one of all but any that is left out.
+fn two_of(parts: impl IntoIterator<Item = Needs>, cost: Cost<'_>) -> Needs {
+    let mut parts: Vec<Needs> = parts.into_iter().collect();
+    let dearest = |part: &Needs| part.as_ref().map_or(usize::MAX, |signs| total(signs, cost));
+    if let Some(left_out) = (0..parts.len()).max_by_key(|&part| dearest(&parts[part])) {
+        parts.swap_remove(left_out);
+    }
+    one_of(parts)
+}
+
+/// At most one of several is true: of any two, one is false.
+fn all_but_one(parts: &[Formula], cost: Cost<'_>) -> Needs {
+    let mut parts: Vec<Vec<Sign>> =
+        parts.iter().filter_map(|part| needs(part, false, cost)).collect();
+    parts.sort_by_key(|signs| total(signs, cost));
+    parts.truncate(2);
+    if parts.len() == 2 { one_of(parts.into_iter().map(Some)) } else { None }
+}
+
+fn total(signs: &[Sign], cost: Cost<'_>) -> usize {
+    signs.iter().map(|&sign| cost(sign)).sum()
+}
 
 /// A code seen once stays in view for the rest of the record.
 const BEFORE: usize = 3;

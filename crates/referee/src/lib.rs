@@ -38,13 +38,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod defect;
 mod docket;
-mod needs;
-mod reading;
 mod truth;
 mod verdict;
 
-pub use defect::Defect;
-pub use reading::Visits;
+pub use truth::{Defect, Visits};
 pub use verdict::{Referee, Violation};

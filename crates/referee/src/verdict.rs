@@ -5,9 +5,8 @@ use std::sync::Arc;
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{Formula, Rule, RuleSet, Says};
 
-use crate::defect::defects;
 use crate::docket::Docket;
-use crate::truth::Moment;
+use crate::truth::{Moment, defects};
 use crate::{Defect, Visits};
 
 /// A hard rule that is false at a visit it is required of.
