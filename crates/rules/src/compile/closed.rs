@@ -8,8 +8,8 @@ use super::clause::{Atoms, Encoder, LiteralId, Subject, VisitRange};
 use super::diagram::Diagram;
 use super::normal::Literal;
 use super::order::Order;
-use super::soft::SoftImplication;
 use super::stage::{HORIZON, Stage, Stages};
+use super::written::SoftImplication;
 use crate::{Rule, RuleSet};
 
 /// How a clause of a plan came to be.

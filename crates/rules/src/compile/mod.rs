@@ -3,12 +3,10 @@
 mod clause;
 mod closed;
 mod closure;
-mod components;
 mod diagram;
 mod normal;
 mod order;
 mod regress;
-mod soft;
 mod stage;
 mod written;
 
@@ -23,15 +21,13 @@ pub use closed::{Clause, ClosedRules, Derivation};
 pub use diagram::{Branch, Diagram};
 pub use normal::{Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
-pub use soft::SoftImplication;
 pub use stage::{Stage, Stages};
-pub use written::{WrittenClause, WrittenRules};
+pub use written::{SoftImplication, WrittenClause, WrittenRules};
 
 use closed::Parts;
 use closure::{Closed, Closure, Source};
-use components::Components;
-use soft::soft_implications;
-use written::Written;
+use diagram::Components;
+use written::{Written, soft_implications};
 
 use crate::decisions::TooManyNodes;
 use crate::{Rule, RuleSet, Says};

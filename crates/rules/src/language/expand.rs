@@ -3,21 +3,17 @@
 
 use std::collections::hash_map::Entry;
 
+use consequence_record::{Code, END_NAME, Vocabulary};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use consequence_record::{Code, END_NAME, Vocabulary};
-
-use super::absent::Absent;
-use super::compose::{WindowError, all, any, depth, in_window};
+use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
-use super::glob::Names;
-use super::limits::Limits;
-use super::names::show;
+use super::names::{Names, closest, show};
 use super::parser::Failed;
 use super::resolve::UnknownCodes;
 use super::source::{Source, Span};
-use super::suggest::closest;
 use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
+use super::vocabulary::Absent;
 use super::window::weight;
 use crate::{Formula, Scope, Window};
 
@@ -40,7 +36,7 @@ pub(super) struct Expander<'a> {
     vocabulary: &'a Vocabulary,
     names: Names<'a>,
     unknown_codes: UnknownCodes,
-    limits: &'a Limits,
+    limits: &'a LanguageLimits,
     /// The file at hand.
     pub(super) source: &'a Source,
     lets: FxHashMap<&'a str, Let<'a>>,
@@ -57,7 +53,7 @@ impl<'a> Expander<'a> {
         vocabulary: &'a Vocabulary,
         absent: Absent<'a>,
         unknown_codes: UnknownCodes,
-        limits: &'a Limits,
+        limits: &'a LanguageLimits,
         source: &'a Source,
     ) -> Self {
         Self {
@@ -433,5 +429,60 @@ impl<'a> Expander<'a> {
             ),
         };
         Err(self.error(Diagnostic::error(message).help(help), span))
+    }
+}
+
+/// Why a window cannot be spread over a formula.
+pub(super) enum WindowError {
+    Window,
+    Negation,
+    Other,
+}
+
+/// The formula with the window on every code.
+pub(super) fn in_window(formula: Formula, window: &Window) -> Result<Formula, WindowError> {
+    let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, WindowError> {
+        parts.into_iter().map(|part| in_window(part, window)).collect()
+    };
+    Ok(match formula {
+        Formula::Constant(value) => Formula::Constant(value),
+        Formula::Now(code) => Formula::In(code, window.clone()),
+        Formula::And(parts) => Formula::And(spread(parts)?),
+        Formula::Or(parts) => Formula::Or(spread(parts)?),
+        Formula::In(..) => return Err(WindowError::Window),
+        Formula::Not(_) => return Err(WindowError::Negation),
+        _ => return Err(WindowError::Other),
+    })
+}
+
+/// Any of the items.
+pub(super) fn any(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(false),
+        1 => items.remove(0),
+        _ => Formula::Or(items),
+    }
+}
+
+/// All of the items.
+pub(super) fn all(mut items: Vec<Formula>) -> Formula {
+    match items.len() {
+        0 => Formula::Constant(true),
+        1 => items.remove(0),
+        _ => Formula::And(items),
+    }
+}
+
+/// The levels of a formula.
+pub(super) fn depth(formula: &Formula) -> usize {
+    let deepest = |parts: &[Formula]| parts.iter().map(depth).max().unwrap_or(0);
+    1 + match formula {
+        Formula::Constant(_) | Formula::Now(_) | Formula::In(..) => 0,
+        Formula::Not(inner) => depth(inner),
+        Formula::And(parts)
+        | Formula::Or(parts)
+        | Formula::AtMostOne(parts)
+        | Formula::ExactlyOne(parts) => deepest(parts),
+        Formula::Implies(left, right) | Formula::Iff(left, right) => depth(left).max(depth(right)),
     }
 }

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::json_reader::{FORMAT, Member, Node, Path, Value, check_format, fault, read};
-use super::limits::Limits;
 use super::names::show;
 use super::parser::parse;
 use super::printer::print_items;
@@ -73,7 +73,7 @@ impl RuleFile {
     pub fn from_json(
         name: &str,
         text: impl AsRef<[u8]>,
-        limits: &Limits,
+        limits: &LanguageLimits,
     ) -> Result<Self, Diagnostics> {
         let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
         let top = read(&source, limits)?;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::LanguageLimits;
 use super::diagnostic::Diagnostic;
-use super::limits::Limits;
 use super::names::show;
 use super::source::{Source, Span};
 
@@ -114,7 +114,7 @@ pub(super) fn check_format(source: &Source, member: &Member) -> Result<(), Diagn
 }
 
 /// Reads one JSON value that is the whole text.
-pub(super) fn read(source: &Source, limits: &Limits) -> Result<Node, Diagnostic> {
+pub(super) fn read(source: &Source, limits: &LanguageLimits) -> Result<Node, Diagnostic> {
     // A level of a formula takes two of JSON; the rest is for what is around it.
     let depth_left = 2 * limits.nesting() + 8;
     let nodes_left = limits.total_nodes;

@@ -4,41 +4,110 @@
 //! [`RuleSet`](crate::RuleSet) of many files. Everything that can go wrong is a [`Diagnostic`] that
 //! points at the text. `docs/rules.md` explains the language to those who write rules.
 
-mod absent;
-mod compose;
 mod diagnostic;
-mod excerpt;
 mod expand;
-mod formula_text;
-mod gather;
-mod glob;
 mod grammar;
 pub mod json;
 mod json_reader;
 mod lexer;
-mod limits;
-mod lint;
 mod names;
 mod parser;
 mod printer;
-mod probability;
 mod resolve;
 mod source;
-mod suggest;
 mod tree;
 mod tuple_writer;
 pub mod tuples;
+mod vocabulary;
 mod window;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Note, Severity};
-pub use excerpt::Excerpt;
-pub use limits::Limits as LanguageLimits;
+pub use names::closest;
 pub use parser::parse;
 pub use resolve::{ResolveOptions, Resolved, UnknownCodes, resolve};
-pub use source::{Location, Source, Span};
-pub use suggest::closest;
+pub use source::{Excerpt, Location, Source, Span};
 pub use tree::{
     Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,
 };
 pub use tuple_writer::{TupleError, write_tuples};
 pub use tuples::TupleFile;
+
+/// Bounds on what is read, so that no file can exhaust memory, the stack or patience.
+///
+/// Past a bound the answer is an error diagnostic that names it.
+///
+/// ```
+/// use consequence_rules::{LanguageLimits, parse};
+///
+/// let limits = LanguageLimits { rules: 1, ..LanguageLimits::default() };
+/// let refused = parse("two.rules", "rule a: X  rule b: Y", &limits).unwrap_err();
+/// assert!(refused.to_string().starts_with("error: more than 1 rule in one file"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LanguageLimits {
+    /// Size of one file, in bytes. Default 64 MiB; never more than `u32::MAX`.
+    pub file_bytes: usize,
+    /// Nesting of parentheses, lists and `not` in one formula, in levels. Default 100; never more
+    /// than [`LanguageLimits::DEEPEST_NESTING`].
+    pub nesting_depth: usize,
+    /// Nesting of a formula once every `let` is expanded, in levels of the formula. Default 600;
+    /// never more than [`LanguageLimits::DEEPEST_FORMULA`].
+    pub formula_depth: usize,
+    /// Rules in one file. Default 1,000,000.
+    pub rules: usize,
+    /// Items in one list, as written. Default 100,000.
+    pub list_items: usize,
+    /// Parts of one rule or `let` once every `let` and glob is expanded. Default 1,000,000.
+    pub formula_nodes: usize,
+    /// Parts of all rules and `let`s together, expanded. Default 20,000,000, about 1.5 GB.
+    pub total_nodes: usize,
+    /// Names tried against globs. Default 1,000,000,000, some ten seconds.
+    pub glob_comparisons: usize,
+    /// Length of one name, in bytes. Default 1,024.
+    pub name_bytes: usize,
+    /// Errors reported, and warnings of one kind reported, before the rest are only counted.
+    /// Default 20.
+    pub diagnostics: usize,
+}
+
+impl LanguageLimits {
+    /// The deepest nesting that can be asked for, whatever [`LanguageLimits::nesting_depth`] says: more
+    /// could overflow the stack of a small thread.
+    pub const DEEPEST_NESTING: usize = 200;
+
+    /// The deepest expanded formula that can be asked for, whatever [`LanguageLimits::formula_depth`]
+    /// says.
+    pub const DEEPEST_FORMULA: usize = 2_000;
+
+    /// The nesting in force.
+    fn nesting(&self) -> usize {
+        self.nesting_depth.min(Self::DEEPEST_NESTING)
+    }
+
+    /// The depth of expanded formulas in force.
+    fn depth(&self) -> usize {
+        self.formula_depth.min(Self::DEEPEST_FORMULA)
+    }
+
+    /// The file size in force.
+    fn bytes(&self) -> usize {
+        self.file_bytes.min(u32::MAX as usize)
+    }
+}
+
+impl Default for LanguageLimits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 64 << 20,
+            nesting_depth: 100,
+            formula_depth: 600,
+            rules: 1_000_000,
+            list_items: 100_000,
+            formula_nodes: 1_000_000,
+            total_nodes: 20_000_000,
+            glob_comparisons: 1_000_000_000,
+            name_bytes: 1_024,
+            diagnostics: 20,
+        }
+    }
+}

@@ -1,4 +1,8 @@
-//! How names are written: bare, quoted, or kept for the language itself.
+//! Names: how they are written (bare, quoted, or kept for the language itself), which of them a pattern
+//! matches, and which known one is closest to a wrong one.
+
+use consequence_record::{Code, Vocabulary};
+use rustc_hash::FxHashMap;
 
 /// Words that mean something wherever a name could stand; a code of that name needs quotes.
 pub(super) const KEYWORDS: [&str; 15] = [
@@ -79,4 +83,226 @@ pub(super) fn show(name: &str) -> String {
     }
     shown.push('`');
     shown
+}
+
+/// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let (mut pattern_rest, mut name_rest) = (pattern, name);
+    // Where to go on from when the text after the last star does not fit.
+    let mut retry: Option<(&str, &str)> = None;
+    loop {
+        let mut after_pattern = pattern_rest.chars();
+        match after_pattern.next() {
+            Some('*') => {
+                pattern_rest = after_pattern.as_str();
+                retry = Some((pattern_rest, name_rest));
+                continue;
+            }
+            None if name_rest.is_empty() => return true,
+            wanted => {
+                let mut after_name = name_rest.chars();
+                let found = after_name.next();
+                if wanted.is_some() && found.is_some() && (wanted == Some('?') || wanted == found) {
+                    (pattern_rest, name_rest) = (after_pattern.as_str(), after_name.as_str());
+                    continue;
+                }
+            }
+        }
+        let Some((star_pattern, star_name)) = retry else { return false };
+        let mut shorter = star_name.chars();
+        if shorter.next().is_none() {
+            return false;
+        }
+        (pattern_rest, name_rest) = (star_pattern, shorter.as_str());
+        retry = Some((star_pattern, name_rest));
+    }
+}
+
+/// The names of a vocabulary in alphabetical order, for patterns with a fixed beginning.
+pub(super) struct Names<'a> {
+    vocabulary: &'a Vocabulary,
+    sorted: Vec<Code>,
+    known: FxHashMap<String, Vec<Code>>,
+    comparisons_left: usize,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(vocabulary: &'a Vocabulary, most_comparisons: usize) -> Self {
+        let end = vocabulary.end();
+        let mut sorted: Vec<Code> = vocabulary.codes().filter(|&code| code != end).collect();
+        sorted.sort_unstable_by_key(|&code| vocabulary.name(code));
+        Self { vocabulary, sorted, known: FxHashMap::default(), comparisons_left: most_comparisons }
+    }
+
+    /// The codes that match, in the vocabulary's order; `None` once too many names were tried.
+    /// `END` matches no pattern.
+    pub(super) fn matching(&mut self, pattern: &str) -> Option<&[Code]> {
+        if !self.known.contains_key(pattern) {
+            let prefix = &pattern[..pattern.find(['*', '?']).unwrap_or(pattern.len())];
+            let name = |code: &Code| self.vocabulary.name(*code);
+            let from = self.sorted.partition_point(|code| name(code) < prefix);
+            let length = self.sorted[from..].partition_point(|code| name(code).starts_with(prefix));
+            let candidates = &self.sorted[from..from + length];
+            self.comparisons_left = self.comparisons_left.checked_sub(candidates.len())?;
+            let mut codes: Vec<Code> =
+                candidates.iter().copied().filter(|code| matches(pattern, name(code))).collect();
+            codes.sort_unstable();
+            self.known.insert(pattern.to_owned(), codes);
+        }
+        self.known.get(pattern).map(Vec::as_slice)
+    }
+}
+
+/// The most single-character changes a suggestion may be away.
+const FARTHEST: usize = 3;
+
+/// The candidate with the fewest single-character changes from `name`, the first of equals; none
+/// if all are far off for its length.
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = name.chars().collect();
+    let mut budget = FARTHEST.min(wanted.len() / 3 + 1);
+    let mut rows = Rows::default();
+    let mut best = None;
+    for candidate in candidates {
+        // Characters are one to four bytes, so this skips without counting them.
+        if candidate.len() > 4 * (wanted.len() + budget) || 4 * candidate.len() < wanted.len() {
+            continue;
+        }
+        if let Some(distance) = rows.distance(&wanted, candidate, budget) {
+            best = Some(candidate);
+            if distance <= 1 {
+                // Nothing known is closer than one change.
+                return best;
+            }
+            budget = distance - 1;
+        }
+    }
+    best
+}
+
+/// Buffers kept between candidates.
+#[derive(Default)]
+struct Rows {
+    candidate: Vec<char>,
+    before: Vec<usize>,
+    last: Vec<usize>,
+    current: Vec<usize>,
+}
+
+impl Rows {
+    /// The number of insertions, deletions, replacements and swaps of neighbours between the two,
+    /// if at most `budget`; only cells that near the diagonal are filled.
+    fn distance(&mut self, wanted: &[char], candidate: &str, budget: usize) -> Option<usize> {
+        self.candidate.clear();
+        self.candidate.extend(candidate.chars());
+        let found = self.candidate.as_slice();
+        if found.len().abs_diff(wanted.len()) > budget {
+            return None;
+        }
+        let width = found.len() + 1;
+        let far = budget + 1;
+        for row in [&mut self.before, &mut self.last, &mut self.current] {
+            row.clear();
+            row.resize(width, far);
+        }
+        for (column, cell) in self.last.iter_mut().enumerate().take(budget + 1) {
+            *cell = column;
+        }
+        for (row, &expected) in wanted.iter().enumerate() {
+            let from = (row + 1).saturating_sub(budget);
+            let to = (row + 1 + budget).min(found.len());
+            self.current.fill(far);
+            if from == 0 {
+                self.current[0] = row + 1;
+            }
+            let mut least = if from == 0 { row + 1 } else { far };
+            for column in from.max(1)..=to {
+                let actual = found[column - 1];
+                let replaced = self.last[column - 1] + usize::from(actual != expected);
+                let mut cost =
+                    replaced.min(self.last[column] + 1).min(self.current[column - 1] + 1);
+                if row > 0
+                    && column > 1
+                    && actual == wanted[row - 1]
+                    && expected == found[column - 2]
+                {
+                    cost = cost.min(self.before[column - 2] + 1);
+                }
+                self.current[column] = cost.min(far);
+                least = least.min(cost);
+            }
+            if least > budget {
+                return None;
+            }
+            std::mem::swap(&mut self.before, &mut self.last);
+            std::mem::swap(&mut self.last, &mut self.current);
+        }
+        let distance = self.last[found.len()];
+        (distance <= budget).then_some(distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use consequence_record::Kind;
+
+    use super::*;
+
+    #[test]
+    fn stars_and_question_marks() {
+        for (pattern, name, expected) in [
+            ("AGE//*", "AGE//0-20", true),
+            ("AGE//*", "AGE//", true),
+            ("AGE//*", "SEX//F", false),
+            ("*F", "SEX//F", true),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b", "xxaxxbxx", false),
+            ("?", "糖", true),
+            ("??", "a", false),
+            ("a*?c", "abc", true),
+            ("a*?c", "ac", false),
+            ("**", "", true),
+            ("a", "ab", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_slow_pattern_ends() {
+        let pattern = "*a".repeat(400) + "b";
+        assert!(!matches(&pattern, &"a".repeat(1024)));
+    }
+
+    #[test]
+    fn end_matches_no_pattern_and_order_is_the_vocabularys() {
+        let vocabulary =
+            Vocabulary::new(["EB", "EA", "F"].map(|name| (name, Kind::Encounter))).unwrap();
+        let mut names = Names::new(&vocabulary, 4);
+        assert_eq!(names.matching("E*"), Some(&[Code(0), Code(1)][..]));
+        assert_eq!(names.matching("E?"), Some(&[Code(0), Code(1)][..]));
+        assert_eq!(names.matching("*"), None, "two more comparisons than allowed");
+    }
+
+    #[test]
+    fn finds_the_closest() {
+        let codes = ["ICD9CM//250", "ICD9CM//357", "SEX//F", "SEX//M", "SMOKER"];
+        assert_eq!(closest("ICD9CM//25O", codes), Some("ICD9CM//250"));
+        assert_eq!(closest("SMOKRE", codes), Some("SMOKER"));
+        assert_eq!(closest("SEX//", codes), Some("SEX//F"));
+        assert_eq!(closest("something else", codes), None);
+        assert_eq!(closest("", codes), None);
+        assert_eq!(closest("é", ["e"]), Some("e"));
+    }
+
+    #[test]
+    fn fifty_thousand_codes_take_no_time() {
+        let codes: Vec<String> =
+            (0..50_000).map(|number| format!("ICD10CM//{number:05}")).collect();
+        let start = std::time::Instant::now();
+        for _ in 0..20 {
+            assert!(closest("ICD10CM//X99Y", codes.iter().map(String::as_str)).is_some());
+        }
+        assert!(start.elapsed().as_secs() < 5);
+    }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
-use super::lexer::{Lexer, Token, TokenKind};
-use super::limits::Limits;
+use super::lexer::{Lexer, Token, TokenKind, read_probability};
 use super::names::{self, show};
-use super::probability::read_probability;
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{
     Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
@@ -27,7 +26,11 @@ use super::tree::{
 /// assert_eq!(file.items().len(), 2);
 /// # Ok::<(), consequence_rules::Diagnostics>(())
 /// ```
-pub fn parse(name: &str, text: impl AsRef<[u8]>, limits: &Limits) -> Result<RuleFile, Diagnostics> {
+pub fn parse(
+    name: &str,
+    text: impl AsRef<[u8]>,
+    limits: &LanguageLimits,
+) -> Result<RuleFile, Diagnostics> {
     let source = Arc::new(read_source(name, text.as_ref(), Form::Rules, limits)?);
     let mut parser = Parser::new(&source, limits);
     let items = parser.statements();
@@ -48,7 +51,7 @@ pub(super) type Parsed<T> = Result<T, Failed>;
 pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     pub(super) source: &'a Source,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a LanguageLimits,
     /// The token not yet used, and the last one that was.
     pub(super) token: Token,
     pub(super) last: Token,
@@ -62,7 +65,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(source: &'a Source, limits: &'a Limits) -> Self {
+    pub(super) fn new(source: &'a Source, limits: &'a LanguageLimits) -> Self {
         let mut lexer = Lexer::new(source.text());
         let token = lexer.next();
         let last = Token { kind: TokenKind::End, span: Span::default() };

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::limits::Limits;
-use super::names;
 use super::source::{Source, Span};
+use super::{LanguageLimits, names};
 use crate::Window;
 
 /// One file of rules.
@@ -32,7 +31,7 @@ impl RuleFile {
     /// assert_eq!(file.to_string(), "rule monitored: ICD9CM//250 => \"A1C//>7\"\n");
     /// # Ok::<(), consequence_rules::Diagnostics>(())
     /// ```
-    pub fn new(name: &str, items: Vec<Item>, limits: &Limits) -> Result<Self, Diagnostics> {
+    pub fn new(name: &str, items: Vec<Item>, limits: &LanguageLimits) -> Result<Self, Diagnostics> {
         super::parser::parse(name, super::printer::print_items(&items), limits)
     }
 

@@ -1,9 +1,8 @@
 //! Rules as the reference's tuples, where they have that shape.
 
+use consequence_record::{Code, Kind, Vocabulary};
 use serde_json::{Value as Json, json};
 use thiserror::Error;
-
-use consequence_record::{Code, Kind, Vocabulary};
 
 use super::json_reader::FORMAT;
 use crate::{Formula, Rule, RuleSet, Window};

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use consequence_record::{Code, END_NAME, Kind, Vocabulary};
 
+use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::json_reader::{Member, Node, Path, Value, check_format, fault, read};
-use super::limits::Limits;
 use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
@@ -60,7 +60,7 @@ impl TupleFile {
         name: &str,
         text: impl AsRef<[u8]>,
         vocabulary: Option<Arc<Vocabulary>>,
-        limits: &Limits,
+        limits: &LanguageLimits,
     ) -> Result<Self, Diagnostics> {
         let source = Arc::new(read_source(name, text.as_ref(), Form::Json, limits)?);
         let top = read(&source, limits)?;
@@ -107,7 +107,7 @@ impl TupleFile {
     pub fn numbers_codes(
         name: &str,
         text: impl AsRef<[u8]>,
-        limits: &Limits,
+        limits: &LanguageLimits,
     ) -> Result<bool, Diagnostics> {
         let source = read_source(name, text.as_ref(), Form::Json, limits)?;
         let top = read(&source, limits)?;
@@ -158,7 +158,7 @@ fn static_item(vocabulary: &Vocabulary) -> Option<Item> {
 
 struct Reader<'a> {
     source: &'a Source,
-    limits: &'a Limits,
+    limits: &'a LanguageLimits,
     warnings: Warnings,
     /// What the windows of past codes may still weigh.
     weight_left: usize,

@@ -1,8 +1,8 @@
 //! Tokens to windows.
 
+use super::LanguageLimits;
 use super::diagnostic::Diagnostic;
 use super::lexer::TokenKind;
-use super::limits::Limits;
 use super::names::show;
 use super::parser::{Parsed, Parser};
 use super::source::{Form, Source, Span};
@@ -13,7 +13,7 @@ const FORMS: &str = "windows are `static`, `previous`, `past`, `visit 4`, `3 vis
 
 /// Reads a window written by itself, as JSON holds it; else what is wrong with it.
 pub(super) fn read_window(text: &str) -> Result<Window, Diagnostic> {
-    let limits = Limits::default();
+    let limits = LanguageLimits::default();
     let source = Source::new("window", text, Form::Rules);
     let mut parser = Parser::new(&source, &limits);
     match parser.window() {

@@ -20,10 +20,8 @@ use std::collections::BTreeMap;
 use consequence_record::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::facts::Facts;
-use super::formula::{Meaning, encode};
-use super::solver::{Lit, Solver};
-use super::visit::{Counted, Known};
+use super::solver::{Lit, Meaning, Solver, encode};
+use super::visit::{Counted, Facts, Known};
 use crate::compile::{
     Branch, Clause, ClosedRules, Diagram, LiteralId, Stage, Stages, Subject, VisitRange,
     sort_clause,

@@ -1,7 +1,5 @@
 //! Proofs about plans and rule sets, by a SAT solver.
 
-mod facts;
-mod formula;
 mod induction;
 mod pass;
 mod solver;

@@ -3,8 +3,7 @@
 use consequence_record::{Code, Kind, Record, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::formula::{Meaning, encode};
-use super::solver::{Lit, Solver};
+use super::solver::{Lit, Meaning, Solver, encode};
 use super::unrolled::Unrolled;
 use crate::compile::{Implication, Literal, TooLarge, clausal_form, implicative_form};
 use crate::{RuleSet, Scope, Window};

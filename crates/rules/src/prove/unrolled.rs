@@ -3,8 +3,7 @@
 use consequence_record::{Code, Kind, Record, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::formula::{Meaning, encode};
-use super::solver::{Lit, Solver};
+use super::solver::{Lit, Meaning, Solver, encode};
 use crate::{Formula, RuleSet, Window};
 
 /// The visits of a record that the solver looks for.
