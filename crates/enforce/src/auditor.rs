@@ -91,11 +91,6 @@ impl Audit {
         self.within_visit_violations + self.temporal_violations
     }
 
-    /// The share of records that break no hard rule; 1 for an empty cohort.
-    pub fn valid_share(&self) -> f64 {
-        if self.records == 0 { 1.0 } else { self.valid_records as f64 / self.records as f64 }
-    }
-
     fn add(&mut self, part: Part, max_examples: usize) {
         self.records += part.records;
         self.visits += part.visits;

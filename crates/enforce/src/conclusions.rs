@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, RecordView, Vocabulary};
-use consequence_rules::{Derivation, Literal, Plan};
+use consequence_rules::{Derivation, Literal, Plan, VisitRange};
 
 /// What a rule says of a code of a visit, from the other codes of the visit and the visits before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,27 +38,27 @@ pub struct Conclusion {
 #[derive(Clone, Debug)]
 pub struct Conclusions {
     vocabulary: Arc<Vocabulary>,
-    implications: Vec<Implication>,
+    readings: Vec<Reading>,
 }
 
+/// A clause read as an implication with one code as the consequent.
 #[derive(Clone, Debug)]
-struct Implication {
+struct Reading {
     conditions: Vec<Literal>,
     conclusion: Conclusion,
-    first: usize,
-    last: usize,
+    visits: VisitRange,
 }
 
 impl Conclusions {
-    /// The rules of a plan, as they were written, each in every way that it can be read: `at most one
-    /// of A, B` says that A excludes B, and that B excludes A.
+    /// The rules of a plan, as they were written, each in every way that it can be read: `at most
+    /// one of A, B` says that A excludes B, and that B excludes A.
     pub fn new(plan: &Plan) -> Self {
         Self::read(plan, |outputs| outputs)
     }
 
-    /// The same, but each clause is read in one way only, as the paper writes rules: it concludes the
-    /// last of its outputs in the order of the vocabulary. So `at most one of A, B` says that A excludes
-    /// B, and no more.
+    /// The same, but each clause is read in one way only, as the paper writes rules: it concludes
+    /// the last of its outputs in the order of the vocabulary. So `at most one of A, B` says that A
+    /// excludes B, and no more.
     pub fn one_way(plan: &Plan) -> Self {
         Self::read(plan, |outputs| {
             let last = outputs.into_iter().max_by_key(|(_, literal)| literal.code);
@@ -69,14 +69,15 @@ impl Conclusions {
     /// The same, without what is said with a probability only.
     #[must_use]
     pub fn certain(mut self) -> Self {
-        let certain = |one: &Implication| matches!(one.conclusion.probability, 0.0 | 1.0);
-        self.implications.retain(certain);
+        let certain = |one: &Reading| matches!(one.conclusion.probability, 0.0 | 1.0);
+        self.readings.retain(certain);
         self
     }
 
-    /// Reads every clause as implications that conclude the outputs chosen, each with its index in the clause.
+    /// Reads every clause as implications that conclude the outputs chosen, each with its index in
+    /// the clause.
     fn read(plan: &Plan, choose: impl Fn(Vec<(usize, Literal)>) -> Vec<(usize, Literal)>) -> Self {
-        let mut implications: Vec<Implication> = Vec::new();
+        let mut readings: Vec<Reading> = Vec::new();
         for clause in plan.clauses().filter(|clause| clause.derivation == Derivation::Written) {
             let Some(&rule) = clause.rules.first() else { continue };
             let outputs = plan.rule(rule).outputs();
@@ -92,33 +93,31 @@ impl Conclusions {
                     present: !other.present,
                     ..other.clone()
                 };
-                implications.push(Implication {
+                readings.push(Reading {
                     conditions: others.map(negated).collect(),
                     conclusion: Conclusion {
                         rule: rule as usize,
                         code: literal.code,
                         probability: f64::from(u8::from(literal.present)),
                     },
-                    first: usize::from(clause.visits.first),
-                    last: usize::from(clause.visits.last),
+                    visits: clause.visits,
                 });
             }
         }
         for soft in plan.soft() {
             let conditions = soft.conditions.iter().map(|&literal| plan.decode(literal));
-            implications.push(Implication {
+            readings.push(Reading {
                 conditions: conditions.collect(),
                 conclusion: Conclusion {
                     rule: soft.rule as usize,
                     code: plan.order().code(soft.output),
                     probability: soft.probability,
                 },
-                first: usize::from(soft.visits.first),
-                last: usize::from(soft.visits.last),
+                visits: soft.visits,
             });
         }
-        implications.sort_by_key(|implication| implication.conclusion.rule);
-        Self { vocabulary: Arc::clone(plan.rules().vocabulary()), implications }
+        readings.sort_by_key(|reading| reading.conclusion.rule);
+        Self { vocabulary: Arc::clone(plan.rules().vocabulary()), readings }
     }
 
     /// What the rules say of the codes of a visit, in the order of the rules.
@@ -131,11 +130,11 @@ impl Conclusions {
             }
         };
         let holds = |literal: &Literal| literal.holds(visit, has);
-        let speaks = |one: &&Implication| {
-            (one.first..=one.last).contains(&visit)
+        let speaks = |one: &&Reading| {
+            one.visits.contains(visit)
                 && self.vocabulary.kind(one.conclusion.code) == Kind::of_visit(visit)
                 && one.conditions.iter().all(holds)
         };
-        self.implications.iter().filter(speaks).map(|one| one.conclusion).collect()
+        self.readings.iter().filter(speaks).map(|one| one.conclusion).collect()
     }
 }

@@ -1,5 +1,5 @@
-//! Conditions as single bit tests over what is known of a record, and conjunctions of them, found by what
-//! is present: work grows with the codes that are on.
+//! Conditions as single bit tests over what is known of a record, and conjunctions of them, found
+//! by what is present: work grows with the codes that are on.
 
 use consequence_record::Lists;
 use consequence_rules::VisitRange;

@@ -1,10 +1,11 @@
 //! Repairing records that already exist.
 //!
 //! Here the end of a record is given: each visit is decided knowing how many follow it. So a record
-//! keeps its visits, and stays ended or cut as it was, wherever some record of that length obeys the
-//! rules. Only a rule that the user wrote to conclude `END` ends a record: visits after it are
-//! dropped. Far from the end of some rule sets (see [`Plan::stage`](consequence_rules::Plan::stage))
-//! the number of visits that follow is not known; there a rule that was derived may end a record too.
+//! keeps its visits, and stays ended or cut as it was, wherever some record of that length obeys
+//! the rules. Only a rule that the user wrote to conclude `END` ends a record: visits after it are
+//! dropped. Far from the end of some rule sets (see
+//! [`Plan::stage`](consequence_rules::Plan::stage)) the number of visits that follow is not known;
+//! there a rule that was derived may end a record too.
 
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ pub struct Repair {
     pub cut: u64,
     /// Visits dropped from them.
     pub dropped_visits: u64,
-    /// Records left out because no record of their length obeys the rules, or because they are longer
-    /// than the plan has room for.
+    /// Records left out because no record of their length obeys the rules, or because they are
+    /// longer than the plan has room for.
     pub refused: u64,
 }
 
@@ -54,8 +55,9 @@ pub struct RepairPlan {
 }
 
 impl RepairPlan {
-    /// Compiles rules for the repair of records of at most `max_visits` encounters. `END` is decided
-    /// before every other encounter code, whatever [`end_first`](CompileOptions::end_first) says.
+    /// Compiles rules for the repair of records of at most `max_visits` encounters. `END` is
+    /// decided before every other encounter code, whatever [`end_first`](CompileOptions::end_first)
+    /// says.
     pub fn compile(rules: Arc<RuleSet>, options: &CompileOptions) -> Result<Self, CompileError> {
         // One visit more than the longest record has, so that no position forces an end.
         let max_visits = options.max_visits.saturating_add(1);

@@ -43,8 +43,8 @@ const DIAGRAM: u32 = u32::MAX;
 
 /// Writes one record at a time, visit by visit, obeying the plan.
 ///
-/// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or decided
-/// step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
+/// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or
+/// decided step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
 /// [`Writer::ruling`] and [`Writer::place`], then [`Writer::close`].
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
@@ -159,8 +159,8 @@ impl<'a> Writer<'a> {
         self.enforcer.layout.order.code(self.enforcer.layout.end)
     }
 
-    /// The first encounter of a record at which a rule the user wrote ends it, if that is not its end
-    /// anyway. What was written so far is forgotten.
+    /// The first encounter of a record at which a rule the user wrote ends it, if that is not its
+    /// end anyway. What was written so far is forgotten.
     pub(crate) fn ended_by_rule(&mut self, record: RecordView<'_>) -> Option<usize> {
         let Enforcer { layout, endings, .. } = self.enforcer;
         self.take();
@@ -189,12 +189,12 @@ impl<'a> Writer<'a> {
 
     /// Says where in its record the next visit stands, and those after it until this is said again.
     /// At first the record may end anywhere.
-    pub fn set_stage(&mut self, stage: Stage) {
+    pub(crate) fn set_stage(&mut self, stage: Stage) {
         self.history.set_stage(&self.enforcer.layout, stage);
     }
 
-    /// Whether the next visit is possible at a stage, after what was written so far. Once it is, so is
-    /// every visit after it at the stage that follows, whatever is proposed.
+    /// Whether the next visit is possible at a stage, after what was written so far. Once it is, so
+    /// is every visit after it at the stage that follows, whatever is proposed.
     pub fn goes_on(&mut self, stage: Stage) -> bool {
         self.set_stage(stage);
         let impossible = &self.enforcer.impossible;
@@ -265,8 +265,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Decides the code at a position. Whoever decides against a ruling breaks a rule; what rules say
-    /// of later codes follows what was decided.
+    /// Decides the code at a position. Whoever decides against a ruling breaks a rule; what rules
+    /// say of later codes follows what was decided.
     pub fn place(&mut self, position: u32, present: bool) {
         let enforcer = self.enforcer;
         if let (Some(at), Some(diagram)) = (self.branch, enforcer.plan.diagram()) {

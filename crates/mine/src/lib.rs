@@ -16,9 +16,9 @@
 //! - **Enough occasions**: the paper's [`Cutoffs`].
 //! - **Not by chance.** Were the codes independent, some pair of thousands would look like a rule.
 //!   The probability that a candidate has no exception by chance, times the number of candidates of
-//!   its template, must be below [`Evidence::probability`]. A code is taken to be as likely as it is in
-//!   visits with as many codes, a group as large as its part of records or codes, and what came
-//!   before as likely as it is that far into a record.
+//!   its template, must be below [`Evidence::probability`]. A code is taken to be as likely as it
+//!   is in visits with as many codes, a group as large as its part of records or codes, and what
+//!   came before as likely as it is that far into a record.
 //! - **Not merely rare exceptions.** Codes may depend on each other without being bound by a rule.
 //!   How many nearly bound pairs there are shows in the candidates with one, two, three exceptions;
 //!   from them follows how far a candidate with none is to be doubted ([`Evidence::doubt`]).

@@ -21,7 +21,7 @@ pub struct Cutoffs {
 
 impl Cutoffs {
     /// Encounters from which on a cohort counts as a large one.
-    pub const LARGE: usize = 1_000_000;
+    const LARGE: usize = 1_000_000;
 
     /// The paper's cut-offs for its inpatient cohort: some ten thousand records with few visits.
     pub fn inpatient() -> Self {

@@ -1,5 +1,5 @@
-//! The candidates of one template, which of them have evidence enough, and which of those with exceptions
-//! can be soft rules together.
+//! The candidates of one template, which of them have evidence enough, and which of those with
+//! exceptions can be soft rules together.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,5 +1,5 @@
-//! Records as they are counted: codes as columns without gaps, a walk that knows what came before, all
-//! records on all threads, and how far into a record a visit is.
+//! Records as they are counted: codes as columns without gaps, a walk that knows what came before,
+//! all records on all threads, and how far into a record a visit is.
 
 use consequence_record::{Code, Kind, RecordView, Vocabulary};
 use consequence_rules::LanguageLimits;

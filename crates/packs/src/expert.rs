@@ -203,8 +203,10 @@ impl ExpertTable {
     /// ```
     /// use consequence_packs::{ExpertTable, Over, PackLimits};
     ///
-    /// let text = "ICD9,ICD9 String,PheCode,Phenotype,sex\n185,Malignant neoplasm of prostate,185,Cancer of prostate,Male\n";
-    /// let table = ExpertTable::read_phecodes("map.csv", text.as_bytes(), Over::Icd, &PackLimits::default())?;
+    /// let text = "ICD9,ICD9 String,PheCode,Phenotype,sex\n\
+    ///             185,Malignant neoplasm of prostate,185,Cancer of prostate,Male\n";
+    /// let limits = PackLimits::default();
+    /// let table = ExpertTable::read_phecodes("map.csv", text.as_bytes(), Over::Icd, &limits)?;
     /// assert_eq!(table.entries().len(), 1);
     /// # Ok::<(), consequence_packs::PackError>(())
     /// ```
@@ -268,13 +270,14 @@ impl ExpertTable {
         Ok(Self { file: table.file, about, entries, complete: Some(complete) })
     }
 
-    /// Reads the HCUP chronic condition indicator for ICD-9, or the refined one for ICD-10: diagnoses
-    /// that stay; gzip or plain.
+    /// Reads the HCUP chronic condition indicator for ICD-9, or the refined one for ICD-10:
+    /// diagnoses that stay; gzip or plain.
     ///
     /// ```
     /// use consequence_packs::{ExpertTable, PackLimits};
     ///
-    /// let text = "'ICD-9-CM CODE','ICD-9-CM CODE DESCRIPTION','CATEGORY DESCRIPTION'\n'4019 ',\"HYPERTENSION NOS\",'1'\n";
+    /// let text = "'ICD-9-CM CODE','ICD-9-CM CODE DESCRIPTION','CATEGORY DESCRIPTION'\n\
+    ///             '4019 ',\"HYPERTENSION NOS\",'1'\n";
     /// let table = ExpertTable::read_cci("cci.csv", text.as_bytes(), &PackLimits::default())?;
     /// assert_eq!(table.entries()[0].code, "4019");
     /// # Ok::<(), consequence_packs::PackError>(())

@@ -1,7 +1,7 @@
 //! Rules filed under the codes without which they cannot be false.
 //!
-//! Nothing here decides whether a formula is true. It only says which visits cannot make it false, so
-//! that these are not asked.
+//! Nothing here decides whether a formula is true. It only says which visits cannot make it false,
+//! so that these are not asked.
 
 use consequence_record::{Code, Vocabulary};
 use consequence_rules::Formula;

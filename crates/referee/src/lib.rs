@@ -1,8 +1,8 @@
 //! The naive judge: does this record obey this rule?
 //!
-//! The referee walks the rule's tree over the record's visits, literally. It shares no code with the
-//! compiler or the enforcer, so that an error of theirs cannot hide itself here. Of many rules it
-//! walks those that a visit could make false: the others lack every code that they would need.
+//! The referee walks the rule's tree over the record's visits, literally. It shares no code with
+//! the compiler or the enforcer, so that an error of theirs cannot hide itself here. Of many rules
+//! it walks those that a visit could make false: the others lack every code that they would need.
 //!
 //! How it reads a record:
 //! - `END` holds at the last encounter of a record that has ended, and nowhere else.

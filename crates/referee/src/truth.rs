@@ -1,5 +1,5 @@
-//! How a record is read: its visits however they are kept, whether a formula is true at one of them, and
-//! what makes them no record at all.
+//! How a record is read: its visits however they are kept, whether a formula is true at one of
+//! them, and what makes them no record at all.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Reduced ordered binary decision diagrams: what codes that are too entangled for clauses get.
 //!
-//! A function is a number; equal functions have equal numbers, and a function's number is above those
-//! of the functions it leads to. On every path variables are asked for in ascending order.
+//! A function is a number; equal functions have equal numbers, and a function's number is above
+//! those of the functions it leads to. On every path variables are asked for in ascending order.
 
 use rustc_hash::FxHashMap;
 
@@ -146,8 +146,8 @@ impl Functions {
         })
     }
 
-    /// A node depends on the clause through the literals at its variable and after it: those before were
-    /// all false, or it would stay as it is. So each node has one image.
+    /// A node depends on the clause through the literals at its variable and after it: those before
+    /// were all false, or it would stay as it is. So each node has one image.
     fn conjoin(
         &mut self,
         root: Function,
@@ -188,7 +188,8 @@ impl Functions {
         self.under(root, 0, clause, &images)
     }
 
-    /// A function and the literals from a variable on: the literals before its own variable, then its image.
+    /// A function and the literals from a variable on: the literals before its own variable, then
+    /// its image.
     fn under(
         &mut self,
         function: Function,
@@ -244,7 +245,7 @@ impl Functions {
     }
 
     /// The function with every variable replaced by a function.
-    pub fn substitute(
+    pub(crate) fn substitute(
         &mut self,
         function: Function,
         replacement: &[Function],

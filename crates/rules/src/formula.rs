@@ -82,7 +82,7 @@ impl Window {
     }
 
     /// The window that, seen from one visit earlier, selects the same visits before that one.
-    pub fn one_visit_earlier(&self) -> Self {
+    pub(crate) fn one_visit_earlier(&self) -> Self {
         let ago = self.ago.iter().filter(|&&distance| distance > 1);
         let ago = ago.map(|distance| distance - 1).collect();
         Self { past: self.past, at: self.at.clone(), ago }
@@ -184,7 +184,7 @@ impl Formula {
 
     /// The code that the formula says is in the current visit, or is not, and which of the two;
     /// `None` if it says anything else.
-    pub fn as_literal(&self) -> Option<(Code, bool)> {
+    pub(crate) fn as_literal(&self) -> Option<(Code, bool)> {
         match self {
             Self::Now(code) => Some((*code, true)),
             Self::Not(inner) => inner.as_literal().map(|(code, present)| (code, !present)),
@@ -214,8 +214,8 @@ impl Formula {
         }
     }
 
-    /// The codes that the formula is about as a rule: those its consequent names now; where there is
-    /// no consequent, or it only looks back, every code named now.
+    /// The codes that the formula is about as a rule: those its consequent names now; where there
+    /// is no consequent, or it only looks back, every code named now.
     pub(crate) fn outputs(&self) -> Vec<Code> {
         if let Self::Implies(_, consequent) = self {
             let codes = consequent.codes_now();

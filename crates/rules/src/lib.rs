@@ -19,10 +19,13 @@ pub use compile::{
     Subject, TooLarge, VisitRange, WrittenClause, WrittenRules, clausal_form, implicative_form,
 };
 pub use formula::{Formula, Window};
-pub use language::{
-    Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, Severity,
-    TupleError, TupleFile, UnknownCodes, parse, resolve, write_tuples,
-};
+pub use language::LanguageLimits;
+pub use language::diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use language::parser::parse;
+pub use language::resolve::{ResolveOptions, Resolved, UnknownCodes, resolve};
+pub use language::tree::RuleFile;
+pub use language::tuple_writer::{TupleError, write_tuples};
+pub use language::tuples::TupleFile;
 pub use plan::{Plan, compile};
 pub use prove::{OrderedPass, PassCounterexample, PassVerdict, Proof};
 pub use rule::{BadRule, Origin, Rule, RuleSet, Says, Scope};

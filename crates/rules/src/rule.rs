@@ -73,7 +73,7 @@ pub struct Scope {
 
 impl Scope {
     /// Whether visits of a kind are among those required.
-    pub fn includes(self, kind: Kind) -> bool {
+    pub(crate) fn includes(self, kind: Kind) -> bool {
         match kind {
             Kind::Static => self.static_visit,
             Kind::Encounter => self.encounters,
@@ -146,8 +146,8 @@ impl Rule {
         self.formula().outputs()
     }
 
-    /// The visits the rule is required of. A rule that names no code now speaks of encounters, unless
-    /// it says otherwise.
+    /// The visits the rule is required of. A rule that names no code now speaks of encounters,
+    /// unless it says otherwise.
     pub fn scope(&self, vocabulary: &Vocabulary) -> Scope {
         self.visits.unwrap_or_else(|| self.formula().scope_by(&|code| vocabulary.kind(code)))
     }
@@ -165,7 +165,8 @@ pub struct BadRule {
 
 /// Rules over one vocabulary, in the order they were written.
 ///
-/// Every code that they name is of the vocabulary, and every probability is strictly between 0 and 1.
+/// Every code that they name is of the vocabulary, and every probability is strictly between 0 and
+/// 1.
 #[derive(Clone, Debug)]
 pub struct RuleSet {
     vocabulary: Arc<Vocabulary>,

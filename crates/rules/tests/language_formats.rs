@@ -1,5 +1,5 @@
-//! Files of every format that rules were ever written in as JSON are read, and newer ones refused by
-//! name. The files under `formats` are kept as they were written.
+//! Files of every format that rules were ever written in as JSON are read, and newer ones refused
+//! by name. The files under `formats` are kept as they were written.
 
 use consequence_rules::{LanguageLimits, RuleFile, TupleFile, parse, resolve, write_tuples};
 

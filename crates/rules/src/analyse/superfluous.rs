@@ -1,8 +1,8 @@
 //! Rules that say nothing new, and rules that never come into play.
 //!
 //! A claim about a rule rests on the other rules at the visit concerned and on nothing else. What
-//! the compiler derived is not assumed: a derived clause may come from the very rule in question, and
-//! what is asked of a visit for the sake of later ones does not bind a record that was cut.
+//! the compiler derived is not assumed: a derived clause may come from the very rule in question,
+//! and what is asked of a visit for the sake of later ones does not bind a record that was cut.
 
 use consequence_record::Kind;
 use rustc_hash::FxHashMap;
@@ -34,8 +34,8 @@ pub struct Superfluous {
 
 /// Finds hard rules that could be left out. Of several that say the same, the first stays.
 ///
-/// Each claim holds of every record, whether it ended or was cut. A rule that could be left out only
-/// because of what happens over several visits is not found.
+/// Each claim holds of every record, whether it ended or was cut. A rule that could be left out
+/// only because of what happens over several visits is not found.
 ///
 /// The second part is false if the set was too large to compare each rule with all others.
 ///

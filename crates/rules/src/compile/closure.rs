@@ -6,16 +6,18 @@
 //! nothing new appears.
 //!
 //! What holds throughout:
-//! - The literals of a clause are sorted, those about the past first, so its last literal is the code
-//!   decided last. A clause is resolved on that code only.
-//! - A clause waits until it is popped, and is then resolved with every *processed* clause that ends in
-//!   the opposite literal, or regressed. So each pair meets once, when the later of the two is popped.
-//! - Clauses are popped last code first. A resolvent ends in an earlier code than its parents, so the row
-//!   that is walked does not grow meanwhile; only a regressed clause may bring later codes back.
-//! - A clause that another makes superfluous is dropped, not removed: its number stays good for telling
-//!   where others came from.
-//! - Windows only shorten when they are regressed and there are finitely many codes, so there are finitely
-//!   many clauses, and closing ends; the limits are for when that is too far off.
+//! - The literals of a clause are sorted, those about the past first, so its last literal is the
+//!   code decided last. A clause is resolved on that code only.
+//! - A clause waits until it is popped, and is then resolved with every *processed* clause that
+//!   ends in the opposite literal, or regressed. So each pair meets once, when the later of the two
+//!   is popped.
+//! - Clauses are popped last code first. A resolvent ends in an earlier code than its parents, so
+//!   the row that is walked does not grow meanwhile; only a regressed clause may bring later codes
+//!   back.
+//! - A clause that another makes superfluous is dropped, not removed: its number stays good for
+//!   telling where others came from.
+//! - Windows only shorten when they are regressed and there are finitely many codes, so there are
+//!   finitely many clauses, and closing ends; the limits are for when that is too far off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -298,8 +298,8 @@ impl<'e, 'a> Builder<'e, 'a> {
     }
 }
 
-/// Groups of encounter codes such that no clause, and no clause moved to an earlier visit, speaks of
-/// codes of two groups.
+/// Groups of encounter codes such that no clause, and no clause moved to an earlier visit, speaks
+/// of codes of two groups.
 pub(crate) struct Components {
     parents: Vec<u32>,
     statics: u32,
@@ -322,8 +322,8 @@ impl Components {
             for &position in &positions {
                 components.join(positions[0], position);
             }
-            // A clause that says another thing one visit later may come to ask for the end: all that
-            // look back do, but for those that look at the static visit by its number.
+            // A clause that says another thing one visit later may come to ask for the end: all
+            // that look back do, but for those that look at the static visit by its number.
             let looks_back = |literal: &LiteralId| {
                 literal.atom().is_some_and(|atom| {
                     components.position(encoder, *literal).is_some()

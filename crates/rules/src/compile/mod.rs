@@ -64,7 +64,8 @@ pub struct CompileLimits {
     /// Derived clauses added to that limit for each clause written. Default 20; each costs about 40
     /// bytes while compiling.
     pub growth: usize,
-    /// Nodes of the decision diagrams. Default 2,000,000; each costs about 100 bytes while compiling.
+    /// Nodes of the decision diagrams. Default 2,000,000; each costs about 100 bytes while
+    /// compiling.
     pub nodes: usize,
 }
 
@@ -77,7 +78,8 @@ impl Default for CompileLimits {
 /// Why a rule set has no plan.
 #[derive(Debug, Error)]
 pub enum CompileError {
-    /// No record obeys all the rules; the rules named cannot all be kept, and each is needed for that.
+    /// No record obeys all the rules; the rules named cannot all be kept, and each is needed for
+    /// that.
     #[error(
         "{} can obey these rules together: {}",
         if *.cut_obeys { "only a record that was cut before its end" } else { "no record" },

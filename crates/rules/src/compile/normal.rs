@@ -65,8 +65,8 @@ impl Implication {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-/// The clauses whose conjunction equals the formula: tautologies dropped, repeats merged. A clause is
-/// the literals of which one holds, sorted, without repeats.
+/// The clauses whose conjunction equals the formula: tautologies dropped, repeats merged. A clause
+/// is the literals of which one holds, sorted, without repeats.
 ///
 /// `max_literals` bounds the size of the result; formulas that mix many alternatives can grow
 /// exponentially.
@@ -84,8 +84,8 @@ pub fn clausal_form(formula: &Formula, max_literals: usize) -> Result<Vec<Vec<Li
     Normaliser { max_literals }.clauses(formula, true)
 }
 
-/// Hands on the clauses of the formula one by one, so that of a rule that counts thousands of codes,
-/// and has millions of clauses, never all are in memory in this wide form.
+/// Hands on the clauses of the formula one by one, so that of a rule that counts thousands of
+/// codes, and has millions of clauses, never all are in memory in this wide form.
 pub(crate) fn each_clause(
     formula: &Formula,
     max_literals: usize,

@@ -79,8 +79,8 @@ fn segments(
     if visits.first == 1 {
         pieces.push((VisitRange { first: 0, last: 0 }, Some(0)));
     }
-    // The last position ends the record, which releases the clause, or, where the end is given, lies
-    // beyond every record: the clause may as well hold there.
+    // The last position ends the record, which releases the clause, or, where the end is given,
+    // lies beyond every record: the clause may as well hold there.
     let last = if visits.last == encoder.max_visits { visits.last } else { visits.last - 1 };
     let mut first = (visits.first - 1).max(1);
     let mut named: Vec<u16> = clause

@@ -3,11 +3,11 @@
 //!
 //! A record that exists has an end that no rule may move. So a clause of a plan for repair says at
 //! which stages it is required: `A => not END` asks something of the last visit of a record that
-//! ended, and through what it forbids there it asks something of the visit before, and so on. Stages
-//! count visits up to [`HORIZON`]; one more stage of each kind stands for that many and more. It is
-//! exact where what a visit asks of the one before no longer changes by then, and not used elsewhere.
-//! Visits further from the end than that are then [`Stage::OPEN`]: the record could still end
-//! anywhere, as it could while it is generated.
+//! ended, and through what it forbids there it asks something of the visit before, and so on.
+//! Stages count visits up to [`HORIZON`]; one more stage of each kind stands for that many and
+//! more. It is exact where what a visit asks of the one before no longer changes by then, and not
+//! used elsewhere. Visits further from the end than that are then [`Stage::OPEN`]: the record could
+//! still end anywhere, as it could while it is generated.
 
 /// From how many visits that follow on their number no longer counts.
 pub(crate) const HORIZON: usize = 30;
@@ -26,7 +26,7 @@ impl Stage {
     /// The record may end at any visit: what a record is while it is generated.
     pub const OPEN: Self = Self(OPEN);
     /// The last visit of a record that ended.
-    pub const END: Self = Self(0);
+    pub(crate) const END: Self = Self(0);
 
     /// The stage of a visit with so many visits after it, in a record that ended or was cut.
     pub(crate) fn before(following: usize, ended: bool) -> Self {
@@ -99,8 +99,8 @@ impl Stages {
         Self(kind(self.0 & KIND) | kind(self.0 >> CUT & KIND) << CUT)
     }
 
-    /// Whether the set says the same of a visit as many visits before the end as are counted, and of
-    /// one before it.
+    /// Whether the set says the same of a visit as many visits before the end as are counted, and
+    /// of one before it.
     pub(crate) fn is_settled(self, ended: bool) -> bool {
         let [last, beyond] =
             [HORIZON - 1, HORIZON].map(|following| Stage::before(following, ended));

@@ -1,5 +1,5 @@
-//! Rules before anything is derived from them: hard ones as clauses, which an audit checks, and soft ones
-//! as what draws a code.
+//! Rules before anything is derived from them: hard ones as clauses, which an audit checks, and
+//! soft ones as what draws a code.
 
 use std::sync::Arc;
 

@@ -61,12 +61,12 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error, so far without a location.
-    pub fn error(message: impl Into<String>) -> Self {
+    pub(crate) fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, message.into())
     }
 
     /// A warning, so far without a location.
-    pub fn warning(message: impl Into<String>) -> Self {
+    pub(crate) fn warning(message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, message.into())
     }
 
@@ -75,12 +75,12 @@ impl Diagnostic {
     }
 
     /// The same, pointing at a location.
-    pub fn at(self, location: Location) -> Self {
+    pub(crate) fn at(self, location: Location) -> Self {
         Self { location: Some(Box::new(location)), ..self }
     }
 
     /// The same, with advice.
-    pub fn help(self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
@@ -90,7 +90,7 @@ impl Diagnostic {
     }
 
     /// The same, with another location that matters.
-    pub fn note(mut self, message: impl Into<String>, location: Location) -> Self {
+    pub(crate) fn note(mut self, message: impl Into<String>, location: Location) -> Self {
         self.notes.push(Note { message: message.into(), location });
         self
     }
@@ -148,13 +148,8 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// An empty collection that keeps at most `limit` diagnostics, and at least one.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { reported: Vec::new(), more: 0, limit: limit.max(1) }
-    }
-
-    /// Adds one; past the limit it is only counted.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.push_with(|| diagnostic);
     }
 
     /// Adds the diagnostic that `make` makes; past the limit it is only counted, and not made.
@@ -317,7 +312,7 @@ note: the rule is here
     fn what_is_past_the_limit_is_counted() {
         let mut diagnostics = Diagnostics::new(1);
         for _ in 0..3 {
-            diagnostics.push(Diagnostic::error("no"));
+            diagnostics.push_with(|| Diagnostic::error("no"));
         }
         assert_eq!(diagnostics.len(), 3);
         assert_eq!(diagnostics.to_string(), "error: no\n\n2 more errors not shown\n");

@@ -239,8 +239,8 @@ impl<'a> Expander<'a> {
     }
 
     /// The items of a list whose members are counted. What comes twice, by name, by a pattern or by
-    /// a `let`, is one thing and counts once. The same code in another window is something else, and
-    /// constants are no codes: each counts.
+    /// a `let`, is one thing and counts once. The same code in another window is something else,
+    /// and constants are no codes: each counts.
     fn counted(&mut self, expressions: &'a [Expression]) -> Result<Vec<Formula>, Failed> {
         let mut items = Vec::new();
         let mut first_spans: FxHashMap<Formula, Span> = FxHashMap::default();

@@ -31,8 +31,8 @@ impl Parser<'_> {
         self.formula_after(first)
     }
 
-    /// The rest of a formula whose first operand was read. `=>` and `<=>` join two parts and no more:
-    /// neither goes before the other.
+    /// The rest of a formula whose first operand was read. `=>` and `<=>` join two parts and no
+    /// more: neither goes before the other.
     pub(super) fn formula_after(&mut self, first: Expression) -> Parsed<Expression> {
         let left = self.disjunction_after(first)?;
         let Some(operator) = self.arrow() else { return Ok(left) };

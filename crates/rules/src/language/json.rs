@@ -17,9 +17,9 @@
 //! `format` counts the changes of this shape; a file without it is of the first.
 //!
 //! A formula is `true`, `false`, a string (a code, a glob or the name of a `let`, as if written
-//! bare), `{"code": "A*"}` (a code, as if in quotes), or an object with one of the keys `in`, `not`,
-//! `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`,
-//! `exactly one of`. Windows are strings as the language writes them.
+//! bare), `{"code": "A*"}` (a code, as if in quotes), or an object with one of the keys `in`,
+//! `not`, `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`, `exactly
+//! one of`. Windows are strings as the language writes them.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,36 +1,31 @@
 //! The rule language: text to tree, tree to rules over a vocabulary, and back.
 //!
-//! [`parse`] reads a file into a [`RuleFile`]; [`resolve()`] makes one
-//! [`RuleSet`](crate::RuleSet) of many files. Everything that can go wrong is a [`Diagnostic`] that
-//! points at the text. `docs/rules.md` explains the language to those who write rules.
+//! [`parse`](crate::parse) reads a file into a [`RuleFile`](crate::RuleFile);
+//! [`resolve`](crate::resolve) makes one [`RuleSet`](crate::RuleSet) of many files. Everything that
+//! can go wrong is a [`Diagnostic`](crate::Diagnostic) that points at the text. `docs/rules.md`
+//! explains the language to those who write rules.
 
-mod diagnostic;
+pub(crate) mod diagnostic;
 mod expand;
 mod grammar;
 pub mod json;
 mod json_reader;
 mod lexer;
 mod names;
-mod parser;
+pub(crate) mod parser;
 mod printer;
-mod resolve;
+pub(crate) mod resolve;
 mod source;
-mod tree;
-mod tuple_writer;
+pub(crate) mod tree;
+pub(crate) mod tuple_writer;
 pub mod tuples;
 mod vocabulary;
 mod window;
 
-pub use diagnostic::{Diagnostic, Diagnostics, Note, Severity};
+pub use diagnostic::Note;
 pub use names::closest;
-pub use parser::parse;
-pub use resolve::{ResolveOptions, Resolved, UnknownCodes, resolve};
-pub use source::{Excerpt, Location, Source, Span};
-pub use tree::{
-    Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,
-};
-pub use tuple_writer::{TupleError, write_tuples};
-pub use tuples::TupleFile;
+pub use source::{Excerpt, Location, Span};
+pub use tree::{Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, StaticItem};
 
 /// Bounds on what is read, so that no file can exhaust memory, the stack or patience.
 ///
@@ -71,12 +66,12 @@ pub struct LanguageLimits {
 }
 
 impl LanguageLimits {
-    /// The deepest nesting that can be asked for, whatever [`LanguageLimits::nesting_depth`] says: more
-    /// could overflow the stack of a small thread.
+    /// The deepest nesting that can be asked for, whatever [`LanguageLimits::nesting_depth`] says:
+    /// more could overflow the stack of a small thread.
     pub const DEEPEST_NESTING: usize = 200;
 
-    /// The deepest expanded formula that can be asked for, whatever [`LanguageLimits::formula_depth`]
-    /// says.
+    /// The deepest expanded formula that can be asked for, whatever
+    /// [`LanguageLimits::formula_depth`] says.
     pub const DEEPEST_FORMULA: usize = 2_000;
 
     /// The nesting in force.

@@ -1,5 +1,5 @@
-//! Names: how they are written (bare, quoted, or kept for the language itself), which of them a pattern
-//! matches, and which known one is closest to a wrong one.
+//! Names: how they are written (bare, quoted, or kept for the language itself), which of them a
+//! pattern matches, and which known one is closest to a wrong one.
 
 use consequence_record::{Code, Vocabulary};
 use rustc_hash::FxHashMap;

@@ -148,8 +148,8 @@ fn write_pair(text: &mut String, left: &Expression, operator: &str, right: &Expr
 const LIST: usize = 3;
 
 impl Formula {
-    /// The formula in the rule language. Resolving the text over the same vocabulary gives the
-    /// same formula, but for `and` and `or` of fewer than two parts, and for a part that comes twice
+    /// The formula in the rule language. Resolving the text over the same vocabulary gives the same
+    /// formula, but for `and` and `or` of fewer than two parts, and for a part that comes twice
     /// where parts are counted: the language counts it once, so its copies are written in another
     /// way (`A and A`) that means the same.
     ///

@@ -1,5 +1,5 @@
-//! Files of trees to one set of rules over a vocabulary. Warnings of rules that can be used but hardly say
-//! what was meant.
+//! Files of trees to one set of rules over a vocabulary. Warnings of rules that can be used but
+//! hardly say what was meant.
 
 use std::sync::Arc;
 

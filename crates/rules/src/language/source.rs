@@ -1,5 +1,5 @@
-//! Texts that rules are read from, locations in them, and the line around a location, cut to what fits a
-//! terminal.
+//! Texts that rules are read from, locations in them, and the line around a location, cut to what
+//! fits a terminal.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -157,8 +157,8 @@ pub struct Location {
 }
 
 impl Location {
-    /// The location of the first byte that is not UTF-8, given the valid text before it and the bytes
-    /// from it on.
+    /// The location of the first byte that is not UTF-8, given the valid text before it and the
+    /// bytes from it on.
     pub(super) fn of_bad_byte(file: &str, before: &str, rest: &[u8]) -> Self {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let last_line = &before[line_start..];

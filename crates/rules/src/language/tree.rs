@@ -35,17 +35,12 @@ impl RuleFile {
         super::parser::parse(name, super::printer::print_items(&items), limits)
     }
 
-    /// The name and text it was read from.
-    pub fn source(&self) -> &Arc<Source> {
-        &self.source
-    }
-
     /// The statements in order.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// What the parser found odd; [`resolve`](super::resolve()) hands these on.
+    /// What the parser found odd; [`resolve`](crate::resolve()) hands these on.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }

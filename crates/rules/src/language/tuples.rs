@@ -93,8 +93,8 @@ impl TupleFile {
         Ok(Self { rules, vocabulary })
     }
 
-    /// Whether a file of tuples numbers codes, so that their order has to be known. It does not where
-    /// every code stands there by its name.
+    /// Whether a file of tuples numbers codes, so that their order has to be known. It does not
+    /// where every code stands there by its name.
     ///
     /// ```
     /// use consequence_rules::{LanguageLimits, TupleFile};

@@ -1,9 +1,9 @@
-//! The codes that rules name: a vocabulary made of them, for when no cohort gives one, and those that the
-//! vocabulary lacks, where that means that no record has them.
+//! The codes that rules name: a vocabulary made of them, for when no cohort gives one, and those
+//! that the vocabulary lacks, where that means that no record has them.
 //!
-//! While a rule is put together such a code keeps a number, past those of the vocabulary, so that what
-//! it says of the rule is not lost: `exactly one of SEX//F, SEX//M` is about the static visit if one of
-//! them is known to be static, or if the rules say so. Then it becomes what it is, false.
+//! While a rule is put together such a code keeps a number, past those of the vocabulary, so that
+//! what it says of the rule is not lost: `exactly one of SEX//F, SEX//M` is about the static visit
+//! if one of them is known to be static, or if the rules say so. Then it becomes what it is, false.
 
 use consequence_record::{Code, END_NAME, Kind, Vocabulary, VocabularyError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -171,8 +171,8 @@ impl<'a> Absent<'a> {
         }
     }
 
-    /// The visits that a formula speaks of. A code of which nothing is known goes with the others; if
-    /// nothing is known of any, they are codes of encounters.
+    /// The visits that a formula speaks of. A code of which nothing is known goes with the others;
+    /// if nothing is known of any, they are codes of encounters.
     fn scope(&self, formula: &Formula) -> Scope {
         let [as_static, as_encounter] = [Kind::Static, Kind::Encounter]
             .map(|otherwise| formula.scope_by(&|code| self.kind(code, otherwise)));

@@ -2,17 +2,18 @@
 //!
 //! From any proposed values and any history that satisfies the preconditions, one visit of
 //! enforcement ends with every hard rule true and the preconditions true again; the empty history
-//! satisfies them; and the last position a record may have ends it. Where the end of records is given,
-//! all this is shown for every stage that a visit may be at, of every visit that may follow at the
-//! next; that the static visit is possible at a record's own stage is for the one who repairs to see.
-//! Enforcement is modelled as it runs: in order, a code is on if a clause demands it, else off if a
-//! clause bars it, else as proposed.
+//! satisfies them; and the last position a record may have ends it. Where the end of records is
+//! given, all this is shown for every stage that a visit may be at, of every visit that may follow
+//! at the next; that the static visit is possible at a record's own stage is for the one who
+//! repairs to see. Enforcement is modelled as it runs: in order, a code is on if a clause demands
+//! it, else off if a clause bars it, else as proposed.
 //!
-//! What is shared with the compiler, and what is not: goals are taken from the trees of the rules, not from
-//! their clauses, and the step from one visit to the next is written anew here, so an error in the normal
-//! form, in closure or in regression cannot vouch for itself. Literals are numbered by the compiler's
-//! `Encoder`, which shortens windows (`canonical`, tested by enumeration in `clause.rs`); an error there would
-//! be shared. The referee and the studies of small worlds share nothing with either.
+//! What is shared with the compiler, and what is not: goals are taken from the trees of the rules,
+//! not from their clauses, and the step from one visit to the next is written anew here, so an
+//! error in the normal form, in closure or in regression cannot vouch for itself. Literals are
+//! numbered by the compiler's `Encoder`, which shortens windows (`canonical`, tested by enumeration
+//! in `clause.rs`); an error there would be shared. The referee and the studies of small worlds
+//! share nothing with either.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -225,8 +226,8 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Shows that a clause that bars a code is obeyed although a demand would win over it: no demand
-    /// for the code fires where the bar does.
+    /// Shows that a clause that bars a code is obeyed although a demand would win over it: no
+    /// demand for the code fires where the bar does.
     fn never_meet(&mut self, bar: &Clause<'_>, demands: &[&[LiteralId]]) -> Result<(), Unproved> {
         let conditions = |literals: &[LiteralId]| literals[..literals.len() - 1].to_vec();
         let apart = |demand: &&[LiteralId]| {
@@ -288,8 +289,9 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Whether some known clause keeps every two counted literals apart, and, where one has to hold,
-    /// another asks for one. Of thousands of codes that is seen much faster than it is solved.
+    /// Whether some known clause keeps every two counted literals apart, and, where one has to
+    /// hold, another asks for one. Of thousands of codes that is seen much faster than it is
+    /// solved.
     fn count_is_known(&self, counted: &Counted) -> bool {
         let Counted { released, literals, exactly } = counted;
         let known = |more: &[LiteralId]| {

@@ -1,5 +1,5 @@
-//! A SAT solver with the few calls that proofs need, and rule formulas as its literals, straight from the
-//! tree.
+//! A SAT solver with the few calls that proofs need, and rule formulas as its literals, straight
+//! from the tree.
 
 use batsat::{BasicSolver, SolverInterface, lbool};
 use consequence_record::Code;

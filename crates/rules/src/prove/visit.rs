@@ -1,5 +1,5 @@
-//! Rules about one visit, with what came before it left open; clauses known to hold there, and the quick
-//! way to see that another one follows from a single one of them.
+//! Rules about one visit, with what came before it left open; clauses known to hold there, and the
+//! quick way to see that another one follows from a single one of them.
 
 use consequence_record::{Code, Kind};
 use rustc_hash::FxHashSet;
