@@ -203,10 +203,9 @@ fn tuple_rules(file: &TupleFile) -> Option<Resolved> {
 }
 
 fn same_rules(one: &Resolved, other: &Resolved, text: &str) {
-    assert_eq!(one.rules.rules.len(), other.rules.rules.len(), "{text}");
-    for (one, other) in one.rules.rules.iter().zip(&other.rules.rules) {
-        assert_eq!(one.formula, other.formula, "{text}");
-        assert_eq!(one.strength, other.strength, "{text}");
+    assert_eq!(one.rules.len(), other.rules.len(), "{text}");
+    for (one, other) in one.rules.iter().zip(other.rules.iter()) {
+        assert_eq!(one.says, other.says, "{text}");
     }
 }
 
@@ -228,7 +227,7 @@ fn accepted(text: &[u8], file: &RuleFile) {
         match resolve(std::slice::from_ref(file), None, &options) {
             Ok(resolved) => {
                 check(text, &resolved.warnings);
-                for rule in &resolved.rules.rules {
+                for rule in resolved.rules.iter() {
                     assert!(rule.origin.text.chars().count() <= 303);
                 }
                 let again = resolve(std::slice::from_ref(&again), None, &options);
@@ -242,14 +241,14 @@ fn accepted(text: &[u8], file: &RuleFile) {
 fn check<'a>(text: &[u8], diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     for diagnostic in diagnostics {
         assert!(!diagnostic.message.is_empty());
-        let place = diagnostic.place.as_deref().into_iter();
-        for place in place.chain(diagnostic.notes.iter().map(|note| &note.place)) {
-            let span = place.span;
+        let location = diagnostic.location.as_deref().into_iter();
+        for location in location.chain(diagnostic.notes.iter().map(|note| &note.location)) {
+            let span = location.span;
             assert!(span.start <= span.end, "{diagnostic}");
-            if !place.file.ends_with("(as rules)") {
+            if !location.file.ends_with("(as rules)") {
                 assert!(span.end as usize <= text.len(), "{diagnostic}");
             }
-            assert!(place.line >= 1 && place.column >= 1);
+            assert!(location.line >= 1 && location.column >= 1);
         }
         let rendered = diagnostic.render();
         assert!(rendered.ends_with('\n'));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
-use consequence_rules::{Formula, Origin, Rule, RuleSet, Strength, Window};
+use consequence_rules::{Formula, Origin, Rule, RuleSet, Says, Window};
 use consequence_testing::worlds::Choices;
 use rustc_hash::FxHashSet;
 

@@ -6,9 +6,7 @@ use consequence_enforce::Enforcer;
 use consequence_prng::Draws;
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{
-    CompileOptions, Formula, Origin, Rule, RuleSet, Strength, Window, compile,
-};
+use consequence_rules::{CompileOptions, Formula, Rule, RuleSet, Window, compile};
 use consequence_testing::worlds::Choices;
 
 /// The last code tells whether an odd number of the first `width` codes is present, and also whether

@@ -72,7 +72,7 @@ impl Arena {
         }
         let max_visits = cohort.longest().clamp(1, u16::MAX.into());
         let rules = loaded.rules;
-        if rules.rules.is_empty() {
+        if rules.is_empty() {
             let what = "there is no rule that methods could be compared by";
             return Err(Error::refused_at(&task.cohort, what, "give rule files with {rules}"));
         }
@@ -83,7 +83,7 @@ impl Arena {
         let limits = CompileLimits::default();
         let written = WrittenRules::new(Arc::clone(&rules), &limits)
             .map_err(|error| Error::compile(&rules, error))?;
-        let pass = Pass::in_list_order(&rules, limits.rule_literals).map_err(|_| {
+        let pass = OrderedPass::in_list_order(&rules, limits.rule_literals).map_err(|_| {
             let what = "a rule is too large to be applied in one pass";
             Error::refused_at(&task.cohort, what, "split it into several")
         })?;

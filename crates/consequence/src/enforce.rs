@@ -100,9 +100,8 @@ impl Task for EnforceTask {
         let set = chosen(&loaded.rules, self.soft);
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
         let records = cohort.len() as u64;
-        let enforcer = Enforcer::new(&plan);
         let (repaired, done) = watched(watch, "repairing", Some(records), || {
-            repair(&enforcer, cohort, &Draws::new(self.seed), &|done| watch.advance(done))
+            repair(&plan, cohort, &Draws::new(self.seed), &|done| watch.advance(done))
         });
         if repaired.is_empty() {
             return Err(Error::NothingLeft { records });
@@ -110,13 +109,13 @@ impl Task for EnforceTask {
         watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
         watched(watch, "writing", None, || write(&self.out, &repaired, &known, &set))?;
         let Repair { changed, added, removed, cut, dropped_visits, refused, .. } = done;
-        let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
+        let hard = set.iter().filter(|rule| rule.is_hard()).count();
         Ok(EnforceReport {
             cohort: self.inputs.cohort.display().to_string(),
             files: loaded.files,
             out: self.out.shown(),
             hard_rules: hard,
-            soft_rules: set.rules.len() - hard,
+            soft_rules: set.len() - hard,
             records,
             written: repaired.len() as u64,
             changed,
@@ -138,7 +137,7 @@ fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> R
     };
     let titles = known.titles.iter().filter_map(codes).collect();
     let writer = WriterOptions { replace: out.force, titles, ..WriterOptions::default() };
-    let mut writer = CohortWriter::create(&out.path, Arc::clone(&set.vocabulary), writer)?;
+    let mut writer = CohortWriter::create(&out.path, Arc::clone(set.vocabulary()), writer)?;
     let mut before = 0..known.cohort.len();
     for (index, record) in repaired.records().enumerate() {
         let id = repaired.id(index);

@@ -124,7 +124,7 @@ impl Task for SimulateTask {
             seed: *seed,
             out: out.display().to_string(),
             truth: truth_file.display().to_string(),
-            rules: truth.rules.rules.len(),
+            rules: truth.rules.len(),
             figures,
         })
     }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use consequence::{
     AnalysisLimits, Auditor, Code, Cohort, CompileError, CompileLimits, CompileOptions, Draws,
-    Enforcer, Kind, LanguageLimits, Pass, PassVerdict, Plan, Record, Referee, ResolveOptions,
-    Resolved, Rule, RuleFile, RuleSet, UnknownCodes, Vocabulary, Why, WrittenRules, compile,
-    conflicts, parse, repair, resolve, superfluous,
+    Enforcer, Kind, LanguageLimits, OrderedPass, PassVerdict, Record, Referee, RepairPlan,
+    ResolveOptions, Resolved, Rule, RuleFile, RuleSet, UnknownCodes, Vocabulary, Why, WrittenRules,
+    compile, conflicts, parse, repair, resolve, superfluous,
 };
 use libtest_mimic::{Arguments, Trial};
 use serde::Deserialize;
@@ -134,12 +134,11 @@ impl Case {
         let resolved = read(file)?;
         for other in [printed, json] {
             let same = |one: &Rule, other: &Rule| {
-                (&one.name, &one.formula, one.strength, one.visits)
-                    == (&other.name, &other.formula, other.strength, other.visits)
+                (&one.name, &one.says, one.visits) == (&other.name, &other.says, other.visits)
             };
             let other = read(other).expect("what was read before").rules;
-            assert!(resolved.rules.rules.iter().zip(&other.rules).all(|(one, two)| same(one, two)));
-            assert_eq!(resolved.rules.rules.len(), other.rules.len());
+            assert!(resolved.rules.iter().zip(other.iter()).all(|(one, two)| same(one, two)));
+            assert_eq!(resolved.rules.len(), other.len());
         }
         Ok(resolved)
     }
@@ -161,7 +160,7 @@ impl Case {
         let referee = Referee::new(&rules);
         let mut reader = auditor.reader();
         let mut found = Vec::new();
-        let named = |visit: usize, rule: usize| format!("{}@{visit}", rules.rules[rule].name);
+        let named = |visit: usize, rule: usize| format!("{}@{visit}", rules[rule].name);
         for (line, record) in self.record.iter().zip(cohort.records()) {
             let judged: Vec<String> =
                 referee.violations(&record).iter().map(|one| named(one.visit, one.rule)).collect();
@@ -177,8 +176,9 @@ impl Case {
     }
 
     fn cohort(&self, rules: &RuleSet) -> Cohort {
-        let code =
-            |name: &str| rules.vocabulary.code(name).unwrap_or_else(|| panic!("no code `{name}`"));
+        let code = |name: &str| {
+            rules.vocabulary().code(name).unwrap_or_else(|| panic!("no code `{name}`"))
+        };
         let visit = |words: &str| -> Vec<Code> {
             // What stands between single quotes is one name.
             let mut codes = Vec::new();
@@ -202,7 +202,7 @@ impl Case {
     /// What is known of the rules without a record.
     fn analyse(&self, written: &WrittenRules) {
         let rules = written.rules();
-        let name = |index: usize| &*rules.rules[index].name;
+        let name = |index: usize| &*rules[index].name;
         let limits = AnalysisLimits::default();
         if let Some(wanted) = &self.superfluous {
             let found = superfluous(written, &limits).0.into_iter().map(|one| match one.why {
@@ -217,13 +217,14 @@ impl Case {
         }
         if let Some(wanted) = &self.conflicts {
             let found = conflicts(written, 6, &limits).found.into_iter().map(|one| {
-                let code = rules.vocabulary.name(one.code);
+                let code = rules.vocabulary().name(one.code);
                 format!("{} demands {code}, {} forbids it", name(one.demands), name(one.forbids))
             });
             assert_eq!(&found.collect::<Vec<String>>(), wanted, "conflicts");
         }
         if let Some(wanted) = self.one_pass {
-            let verdict = Pass::in_list_order(rules, 1_000).expect("a pass").verdict(rules, 6, 4);
+            let verdict =
+                OrderedPass::in_list_order(rules, 1_000).expect("a pass").verdict(rules, 6, 4);
             assert!(!matches!(verdict, PassVerdict::Unknown(_)), "a verdict");
             assert_eq!(verdict == PassVerdict::Safe, wanted, "one pass: {verdict:?}");
         }
@@ -231,12 +232,12 @@ impl Case {
 
     /// The plan; none where the case blames rules for there being none, or where nothing that is
     /// derived can be decided by a diagram.
-    fn plan(
+    fn plan<P>(
         &self,
-        rules: &Arc<RuleSet>,
-        mut options: CompileOptions,
+        compile: impl FnOnce(Arc<RuleSet>, &CompileOptions) -> Result<P, CompileError>,
+        (rules, mut options): (&Arc<RuleSet>, CompileOptions),
         by_diagram: bool,
-    ) -> Option<Plan> {
+    ) -> Option<P> {
         if by_diagram {
             options.limits = BY_DIAGRAM;
         }
@@ -255,15 +256,15 @@ impl Case {
     /// it says are refused. Where a decision diagram decides, visits are not counted, and repairs are
     /// only valid.
     fn enforce(&self, rules: &Arc<RuleSet>, cohort: &Cohort, by_diagram: bool) {
-        let max_visits = cohort.longest() as u16 + 1;
-        let options = CompileOptions { max_visits, end_first: true, ..CompileOptions::default() };
+        let max_visits = cohort.longest() as u16;
+        let options = CompileOptions { max_visits, ..CompileOptions::default() };
         let exact = !by_diagram;
-        let Some(plan) = self.plan(rules, options, by_diagram) else {
+        let Some(plan) = self.plan(RepairPlan::compile, (rules, options), by_diagram) else {
             let refused = self.record.iter().all(|line| line.refused);
             assert!(refused || by_diagram, "no record obeys the rules");
             return;
         };
-        let (repaired, _) = repair(&Enforcer::new(&plan), cohort, &Draws::new(1), &|_| {});
+        let (repaired, _) = repair(&plan, cohort, &Draws::new(1), &|_| {});
         let referee = Referee::new(rules);
         let hard = rules.iter().all(|rule| rule.is_hard());
         let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();
@@ -300,7 +301,7 @@ impl Case {
     /// Whatever is proposed, sampled records are valid; soft rules hold as often as they say.
     fn sample(&self, rules: &Arc<RuleSet>, by_diagram: bool) {
         let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
-        let plan = self.plan(rules, options, by_diagram);
+        let plan = self.plan(compile, (rules, options), by_diagram);
         assert!(by_diagram || plan.is_none() == !self.blames.is_empty(), "whether there is a plan");
         let Some(plan) = plan else { return };
         let enforcer = Enforcer::new(&plan);
@@ -326,7 +327,7 @@ impl Drawn {
     fn check(&self, rules: &RuleSet, records: &[Record]) {
         let formula = |text: &str| {
             let text = format!("rule holds: {text}");
-            RuleSet::parse(&text, Some(Arc::clone(&rules.vocabulary))).expect("a formula")
+            RuleSet::parse(&text, Some(Arc::clone(rules.vocabulary()))).expect("a formula")
         };
         let (given, holds) = (formula(&self.given), formula(&self.formula));
         let (given, holds) = (Referee::new(&given), Referee::new(&holds));

@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
 
     /// Says where in its record the next visit stands, and those after it until this is said again.
     /// At first the record may end anywhere.
-    pub(crate) fn set_stage(&mut self, stage: Stage) {
+    pub fn set_stage(&mut self, stage: Stage) {
         self.history.set_stage(&self.enforcer.layout, stage);
     }
 

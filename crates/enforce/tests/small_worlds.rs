@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use consequence_enforce::{Auditor, Enforcer, Repair, Ruling, Writer, repair};
+use consequence_enforce::{Auditor, Enforcer, Repair, RepairPlan, Ruling, Writer, repair};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
@@ -22,7 +22,7 @@ const SIZE: Size = Size { codes: 4, visits: 3, rules: 4 };
 
 /// Every record of a world, ended and cut.
 fn records(world: &World) -> Vec<Record> {
-    let ended = every::records(&world.rules.vocabulary, world.max_visits.into());
+    let ended = every::records(world.rules.vocabulary(), world.max_visits.into());
     ended.iter().cloned().chain(ended.iter().cloned().map(Record::cut)).collect()
 }
 
@@ -46,7 +46,7 @@ struct Beginnings(HashSet<Vec<bool>>);
 
 impl Beginnings {
     fn new<'a>(plan: &Plan, records: impl Iterator<Item = &'a Record>) -> Self {
-        let vocabulary = &plan.rules().vocabulary;
+        let vocabulary = plan.rules().vocabulary();
         let mut beginnings = HashSet::new();
         for record in records {
             let mut values = Vec::new();
@@ -215,13 +215,13 @@ fn every_way_to_write_a_visit_writes_the_same() {
         let world = World::random(Size { codes: 6, visits: 4, rules: 6 }, &mut choices);
         let Some(plan) = plan(&world, &options(world.max_visits, false)) else { continue };
         let enforcer = Enforcer::new(&plan);
-        let (end, order) = (world.rules.vocabulary.end(), plan.order());
+        let (end, order) = (world.rules.vocabulary().end(), plan.order());
         let [mut guided, mut overridden, mut proposed, mut ruled] =
             [(); 4].map(|()| enforcer.writer());
         while !guided.record().ended {
             let visit = guided.visit();
             let mut given: Vec<_> =
-                plan.rules().vocabulary.codes().filter(|_| choices.probability(0.4)).collect();
+                plan.rules().vocabulary().codes().filter(|_| choices.probability(0.4)).collect();
             if visit == 0 {
                 given.retain(|&code| code != end);
             }
@@ -265,7 +265,7 @@ fn the_auditor_finds_in_every_record_what_the_referee_finds() {
         let auditor = Auditor::new(&written);
         let audit = auditor.audit(&cohort, 2, &|_| {});
         let (mut reader, mut found) = (auditor.reader(), Vec::new());
-        let mut counted = vec![(0, 0, Vec::new()); world.rules.rules.len()];
+        let mut counted = vec![(0, 0, Vec::new()); world.rules.len()];
         let (mut valid, mut of_kind) = (0, [0, 0]);
         for (index, record) in cohort.records().enumerate() {
             let broken = referee.violations(&record);
@@ -282,7 +282,7 @@ fn the_auditor_finds_in_every_record_what_the_referee_finds() {
                     *records += 1;
                     examples.extend((examples.len() < 2).then_some((index, one.visit)));
                 }
-                of_kind[usize::from(world.rules.rules[one.rule].is_temporal())] += 1;
+                of_kind[usize::from(world.rules[one.rule].is_temporal())] += 1;
             }
         }
         assert_eq!((audit.records, audit.valid_records), (cohort.len() as u64, valid));
@@ -301,12 +301,16 @@ fn a_repair_counts_what_it_changed() {
     let mut total = Repair::default();
     for case in 0..150 {
         let world = World::random(SIZE, &mut Choices::new(15, case));
-        let Some(plan) = plan(&world, &options(world.max_visits + 1, true)) else { continue };
+        if plan(&world, &options(world.max_visits + 1, true)).is_none() {
+            continue;
+        }
+        let repairs =
+            RepairPlan::compile(Arc::clone(&world.rules), &options(world.max_visits, true))
+                .expect("there is a plan");
         let all = records(&world);
         let mut cohort = Cohort::default();
         all.iter().enumerate().for_each(|(number, one)| cohort.push(&number.to_string(), one));
-        let enforcer = Enforcer::new(&plan);
-        let (repaired, counted) = repair(&enforcer, &cohort, &Draws::new(case), &|_| {});
+        let (repaired, counted) = repair(&repairs, &cohort, &Draws::new(case), &|_| {});
         let mut expected = Repair { records: all.len() as u64, ..Repair::default() };
         expected.refused = expected.records - repaired.len() as u64;
         for (index, after) in repaired.records().enumerate() {

@@ -296,7 +296,7 @@ fn a_model_that_gives_no_probabilities_is_refused() {
 fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
     let vocabulary = vocabulary(2, 5);
     let set = rules("rule second: E1 => E2  rule first: E0 => E1", &vocabulary);
-    let pass = Pass::in_list_order(&set, 100).unwrap();
+    let pass = OrderedPass::in_list_order(&set, 100).unwrap();
     let generator = network(&vocabulary, 1, 3);
     let off = Request { mode: Mode::Off, ..Request::default() };
     let (free, _) = sample(&generator, &set, off.clone(), 500);
@@ -322,7 +322,7 @@ fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
 fn a_pass_that_forbids_the_end_does_not_outrun_the_model() {
     let vocabulary = vocabulary(1, 2);
     let set = rules("rule on: E0 => not END", &vocabulary);
-    let pass = Pass::in_list_order(&set, 100).unwrap();
+    let pass = OrderedPass::in_list_order(&set, 100).unwrap();
     let generator = network(&vocabulary, 3, 3);
     let request = Request { mode: Mode::Off, pass: Some(&pass), ..Request::default() };
     let (records, _) = sample(&generator, &set, request, 300);

@@ -156,7 +156,7 @@ impl World {
 
     /// Every set of codes that a visit could hold.
     pub fn visits(&self, visit: usize) -> impl Iterator<Item = Vec<Code>> + use<> {
-        every::visits(&self.rules.vocabulary, visit)
+        every::visits(self.rules.vocabulary(), visit)
     }
 }
 

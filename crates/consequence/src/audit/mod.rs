@@ -159,7 +159,6 @@ impl Task for AuditTask {
                 })?;
         }
         let mut broken: Vec<BrokenRule> = set
-            .rules
             .iter()
             .zip(found.rules)
             .filter(|(_, finding)| finding.violations > 0)
@@ -180,7 +179,7 @@ impl Task for AuditTask {
             })
             .collect();
         broken.sort_by_key(|rule| std::cmp::Reverse(rule.violations));
-        let hard = set.rules.iter().filter(|rule| rule.is_hard()).count();
+        let hard = set.iter().filter(|rule| rule.is_hard()).count();
         Ok(AuditReport {
             cohort: self.inputs.cohort.display().to_string(),
             files: loaded.files,
@@ -191,7 +190,7 @@ impl Task for AuditTask {
             within_visit_violations: found.within_visit_violations,
             temporal_violations: found.temporal_violations,
             rules_checked: hard,
-            soft_rules: set.rules.len() - hard,
+            soft_rules: set.len() - hard,
             broken,
             refereed: self.referee,
             records_are_lines,

@@ -72,7 +72,7 @@ impl Task for CheckTask {
                 (Some(plan), verdict)
             }
             Err(CompileError::Unsatisfiable { rules, cut_obeys, .. }) => {
-                let core = rules.iter().map(|&rule| RuleReference::new(&set.rules[rule])).collect();
+                let core = rules.iter().map(|&rule| RuleReference::new(&set[rule])).collect();
                 (None, Verdict::Impossible { core, cut_obeys })
             }
             Err(error) => return Err(failed(error)),
@@ -93,8 +93,8 @@ impl Task for CheckTask {
         let one_pass = watched(watch, "trying one ordered pass", None, || {
             pass::one_pass(&written, max_visits.into(), limits.rule_literals)
         });
-        let reference = |rule: usize| RuleReference::new(&set.rules[rule]);
-        let name = |code| set.vocabulary.name(code).to_owned();
+        let reference = |rule: usize| RuleReference::new(&set[rule]);
+        let name = |code| set.vocabulary().name(code).to_owned();
         Ok(CheckReport {
             files: loaded.files.clone(),
             rules: counts(set),
@@ -109,7 +109,7 @@ impl Task for CheckTask {
                     demands: reference(conflict.demands),
                     forbids: reference(conflict.forbids),
                     code: name(conflict.code),
-                    witness: NamedVisits::of_record(&set.vocabulary, &conflict.witness),
+                    witness: NamedVisits::of_record(set.vocabulary(), &conflict.witness),
                 })
                 .collect(),
             pairs_not_examined: found.unexamined,
@@ -126,7 +126,7 @@ impl Task for CheckTask {
                         Why::AlwaysTrue => WhySuperfluous::AlwaysTrue,
                         Why::NeverFires => WhySuperfluous::NeverFires,
                         Why::Implied(by) => WhySuperfluous::ImpliedBy(
-                            by.into_iter().map(|rule| set.rules[rule].name.to_string()).collect(),
+                            by.into_iter().map(|rule| set[rule].name.to_string()).collect(),
                         ),
                     },
                 })

@@ -103,7 +103,7 @@ impl Task for PerplexityTask {
             model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
         let vocabulary = model.trained.codes().vocabulary();
         if self.no_rules {
-            let none = RuleSet { vocabulary: Arc::clone(vocabulary), rules: Vec::new() };
+            let none = RuleSet::empty(Arc::clone(vocabulary));
             (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
         }
         let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
@@ -119,7 +119,7 @@ impl Task for PerplexityTask {
             Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
             Trained::Markov(markov) => measure.of(&**markov, watch)?,
         };
-        let hard = loaded.rules.rules.iter().filter(|rule| rule.is_hard()).count();
+        let hard = loaded.rules.iter().filter(|rule| rule.is_hard()).count();
         Ok(PerplexityReport {
             model: self.model.display().to_string(),
             generator: model.card.kind,
@@ -127,7 +127,7 @@ impl Task for PerplexityTask {
             split: self.split.name(),
             files: loaded.files,
             hard_rules: hard,
-            soft_rules: loaded.rules.rules.len() - hard,
+            soft_rules: loaded.rules.len() - hard,
             likelihood,
             paper,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),

@@ -194,10 +194,10 @@ fn expert_table(task: &RulesFromTask) -> Result<ExpertTable, Error> {
     let (file, limits) = (open(&task.file)?, PackLimits::default());
     let name = task.file.display().to_string();
     let table = match task.table {
-        RuleTable::Mce => mce::read(&name, file, &limits),
-        RuleTable::Dqd => dqd::read(&name, file, &limits),
-        RuleTable::Phecode(over) => phecode::read(&name, file, over, &limits),
-        RuleTable::Cci => cci::read(&name, file, &limits),
+        RuleTable::Mce => ExpertTable::read_mce(&name, file, &limits),
+        RuleTable::Dqd => ExpertTable::read_dqd(&name, file, &limits),
+        RuleTable::Phecode(over) => ExpertTable::read_phecodes(&name, file, over, &limits),
+        RuleTable::Cci => ExpertTable::read_cci(&name, file, &limits),
     };
     table.map_err(refused)
 }

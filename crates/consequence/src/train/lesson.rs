@@ -137,7 +137,7 @@ impl Lesson {
             data: Data {
                 train_records: self.train.len(),
                 tuning_records: self.tuning.len(),
-                digest: records_digest(&self.cohort, &self.rules.vocabulary, &groups),
+                digest: records_digest(&self.cohort, self.rules.vocabulary(), &groups),
             },
             training: json!({ "max_visits": max_visits, "generator": training }),
             ..Card::default()

@@ -80,7 +80,7 @@ impl Report for TrainReport {
 impl TrainReport {
     /// The report of a model; without a run, of one that was there already or was merely counted.
     pub(super) fn new(task: &TrainTask, lesson: &Lesson, model: &Model, run: Option<Run>) -> Self {
-        let hard = lesson.rules.rules.iter().filter(|rule| rule.is_hard()).count();
+        let hard = lesson.rules.iter().filter(|rule| rule.is_hard()).count();
         let network = match &model.trained {
             Trained::Network(network) => {
                 let shape = network.weights().shape();

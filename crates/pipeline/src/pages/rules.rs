@@ -42,12 +42,9 @@ pub fn rule_table(
 
 /// What a rule says, without its name.
 pub fn statement(rules: &RuleSet, place: usize) -> String {
-    let Some(rule) = rules.rules.get(place) else { return String::new() };
-    let mut item = RuleItem::new("r", rule.formula.expression(&rules.vocabulary));
-    item.probability = match rule.strength {
-        consequence_rules::Strength::Hard => None,
-        consequence_rules::Strength::Soft(probability) => Some(probability),
-    };
+    let Some(rule) = rules.get(place) else { return String::new() };
+    let mut item = RuleItem::new("r", rule.formula().expression(rules.vocabulary()));
+    item.probability = rule.probability();
     let text = item.to_string();
     text.split_once(':').map_or(text.clone(), |(_, statement)| statement.trim().to_owned())
 }
