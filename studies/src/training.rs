@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_enforce::Enforcer;
-use consequence_evaluate::{CompareOptions, Comparison, Sample, compare};
+use consequence_evaluate::{CompareOptions, Comparison, compare};
 use consequence_model::{CodeOrder, Generator, Network, Sizes};
-use consequence_record::{Cohort, Vocabulary};
+use consequence_record::{Cohort, Selection, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_sample::{Request, Source, Totals};
 use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
@@ -83,9 +83,8 @@ pub fn write<G: Generator>(
 }
 
 /// The three R2 of some records against others.
-pub fn r2(real: Sample<'_>, synthetic: &Cohort, vocabulary: &Vocabulary) -> Fallible<[f64; 3]> {
-    let records: Vec<usize> = (0..synthetic.len()).collect();
-    let synthetic = Sample { cohort: synthetic, records: &records };
+pub fn r2(real: Selection<'_>, synthetic: &Cohort, vocabulary: &Vocabulary) -> Fallible<[f64; 3]> {
+    let synthetic = Selection::all(synthetic);
     let Comparison { all, .. } = compare(real, synthetic, vocabulary, &CompareOptions::default())?;
     Ok([all.code, all.pair, all.sequence].map(|figure| figure.r2.unwrap_or(f64::NAN)))
 }

@@ -8,7 +8,7 @@ use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_halo::Pass;
 use consequence_model::{CodeOrder, Decide, Generator, Known, Network, Sizes, Turn};
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use consequence_train::Aim;
 
@@ -169,10 +169,9 @@ fn mixtures_and_circuits_learn_the_likelihood_of_what_they_write() {
         for seed in 0..5 {
             let network = world.network(&rival, seed);
             let trained: f64 = world.nats(&rival, &network, &cohort).iter().sum();
-            let places: Vec<usize> = (0..cohort.len()).collect();
             let generator = rival.generator(&network);
-            let found =
-                likelihood(&generator, &cohort, &places, &ReplayOptions::default()).unwrap();
+            let records = Selection::all(&cohort);
+            let found = likelihood(&generator, records, &ReplayOptions::default()).unwrap();
             let written = found.nats.total();
             assert_eq!(found.infinite, 0);
             assert!((trained - written).abs() < 1e-4 * written, "{method}: {trained} {written}");

@@ -204,7 +204,7 @@ mod watch;
 mod words;
 
 pub use consequence_record::{
-    Code, Cohort, Kind, Record, RecordView, Split, Vocabulary, VocabularyError,
+    Code, Cohort, Kind, Record, RecordView, Selection, Split, Vocabulary, VocabularyError,
 };
 
 pub use consequence_rules::{

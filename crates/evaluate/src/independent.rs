@@ -1,7 +1,7 @@
 //! A model that knows how frequent each code is, and nothing else.
 
 use consequence_model::{CodeOrder, Generator, Turn};
-use consequence_record::Cohort;
+use consequence_record::Selection;
 
 use crate::check::{BadRecord, check};
 
@@ -15,18 +15,16 @@ pub struct Independent {
 }
 
 impl Independent {
-    /// Counts the codes of some records of a cohort, by their places.
+    /// Counts the codes of records.
     pub fn fit(
         codes: CodeOrder,
-        cohort: &Cohort,
-        records: &[usize],
+        records: Selection<'_>,
         max_visits: usize,
     ) -> Result<Self, BadRecord> {
-        check(cohort, records.iter().copied(), codes.vocabulary())?;
+        check(records, codes.vocabulary())?;
         let mut counts = vec![0u64; codes.len()];
         let mut encounters = 0;
-        for &place in records {
-            let record = cohort.record(place);
+        for record in records.records() {
             encounters += record.len() - 1;
             for visit in 0..record.len() {
                 for position in codes.positions(record, visit) {

@@ -7,7 +7,7 @@
 //! - [`utility`]: whether models trained on synthetic records are as good as those from real ones.
 //! - [`privacy`]: what synthetic records give away of those trained on.
 //! - [`Interval`]: a figure over repeated generations.
-//! - [`Independent`] and [`static_table`]: what a model that knows little reaches.
+//! - [`Independent`]: what a model that knows little reaches.
 //!
 //! Counts are exact. Sums are taken record by record and then in the order of the records, so that a
 //! figure is the same for any number of threads and any size of batch.
@@ -27,14 +27,13 @@ mod repeated;
 mod replay;
 mod shape;
 mod shares;
-mod static_table;
 mod utility;
 mod violations;
 mod words;
 
 pub use check::BadRecord;
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, Sample, compare,
+    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, compare,
 };
 pub use independent::Independent;
 pub use likelihood::{
@@ -52,6 +51,5 @@ pub use record::{
 pub use repeated::Interval;
 pub use shape::{CohortShape, StaticCode};
 pub use shares::{Points, Shares, shares};
-pub use static_table::{StaticTable, static_table};
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
 pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

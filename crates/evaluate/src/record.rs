@@ -2,7 +2,7 @@
 
 use consequence_enforce::Enforcer;
 use consequence_model::{CodeOrder, Generator, Turn};
-use consequence_record::Cohort;
+use consequence_record::Selection;
 use serde::Serialize;
 
 use crate::LikelihoodError;
@@ -49,7 +49,7 @@ pub enum RecordNats {
 /// A position whose nats are given, instead of following from the model's probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettledPosition {
-    /// The place of the code in the model's order.
+    /// The position of the code in the model's order.
     pub position: u32,
     /// What it adds.
     pub nats: f64,
@@ -80,25 +80,25 @@ impl Default for ReplayOptions<'_> {
 /// use std::sync::Arc;
 /// use consequence_evaluate::{Independent, RecordNats, ReplayOptions, record_nats};
 /// use consequence_model::CodeOrder;
-/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+/// use consequence_record::{Cohort, Kind, Record, Selection, Vocabulary};
 ///
 /// let codes = CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?));
 /// let a = codes.vocabulary().code("A").unwrap();
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![]]));
-/// let model = Independent::fit(codes, &cohort, &[0], 9)?;
-/// let nats = record_nats(&model, &cohort, &[0], &ReplayOptions::default())?;
+/// let records = Selection::all(&cohort);
+/// let model = Independent::fit(codes, records, 9)?;
+/// let nats = record_nats(&model, records, &ReplayOptions::default())?;
 /// let RecordNats::Finite(parts) = nats[0] else { panic!("all of it was seen before") };
 /// assert!((parts.encounter_codes - 2.0 * 2f64.ln()).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn record_nats<G: Generator>(
     generator: &G,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
-    replay(generator, cohort, records, generator.max_visits(), options, || NoJudge)
+    replay(generator, records, generator.max_visits(), options, || NoJudge)
 }
 
 /// What each of some records costs under a model with rules: what a hard rule forces costs nothing,
@@ -106,8 +106,7 @@ pub fn record_nats<G: Generator>(
 pub fn record_nats_with_rules<G: Generator>(
     generator: &G,
     enforcer: &Enforcer,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let plan = enforcer.plan();
@@ -115,21 +114,20 @@ pub fn record_nats_with_rules<G: Generator>(
         return Err(LikelihoodError::OtherOrder);
     }
     let longest = generator.max_visits().min(plan.max_visits());
-    replay(generator, cohort, records, longest, options, || ByRules(enforcer.writer()))
+    replay(generator, records, longest, options, || ByRules(enforcer.writer()))
 }
 
 /// What each of some records costs where some positions are settled: `settled` is asked for each
-/// record, by its place in the cohort, and visit.
+/// record, by its index in the cohort, and visit.
 pub(crate) fn record_nats_with_settled<G: Generator>(
     generator: &G,
     settled: impl Fn(usize, usize) -> Vec<SettledPosition> + Sync,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let settled = &settled;
     let judge = || ByList { list: settled, record: 0, settled: Vec::new() };
-    replay(generator, cohort, records, generator.max_visits(), options, judge)
+    replay(generator, records, generator.max_visits(), options, judge)
 }
 
 /// One record on its way through the model.
@@ -141,24 +139,23 @@ struct Walk<P, J> {
 
 fn replay<G: Generator, J: Judge>(
     generator: &G,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     longest: usize,
     options: &ReplayOptions<'_>,
     judge: impl Fn() -> J,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let codes = generator.codes();
-    check(cohort, records.iter().copied(), codes.vocabulary())?;
-    let visits = |place: &usize| cohort.record(records[*place]).len();
+    check(records, codes.vocabulary())?;
+    let visits = |number: &usize| records.record(*number).len();
     let mut outcomes = vec![RecordNats::TooLong; records.len()];
-    let mut places: Vec<usize> =
-        (0..records.len()).filter(|place| visits(place) <= longest.saturating_add(1)).collect();
-    (options.progress)((records.len() - places.len()) as u64);
+    let mut numbers: Vec<usize> =
+        (0..records.len()).filter(|number| visits(number) <= longest.saturating_add(1)).collect();
+    (options.progress)((records.len() - numbers.len()) as u64);
     // Records of one length leave the batch together.
-    places.sort_by_key(visits);
+    numbers.sort_by_key(visits);
     let mut walks: Vec<Walk<G::Past, J>> = Vec::new();
     let mut scratch = G::Scratch::default();
-    for batch in places.chunks(options.batch.max(1)) {
+    for batch in numbers.chunks(options.batch.max(1)) {
         walks.truncate(batch.len());
         walks.iter_mut().for_each(|walk| walk.past = generator.begin());
         walks.resize_with(batch.len(), || Walk {
@@ -166,20 +163,20 @@ fn replay<G: Generator, J: Judge>(
             last: Vec::new(),
             replay: Replay::new(judge(), codes.statics() as u32, codes.end(), longest),
         });
-        for (walk, &place) in walks.iter_mut().zip(batch) {
-            walk.replay.begin(records[place]);
+        for (walk, &number) in walks.iter_mut().zip(batch) {
+            walk.replay.begin(records.index(number));
         }
         for visit in 0..batch.last().map_or(0, visits) {
-            let ended = batch.partition_point(|place| visits(place) <= visit);
+            let ended = batch.partition_point(|number| visits(number) <= visit);
             let (walks, batch) = (&mut walks[ended..], &batch[ended..]);
-            for (walk, &place) in walks.iter_mut().zip(batch) {
-                let truth = codes.positions(cohort.record(records[place]), visit);
+            for (walk, &number) in walks.iter_mut().zip(batch) {
+                let truth = codes.positions(records.record(number), visit);
                 walk.replay.open(visit, truth);
             }
             step(generator, walks, visit, &mut scratch)?;
         }
-        for (walk, &place) in walks.iter().zip(batch) {
-            outcomes[place] = walk.replay.outcome();
+        for (walk, &number) in walks.iter().zip(batch) {
+            outcomes[number] = walk.replay.outcome();
         }
         (options.progress)(batch.len() as u64);
     }

@@ -17,7 +17,7 @@ pub(crate) enum Verdict {
 
 /// Something other than the model that has a say in what codes cost.
 pub(crate) trait Judge: Send {
-    /// A record begins: its place in the cohort.
+    /// A record begins: its index in the cohort.
     fn begin(&mut self, record: usize);
     /// A visit begins.
     fn open(&mut self, visit: usize);
@@ -86,7 +86,7 @@ impl<F: FnMut(usize, usize) -> Vec<SettledPosition> + Send> Judge for ByList<F> 
 
     fn judge(&mut self, position: u32, _: bool) -> Verdict {
         let found = self.settled.binary_search_by_key(&position, |settled| settled.position);
-        found.map_or(Verdict::Free, |place| Verdict::Nats(self.settled[place].nats))
+        found.map_or(Verdict::Free, |index| Verdict::Nats(self.settled[index].nats))
     }
 
     fn close(&mut self) {}
@@ -128,7 +128,7 @@ impl<J: Judge> Replay<J> {
         }
     }
 
-    /// A record begins: its place in the cohort.
+    /// A record begins: its index in the cohort.
     pub fn begin(&mut self, record: usize) {
         self.judge.begin(record);
         self.parts = Parts::default();

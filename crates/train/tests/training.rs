@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use consequence_enforce::Enforcer;
 use consequence_model::{CodeOrder, Network, Sizes};
-use consequence_record::{Cohort, Split};
+use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_train::{
@@ -29,16 +29,15 @@ impl World {
         let rules = Arc::clone(&simulation.truth().rules);
         let options = CompileOptions { max_visits: 200, ..CompileOptions::default() };
         let enforcer = Enforcer::new(&compile(rules, &options).unwrap());
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&at| Split::of(cohort.id(at)) == split).collect()
-        };
-        let parts = [of(Split::Train), of(Split::Tuning)];
+        let splits = Split::of_records(&cohort);
+        let parts = [Split::Train, Split::Tuning].map(|split| split.indices(&splits));
         Self { cohort, enforcer, parts }
     }
 
     fn examples(&self) -> Examples<'_> {
-        let [train, tuning] = &self.parts;
-        Examples { cohort: &self.cohort, train, tuning }
+        let [train, tuning] =
+            self.parts.each_ref().map(|records| Selection::new(&self.cohort, records));
+        Examples { train, tuning }
     }
 
     fn network(&self) -> Network {
@@ -154,7 +153,7 @@ fn bad_checkpoints_are_refused() {
 #[test]
 fn too_little_and_too_long_are_refused() {
     let world = World::new(60);
-    let examples = Examples { tuning: &[], ..world.examples() };
+    let examples = Examples { tuning: Selection::new(&world.cohort, &[]), ..world.examples() };
     let teacher = Teacher::Off;
     let refused = |network: Network, examples: &Examples<'_>| {
         train(network, examples, &teacher, &options(), None, &mut |_| true).unwrap_err()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
 use consequence_model::CodeOrder;
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, CompileOptions, Pass, RuleSet, WrittenRules, compile};
 use consequence_train::Examples;
@@ -54,11 +54,8 @@ impl Arena {
         };
         let (loaded, known) = inputs.open_records("compare methods on", watch)?;
         let LoadedCohort { cohort, splits, .. } = known;
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
-        };
         let [mut train, mut tuning, held_out] =
-            [Split::Train, Split::Tuning, Split::HeldOut].map(of);
+            [Split::Train, Split::Tuning, Split::HeldOut].map(|split| split.indices(&splits));
         for (places, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {
             if places.is_empty() {
                 return Err(Error::Cohort {
@@ -122,7 +119,10 @@ impl Arena {
     }
 
     pub fn examples(&self) -> Examples<'_> {
-        Examples { cohort: &self.cohort, train: &self.train, tuning: &self.tuning }
+        Examples {
+            train: Selection::new(&self.cohort, &self.train),
+            tuning: Selection::new(&self.cohort, &self.tuning),
+        }
     }
 
     /// What the records are, and the rules, in a few letters.

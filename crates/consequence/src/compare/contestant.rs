@@ -9,6 +9,7 @@ use consequence_evaluate::{
 };
 use consequence_halo::Weights;
 use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
+use consequence_record::Selection;
 use consequence_store::{digest, write_atomically};
 use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
 use serde::{Deserialize, Serialize};
@@ -190,13 +191,13 @@ impl Contestant {
     /// probabilities of its own.
     pub fn predict(&self, arena: &Arena, network: &Network) -> Result<Option<Prediction>, Error> {
         let options = ReplayOptions::default();
-        let (cohort, places) = (&arena.cohort, &arena.predicted);
+        let (cohort, records) = (&arena.cohort, Selection::new(&arena.cohort, &arena.predicted));
         let found = match (self.method, &self.rival) {
             (Method::PostProcessing, _) => return Ok(None),
-            (_, Some(rival)) => likelihood(&rival.generator(network), cohort, places, &options)?,
+            (_, Some(rival)) => likelihood(&rival.generator(network), records, &options)?,
             (Method::Consequence, _) => {
                 let generator = NetworkGenerator::new(network);
-                likelihood_with_rules(&generator, &arena.enforcer, cohort, places, &options)?
+                likelihood_with_rules(&generator, &arena.enforcer, records, &options)?
             }
             (Method::Published, _) => {
                 let generator = NetworkGenerator::new(network);
@@ -212,13 +213,13 @@ impl Contestant {
                         })
                         .collect()
                 };
-                let found = likelihood_with_settled(&generator, settled, cohort, places, &options)?;
+                let found = likelihood_with_settled(&generator, settled, records, &options)?;
                 return Ok(Some(Prediction {
                     normalised: false,
                     ..prediction(&found.unnormalised)
                 }));
             }
-            _ => likelihood(&NetworkGenerator::new(network), cohort, places, &options)?,
+            _ => likelihood(&NetworkGenerator::new(network), records, &options)?,
         };
         Ok(Some(prediction(&found)))
     }

@@ -10,7 +10,7 @@ use consequence_evaluate::{
     likelihood_with_rules, likelihood_with_settled,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
-use consequence_record::{Cohort, Split};
+use consequence_record::{Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
@@ -103,8 +103,7 @@ pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<Perplexity
         (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
     }
     let real = load::cohort(&task.real, Some(Arc::clone(vocabulary)), watch)?;
-    let of_split = |&place: &usize| real.splits.get(place) == Some(&task.split);
-    let records: Vec<usize> = (0..real.cohort.len()).filter(of_split).collect();
+    let records = task.split.indices(&real.splits);
     if records.is_empty() {
         return Err(Error::Cohort {
             path: task.real.clone(),
@@ -112,7 +111,8 @@ pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<Perplexity
             help: "measure on another split",
         });
     }
-    let measure = Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
+    let records = Selection::new(&real.cohort, &records);
+    let measure = Measure { model: &model, rules: &loaded.rules, records };
     let (likelihood, paper) = match &model.trained {
         Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
         Trained::Markov(markov) => measure.of(&**markov, watch)?,
@@ -136,8 +136,7 @@ pub fn perplexity(task: &PerplexityTask, watch: &dyn Watch) -> Result<Perplexity
 struct Measure<'a> {
     model: &'a Model,
     rules: &'a Arc<RuleSet>,
-    cohort: &'a Cohort,
-    records: Vec<usize>,
+    records: Selection<'a>,
 }
 
 impl Measure<'_> {
@@ -151,13 +150,13 @@ impl Measure<'_> {
         let options = ReplayOptions { progress: &progress, ..ReplayOptions::default() };
         if self.rules.rules.is_empty() {
             let alone = watched(watch, "measuring", total, || {
-                likelihood(generator, self.cohort, &self.records, &options)
+                likelihood(generator, self.records, &options)
             })?;
             return Ok((alone, None));
         }
         let enforcer = watched(watch, "compiling and proving", None, || self.enforcer(generator))?;
         let with_rules = watched(watch, "measuring", total, || {
-            likelihood_with_rules(generator, &enforcer, self.cohort, &self.records, &options)
+            likelihood_with_rules(generator, &enforcer, self.records, &options)
         })?;
         if self.model.card.train_mode != TrainMode::Paper.to_string() {
             return Ok((with_rules, None));
@@ -165,7 +164,8 @@ impl Measure<'_> {
         let (codes, paper) = (generator.codes(), PaperRules::new(enforcer.plan()));
         let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
             let first = codes.range(visit).start;
-            let settled = paper.settled(codes, self.cohort.record(record), visit).into_iter();
+            let settled =
+                paper.settled(codes, self.records.cohort().record(record), visit).into_iter();
             let position = |output: u32| first + output;
             settled
                 .map(|one| SettledPosition {
@@ -175,7 +175,7 @@ impl Measure<'_> {
                 .collect()
         };
         let paper = watched(watch, "measuring as the paper does", total, || {
-            likelihood_with_settled(generator, settled, self.cohort, &self.records, &options)
+            likelihood_with_settled(generator, settled, self.records, &options)
         })?;
         Ok((with_rules, Some(paper)))
     }

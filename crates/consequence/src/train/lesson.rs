@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, CodeOrder, Data};
-use consequence_record::{Cohort, Split};
+use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
@@ -41,10 +41,7 @@ impl Lesson {
         let (loaded, known) = task.inputs.open_records("train on", watch)?;
         let LoadedCohort { cohort, splits, titles, .. } = known;
         let rules = loaded.rules;
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
-        };
-        let (train, tuning) = (of(Split::Train), of(Split::Tuning));
+        let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
             ModelChoice::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
             ModelChoice::Markov => &[(&train, "train")],
@@ -97,7 +94,7 @@ impl Lesson {
         self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
         self.enforcer = Some(Enforcer::new(&plan));
         self.broken = watched(watch, "auditing", None, || {
-            BrokenRecords::find(&self.rules, &self.cohort, &self.train)
+            BrokenRecords::find(&self.rules, Selection::new(&self.cohort, &self.train))
         })?;
         Ok(())
     }

@@ -11,6 +11,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use consequence_model::{CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE};
+use consequence_record::Selection;
 use consequence_store::{WorkingFolder, digest, remove_file};
 
 use crate::Error;
@@ -109,7 +110,7 @@ fn fit(
         ModelChoice::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);
             let markov = watched(watch, "counting", None, || {
-                Markov::fit(codes, &lesson.cohort, records, lesson.max_visits)
+                Markov::fit(codes, Selection::new(&lesson.cohort, records), lesson.max_visits)
             });
             Ok((Trained::Markov(Box::new(markov)), Vec::new(), None))
         }

@@ -113,17 +113,17 @@ pub struct Utility {
 /// `|w|^2 / 2 + nats of the labels`, at its optimum.
 ///
 /// ```
-/// use consequence_evaluate::{Sample, Samples, UtilityOptions, utility};
+/// use consequence_evaluate::{Samples, UtilityOptions, utility};
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let real = Simulation::new(Preset::Inpatient, 900, 7);
 /// let synthetic = Simulation::new(Preset::Inpatient, 600, 8).cohort();
 /// let (cohort, vocabulary) = (real.cohort(), real.vocabulary());
-/// let records: Vec<usize> = (0..900).collect();
 /// let samples = Samples {
-///     train: Sample { cohort: &cohort, records: &records[..600] },
-///     synthetic: Sample { cohort: &synthetic, records: &records[..600] },
-///     held_out: Sample { cohort: &cohort, records: &records[600..] },
+///     train: Selection::all(&cohort).part(0..600),
+///     synthetic: Selection::all(&synthetic),
+///     held_out: Selection::all(&cohort).part(600..900),
 ///     vocabulary,
 /// };
 /// let options = UtilityOptions { codes: 3, ..UtilityOptions::default() };

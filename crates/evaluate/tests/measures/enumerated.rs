@@ -8,10 +8,10 @@ use consequence_evaluate::{
     record_nats_with_rules,
 };
 use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
-use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 
-use crate::support::{all, network, random_cohort, vocabulary};
+use crate::support::{network, random_cohort, vocabulary};
 
 const MAX_VISITS: usize = 2;
 
@@ -49,7 +49,7 @@ fn probability(nats: &RecordNats) -> f64 {
 }
 
 fn adds_up(generator: &impl Generator, cohort: &Cohort) {
-    let nats = record_nats(generator, cohort, &all(cohort), &ReplayOptions::default()).unwrap();
+    let nats = record_nats(generator, Selection::all(cohort), &ReplayOptions::default()).unwrap();
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
 }
@@ -62,8 +62,8 @@ fn probabilities_of_all_records_add_up_to_one() {
     let codes = CodeOrder::natural(Arc::clone(&vocabulary));
     let seen = random_cohort(&vocabulary, 200, 3);
     adds_up(&NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0)), &cohort);
-    adds_up(&Markov::fit(codes.clone(), &seen, &all(&seen), MAX_VISITS), &cohort);
-    adds_up(&Independent::fit(codes, &seen, &all(&seen), MAX_VISITS).unwrap(), &cohort);
+    adds_up(&Markov::fit(codes.clone(), Selection::all(&seen), MAX_VISITS), &cohort);
+    adds_up(&Independent::fit(codes, Selection::all(&seen), MAX_VISITS).unwrap(), &cohort);
 }
 
 const RULES: &str = "
@@ -77,8 +77,8 @@ const RULES: &str = "
 ";
 
 fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort: &Cohort) {
-    let (options, places) = (ReplayOptions::default(), all(cohort));
-    let nats = record_nats_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    let (options, records) = (ReplayOptions::default(), Selection::all(cohort));
+    let nats = record_nats_with_rules(generator, enforcer, records, &options).unwrap();
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     let rules = Arc::clone(enforcer.plan().rules());
@@ -93,7 +93,7 @@ fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort:
         valid += u64::from(obeys);
         broken += u64::from(found.iter().any(|violation| violation.rule == 2));
     }
-    let likelihood = likelihood_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    let likelihood = likelihood_with_rules(generator, enforcer, records, &options).unwrap();
     assert_eq!((likelihood.measured, likelihood.dead_ends), (valid, 0));
     assert_eq!(likelihood.forbidden, likelihood.records - valid);
     let lifelong = likelihood.broken.iter().find(|broken| broken.rule == "lifelong").unwrap();
@@ -132,11 +132,11 @@ fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     adds_up_to_the_valid(&network, &enforcer, &cohort);
     let options = ReplayOptions::default();
     let with_rules = |cohort: &Cohort| {
-        record_nats_with_rules(&network, &enforcer, cohort, &all(cohort), &options).unwrap()
+        record_nats_with_rules(&network, &enforcer, Selection::all(cohort), &options).unwrap()
     };
     a_cut_costs_what_the_end_does(with_rules, &vocabulary);
-    let alone = |cohort: &Cohort| record_nats(&network, cohort, &all(cohort), &options).unwrap();
+    let alone = |cohort: &Cohort| record_nats(&network, Selection::all(cohort), &options).unwrap();
     a_cut_costs_what_the_end_does(alone, &vocabulary);
-    let markov = Markov::fit(codes, &seen, &all(&seen), MAX_VISITS);
+    let markov = Markov::fit(codes, Selection::all(&seen), MAX_VISITS);
     adds_up_to_the_valid(&markov, &enforcer, &cohort);
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use consequence_evaluate::{
-    Guesses, Measured, Privacy, PrivacyOptions, Role, Sample, Samples, Unmeasured, draw_records,
-    privacy,
+    Guesses, Measured, Privacy, PrivacyOptions, Role, Samples, Unmeasured, draw_records, privacy,
 };
-use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{random_cohort, vocabulary};
 
 type Set = BTreeSet<u32>;
 
@@ -33,9 +32,8 @@ fn with_samples<T>(
     cohorts: [&Cohort; 3],
     then: impl FnOnce(&Samples<'_>) -> T,
 ) -> T {
-    let places = cohorts.map(all);
-    let sample = |n: usize| Sample { cohort: cohorts[n], records: &places[n] };
-    then(&Samples { train: sample(0), synthetic: sample(1), held_out: sample(2), vocabulary })
+    let [train, synthetic, held_out] = cohorts.map(Selection::all);
+    then(&Samples { train, synthetic, held_out, vocabulary })
 }
 
 fn measured(vocabulary: &Vocabulary, cohorts: [&Cohort; 3], options: &PrivacyOptions) -> Privacy {

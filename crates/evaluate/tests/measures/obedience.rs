@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use consequence_evaluate::{Sample, ViolationsError, violations};
-use consequence_record::{Code, Cohort, Record};
+use consequence_evaluate::{ViolationsError, violations};
+use consequence_record::{Code, Cohort, Record, Selection};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet};
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort, vocabulary};
+use crate::support::{random_cohort, vocabulary};
 
 const RULES: &str = "
 rule one-static: at most one of S*
@@ -30,8 +30,8 @@ fn violations_are_those_of_the_referee() {
     let rules = rules();
     let cohort = random_cohort(&rules.vocabulary, 700, 3);
     // Not all, and not in order.
-    let places: Vec<usize> = all(&cohort).into_iter().rev().filter(|place| place % 5 > 0).collect();
-    let sample = Sample { cohort: &cohort, records: &places };
+    let places: Vec<usize> = (0..cohort.len()).rev().filter(|place| place % 5 > 0).collect();
+    let sample = Selection::new(&cohort, &places);
     let measure = || violations(sample, &rules, &CompileLimits::default()).unwrap();
     let found = measure();
 
@@ -82,7 +82,7 @@ fn soft_rules_hold_as_often_as_counted_by_hand() {
     let mut cohort = Cohort::default();
     cohort.push("a", &Record::new(vec![vec![s1], vec![e0, e1], vec![e2], vec![e3], vec![e0]]));
     cohort.push("b", &Record::new(vec![vec![], vec![e2], vec![]]).cut());
-    let sample = Sample { cohort: &cohort, records: &[0, 1] };
+    let sample = Selection::all(&cohort);
     let found = violations(sample, &rules, &CompileLimits::default()).unwrap();
     let soft: Vec<_> = found.soft.iter().map(|rule| (rule.visits, rule.held)).collect();
     // E0 or E3 in three visits, E1 in one; E2 before three, one of which has E0; two static visits.
@@ -96,14 +96,14 @@ fn soft_rules_hold_as_often_as_counted_by_hand() {
 fn nobody_breaks_nothing_and_foreign_codes_are_refused() {
     let rules = rules();
     let empty = Cohort::default();
-    let sample = Sample { cohort: &empty, records: &[] };
+    let sample = Selection::all(&empty);
     let none = violations(sample, &rules, &CompileLimits::default()).unwrap();
     assert_eq!((none.records, none.all.violations, none.all.valid_percent), (0, 0, None));
     assert_eq!(none.soft[0].share, None);
     assert!(none.to_string().contains("soft rule soft-now: never of 0 visits"), "{none}");
     let mut foreign = Cohort::default();
     foreign.push("p", &Record::new(vec![vec![], vec![Code(99)]]));
-    let sample = Sample { cohort: &foreign, records: &[0] };
+    let sample = Selection::all(&foreign);
     let error = violations(sample, &rules, &CompileLimits::default()).unwrap_err();
     assert!(matches!(error, ViolationsError::Record(_)), "{error}");
 }

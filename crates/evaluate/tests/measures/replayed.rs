@@ -8,10 +8,10 @@ use consequence_evaluate::{
 };
 use consequence_halo::{Codewise, Pass};
 use consequence_model::{CodeOrder, Generator, Known, Markov, NetworkGenerator};
-use consequence_record::Cohort;
+use consequence_record::{Cohort, Selection};
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, network, random_cohort, vocabulary};
+use crate::support::{network, random_cohort, vocabulary};
 
 #[test]
 fn replay_costs_what_the_network_loses_in_training() {
@@ -21,7 +21,7 @@ fn replay_costs_what_the_network_loses_in_training() {
     let generator = NetworkGenerator::new(&network);
     // Probabilities are single precision, so logits must not be so large that they round to 1.
     let replayed =
-        record_nats(&generator, &cohort, &all(&cohort), &ReplayOptions::default()).unwrap();
+        record_nats(&generator, Selection::all(&cohort), &ReplayOptions::default()).unwrap();
     for (place, replayed) in replayed.iter().enumerate() {
         let mut batch = network.batch();
         network.push(&mut batch, cohort.record(place), |_| Known::default());
@@ -38,7 +38,7 @@ fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let measure = || {
             let options = ReplayOptions { batch, ..ReplayOptions::default() };
-            record_nats(generator, cohort, &all(cohort), &options).unwrap()
+            record_nats(generator, Selection::all(cohort), &options).unwrap()
         };
         pool.install(measure)
     };
@@ -54,7 +54,7 @@ fn figures_depend_on_neither_batch_nor_threads() {
     let cohort = random_cohort(&vocabulary, 100, 2);
     let codes = CodeOrder::natural(vocabulary);
     same_for_all(&NetworkGenerator::new(&network(codes.clone(), 10, 3.0)), &cohort);
-    same_for_all(&Markov::fit(codes, &cohort, &all(&cohort), 10), &cohort);
+    same_for_all(&Markov::fit(codes, Selection::all(&cohort), 10), &cohort);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_markov_learns_does_not_depend_on_threads() {
     let codes = CodeOrder::natural(vocabulary);
     let trained = [1, 2, 7].map(|threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Markov::fit(codes.clone(), &cohort, &all(&cohort), 10))
+        pool.install(|| Markov::fit(codes.clone(), Selection::all(&cohort), 10))
     });
     assert!(trained.iter().all(|markov| markov.tables() == trained[0].tables()));
 }
@@ -74,16 +74,16 @@ fn settled_positions_replace_the_models_probability() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 20, 4);
     let codes = CodeOrder::natural(Arc::clone(&vocabulary));
-    let markov = Markov::fit(codes.clone(), &cohort, &all(&cohort), 10);
+    let markov = Markov::fit(codes.clone(), Selection::all(&cohort), 10);
     let options = ReplayOptions::default();
     // All static codes and END settled; encounters left to the model.
     let settled = |_, visit| match visit {
         0 => codes.range(0).map(|position| SettledPosition { position, nats: 0.25 }).collect(),
         _ => vec![SettledPosition { position: codes.end(), nats: 0.0 }],
     };
-    let paper = likelihood_with_settled(&markov, settled, &cohort, &all(&cohort), &options);
+    let paper = likelihood_with_settled(&markov, settled, Selection::all(&cohort), &options);
     let paper = paper.unwrap();
-    let plain = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let plain = likelihood(&markov, Selection::all(&cohort), &options).unwrap();
     let parts = paper.unnormalised.nats;
     assert_eq!((parts.static_codes, parts.end), (20.0 * 0.5, 0.0));
     assert_eq!(parts.encounter_codes, plain.nats.encounter_codes);
@@ -94,11 +94,11 @@ fn settled_positions_replace_the_models_probability() {
 fn progress_reaches_all_records_and_long_ones_are_counted() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 50, 4);
-    let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &all(&cohort), 3);
+    let markov = Markov::fit(CodeOrder::natural(vocabulary), Selection::all(&cohort), 3);
     let done = Cell::new(0);
     let progress = |more| done.set(done.get() + more);
     let options = ReplayOptions { batch: 8, progress: &progress };
-    let likelihood = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let likelihood = likelihood(&markov, Selection::all(&cohort), &options).unwrap();
     let long = cohort.records().filter(|record| record.len() > 4).count() as u64;
     assert!(long > 0);
     assert_eq!((likelihood.too_long, likelihood.measured), (long, 50 - long));

@@ -2,7 +2,7 @@
 
 use consequence_evaluate::{Independent, Parts, RecordNats, ReplayOptions, record_nats};
 use consequence_model::{CodeOrder, Markov};
-use consequence_record::Split;
+use consequence_record::{Selection, Split};
 use consequence_simulate::{Preset, Simulation};
 
 #[test]
@@ -10,15 +10,13 @@ fn markov_beats_independent_codes_on_held_out_records() {
     let simulation = Simulation::new(Preset::Inpatient, 5_000, 7);
     let cohort = simulation.cohort();
     let codes = CodeOrder::natural(simulation.vocabulary().clone());
-    let split = |split| -> Vec<usize> {
-        (0..cohort.len()).filter(|&place| Split::of(cohort.id(place)) == split).collect()
-    };
-    let (train, test) = (split(Split::Train), split(Split::HeldOut));
-    let (options, markov) =
-        (ReplayOptions::default(), Markov::fit(codes.clone(), &cohort, &train, 100));
-    let independent = Independent::fit(codes, &cohort, &train, 100).unwrap();
-    let markov = record_nats(&markov, &cohort, &test, &options).unwrap();
-    let independent = record_nats(&independent, &cohort, &test, &options).unwrap();
+    let splits = Split::of_records(&cohort);
+    let split = [Split::Train, Split::HeldOut].map(|split| split.indices(&splits));
+    let [train, test] = split.each_ref().map(|records| Selection::new(&cohort, records));
+    let (options, markov) = (ReplayOptions::default(), Markov::fit(codes.clone(), train, 100));
+    let independent = Independent::fit(codes, train, 100).unwrap();
+    let markov = record_nats(&markov, test, &options).unwrap();
+    let independent = record_nats(&independent, test, &options).unwrap();
     // Of the records that both can tell: independent codes give no probability to what they never saw.
     let both: Vec<(Parts, Parts)> = markov
         .iter()

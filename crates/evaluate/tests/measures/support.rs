@@ -46,8 +46,3 @@ pub fn network(codes: CodeOrder, max_visits: usize, scale: f32) -> Network {
     network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);
     network
 }
-
-/// All places of a cohort.
-pub fn all(cohort: &Cohort) -> Vec<usize> {
-    (0..cohort.len()).collect()
-}

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use consequence_record::Cohort;
+use consequence_record::Selection;
 use rayon::prelude::*;
 
 use super::MarkovPast;
@@ -24,21 +24,16 @@ const KEPT_BACK: usize = 10;
 /// Parts that are summed apart, whatever the number of threads.
 pub(super) const PARTS: usize = 16;
 
-pub(super) fn fit(
-    codes: &CodeOrder,
-    cohort: &Cohort,
-    records: &[usize],
-    max_visits: usize,
-) -> MarkovTables {
-    let is_kept = |place: &usize| place % KEPT_BACK == KEPT_BACK - 1;
+pub(super) fn fit(codes: &CodeOrder, records: Selection<'_>, max_visits: usize) -> MarkovTables {
+    let is_kept = |number: &usize| number % KEPT_BACK == KEPT_BACK - 1;
     let (kept, rest): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(is_kept);
-    let pack = |places: &[usize]| {
-        let places: Vec<usize> = places.iter().map(|&place| records[place]).collect();
-        Pack::new(codes, cohort, &places)
+    let pack = |numbers: &[usize]| {
+        let indices: Vec<usize> = numbers.iter().map(|&number| records.index(number)).collect();
+        Pack::new(codes, Selection::new(records.cohort(), &indices))
     };
     let (tables, evidence, _) = count(codes, &pack(&rest), max_visits);
     let weighting = Weighting::fit(&tables, &evidence, &pack(&kept), codes);
-    let pack = Pack::new(codes, cohort, records);
+    let pack = Pack::new(codes, records);
     let (mut tables, evidence, counts) = count(codes, &pack, max_visits);
     add(&mut tables, evidence, &weighting, codes.end());
     for _ in 0..PASSES {

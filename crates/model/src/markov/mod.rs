@@ -10,7 +10,7 @@ mod statics;
 mod tables;
 mod weights;
 
-use consequence_record::Cohort;
+use consequence_record::Selection;
 use rayon::prelude::*;
 
 use crate::{CodeOrder, Generator, Turn};
@@ -32,13 +32,13 @@ const TURNS: usize = 8;
 /// ```
 /// use std::sync::Arc;
 /// use consequence_model::{CodeOrder, Generator, Markov};
-/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+/// use consequence_record::{Cohort, Kind, Record, Selection, Vocabulary};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("A", Kind::Encounter), ("B", Kind::Encounter)])?);
 /// let [a, b] = ["A", "B"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![a, b]]));
-/// let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &[0], 10);
+/// let markov = Markov::fit(CodeOrder::natural(vocabulary), Selection::all(&cohort), 10);
 /// assert_eq!(markov.max_visits(), 10);
 ///
 /// let text = serde_json::to_string(markov.tables())?;
@@ -77,15 +77,14 @@ impl MarkovPast {
 }
 
 impl Markov {
-    /// Learns from some records of a cohort, by their places. The result does not depend on the number
-    /// of threads.
+    /// Learns from records. The result does not depend on the number of threads.
     ///
     /// # Panics
     ///
-    /// If a place is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
+    /// If a record is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
     /// in the other kind of visit.
-    pub fn fit(codes: CodeOrder, cohort: &Cohort, records: &[usize], max_visits: usize) -> Self {
-        let tables = fit::fit(&codes, cohort, records, max_visits);
+    pub fn fit(codes: CodeOrder, records: Selection<'_>, max_visits: usize) -> Self {
+        let tables = fit::fit(&codes, records, max_visits);
         Self { codes, tables }
     }
 
@@ -136,7 +135,7 @@ impl Generator for Markov {
 mod tests {
     use std::sync::Arc;
 
-    use consequence_record::{Code, Kind, Record, Vocabulary};
+    use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
     use serde_json::{Value, json};
 
     use super::*;
@@ -161,7 +160,7 @@ mod tests {
             };
             cohort.push("", &Record::new(visits));
         }
-        Markov::fit(codes(), &cohort, &(0..40).collect::<Vec<_>>(), 5)
+        Markov::fit(codes(), Selection::all(&cohort), 5)
     }
 
     /// Decides by a list, and keeps the probabilities.
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_no_obstacle() {
-        let markov = Markov::fit(codes(), &Cohort::default(), &[], 5);
+        let markov = Markov::fit(codes(), Selection::all(&Cohort::default()), 5);
         let all = probabilities(&markov, &[&[0], &[2, 3], &[4]]);
         assert!(all.iter().all(|&probability| 0.0 < probability && probability < 1.0), "{all:?}");
     }

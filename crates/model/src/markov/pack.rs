@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use consequence_record::{Cohort, Lists};
+use consequence_record::{Lists, Selection};
 
 use crate::CodeOrder;
 
@@ -15,10 +15,9 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    pub fn new(codes: &CodeOrder, cohort: &Cohort, records: &[usize]) -> Self {
+    pub fn new(codes: &CodeOrder, records: Selection<'_>) -> Self {
         let mut pack = Self { visits: Lists::default(), records: Vec::new(), last: Vec::new() };
-        for &index in records {
-            let record = cohort.record(index);
+        for record in records.records() {
             let first = pack.last.len();
             for visit in 0..record.len() {
                 pack.visits.push(codes.positions(record, visit));
