@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{CompareOptions, Comparison, compare};
-use consequence_model::{CodeOrder, Generator, Network, Sizes};
+use consequence_model::{Generator, Network, Sizes};
 use consequence_record::{Cohort, Selection, Vocabulary};
-use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_rules::{CompileOptions, Order, RuleSet, compile};
 use consequence_sample::{Request, Source, Totals};
 use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
 
@@ -35,8 +35,8 @@ pub fn fit(
 ) -> Fallible<Fitted> {
     let began = Instant::now();
     let codes = match rules {
-        Some(enforcer) => CodeOrder::new(Arc::clone(vocabulary), enforcer.plan().order().clone()),
-        None => CodeOrder::natural(Arc::clone(vocabulary)),
+        Some(enforcer) => enforcer.plan().order().clone(),
+        None => Order::natural(Arc::clone(vocabulary)),
     };
     let network = untrained(codes, sizes, examples, options.seed)?;
     let teacher = rules.map_or(Teacher::Off, Teacher::Causal);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use consequence_enforce::Auditor;
 use consequence_evaluate::{Likelihood, ReplayOptions, likelihood, likelihood_with_rules};
-use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_model::{Generator, Markov, NetworkGenerator};
 use consequence_record::{Cohort, Selection, Split};
-use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_sample::{Mode, Request};
 use consequence_simulate::{Preset as Simulated, Simulation};
 use consequence_train::{Examples, Preset, TrainOptions};
@@ -91,7 +91,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let predicted = |generator: &dyn Predicts| generator.predict(held_out, &replay);
 
     let began = std::time::Instant::now();
-    let codes = CodeOrder::natural(Arc::clone(vocabulary));
+    let codes = Order::natural(Arc::clone(vocabulary));
     let markov = Markov::fit(codes, train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     let written = write(&markov, planted, request(Mode::Off), extent.written)?;

@@ -1,8 +1,9 @@
 //! Training from real records: the diabetes cohort, over the hidden units of the head.
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_rules};
-use consequence_model::{CodeOrder, Markov, NetworkGenerator};
+use consequence_model::{Markov, NetworkGenerator};
 use consequence_record::{Selection, Split};
+use consequence_rules::Order;
 use consequence_train::{Examples, Preset, TrainOptions};
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
         });
     };
     let began = std::time::Instant::now();
-    let codes = CodeOrder::natural(Arc::clone(&uci.vocabulary));
+    let codes = Order::natural(Arc::clone(&uci.vocabulary));
     let markov = Markov::fit(codes, train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     line("Markov".into(), [seconds; 2], likelihood(&markov, test, &replay)?);

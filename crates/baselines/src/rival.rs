@@ -2,9 +2,9 @@
 
 use consequence_engine::{BinaryRow, binary_cross_entropy};
 use consequence_halo::{Asked, Objective, Shape, ShapeError, Weights};
-use consequence_model::{CodeOrder, Network};
+use consequence_model::Network;
 use consequence_record::{Kind, RecordView};
-use consequence_rules::WrittenRules;
+use consequence_rules::{Order, WrittenRules};
 use consequence_train::Aim;
 use rayon::prelude::*;
 
@@ -80,7 +80,7 @@ impl Rival {
     pub fn new(
         method: Method,
         rules: &WrittenRules,
-        codes: &CodeOrder,
+        codes: &Order,
         limits: &Limits,
     ) -> Result<Option<Self>, BaselineError> {
         let constraint = Constraint::new(rules, codes)?;
@@ -255,7 +255,7 @@ fn split(values: &mut [f32], each: usize, rows: usize) -> Vec<&mut [f32]> {
 }
 
 impl Aim for Rival {
-    fn facts(&self, _codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>> {
+    fn facts(&self, _codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
         if self.method != Method::SemanticLoss {
             return Vec::new();
         }

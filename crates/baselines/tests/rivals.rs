@@ -7,9 +7,9 @@ use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_halo::Pass;
-use consequence_model::{CodeOrder, Decide, Generator, Known, Network, Sizes, Turn};
+use consequence_model::{Decide, Generator, Known, Network, Sizes, Turn};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
-use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_train::Aim;
 
 const RULES: &str = "rule one: exactly one of S0, S1
@@ -20,7 +20,7 @@ const METHODS: [Method; 4] = [Method::SemanticLoss, Method::Ccn, Method::MultiPl
 
 struct World {
     rules: Arc<RuleSet>,
-    codes: CodeOrder,
+    codes: Order,
 }
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
         let encounters = ["A0", "A1", "A2", "A3"].map(|name| (name, Kind::Encounter));
         let vocabulary = Vocabulary::new(statics.into_iter().chain(encounters)).unwrap();
         let rules = RuleSet::parse(RULES, Some(Arc::new(vocabulary))).unwrap();
-        let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+        let codes = Order::natural(Arc::clone(&rules.vocabulary));
         Self { rules: Arc::new(rules), codes }
     }
 

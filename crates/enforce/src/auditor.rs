@@ -135,12 +135,9 @@ impl Auditor {
     /// Prepares rules. They may contradict each other; an audit only reads.
     pub fn new(written: &WrittenRules) -> Self {
         let rules = written.rules();
-        let vocabulary = &rules.vocabulary;
-        let statics = vocabulary.statics().count();
         let literals = written.clauses().flat_map(|clause| clause.literals);
         let used = literals.filter_map(|literal| literal.atom());
-        let layout =
-            Layout::new(written.order(), statics as u32, vocabulary.end(), written.atoms(), used);
+        let layout = Layout::new(written.order(), written.atoms(), used);
         let mut builder = IndexBuilder::new(&layout);
         let mut rule_of = Vec::new();
         for clause in written.clauses() {

@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
 
     /// The code that marks the last encounter.
     pub fn end(&self) -> Code {
-        self.enforcer.layout.order.code(self.enforcer.layout.end)
+        self.enforcer.layout.order.vocabulary().end()
     }
 
     /// The first encounter of a record at which a rule the user wrote ends it, if that is not its end
@@ -231,11 +231,7 @@ impl<'a> Writer<'a> {
         }
         self.candidates = BinaryHeap::from(open);
         self.next = self.next_candidate();
-        let layout = &enforcer.layout;
-        match self.history.visit {
-            0 => 0..layout.statics,
-            _ => layout.statics..layout.order.codes().len() as u32,
-        }
+        enforcer.layout.order.range(self.history.visit)
     }
 
     /// Decides the code at a position, given what was drawn for it, and gives what was decided.

@@ -1,7 +1,8 @@
 //! A model that knows how frequent each code is, and nothing else.
 
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_record::Selection;
+use consequence_rules::Order;
 
 use crate::check::{BadRecord, check};
 
@@ -9,18 +10,14 @@ use crate::check::{BadRecord, check};
 /// beat. Not smoothed, so a code that was never seen has no probability.
 #[derive(Clone, Debug)]
 pub struct Independent {
-    codes: CodeOrder,
+    codes: Order,
     max_visits: usize,
     probabilities: Vec<f64>,
 }
 
 impl Independent {
     /// Counts the codes of records.
-    pub fn fit(
-        codes: CodeOrder,
-        records: Selection<'_>,
-        max_visits: usize,
-    ) -> Result<Self, BadRecord> {
+    pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Result<Self, BadRecord> {
         check(records, codes.vocabulary())?;
         let mut counts = vec![0u64; codes.len()];
         let mut encounters = 0;
@@ -46,7 +43,7 @@ impl Generator for Independent {
     type Past = usize;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 

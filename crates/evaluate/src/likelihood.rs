@@ -117,12 +117,13 @@ pub struct Likelihood {
 ///
 /// ```
 /// use consequence_evaluate::{ReplayOptions, likelihood};
-/// use consequence_model::{CodeOrder, Markov};
+/// use consequence_model::Markov;
+/// use consequence_rules::Order;
 /// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let simulation = Simulation::new(Preset::Inpatient, 500, 7);
-/// let (codes, cohort) = (CodeOrder::natural(simulation.vocabulary().clone()), simulation.cohort());
+/// let (codes, cohort) = (Order::natural(simulation.vocabulary().clone()), simulation.cohort());
 /// let [train, test] = [0..400, 400..500].map(|range| Selection::all(&cohort).part(range));
 /// let markov = Markov::fit(codes, train, 100);
 /// let likelihood = likelihood(&markov, test, &ReplayOptions::default())?;

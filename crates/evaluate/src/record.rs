@@ -1,8 +1,9 @@
 //! The likelihood of records, one by one.
 
 use consequence_enforce::Enforcer;
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_record::Selection;
+use consequence_rules::Order;
 use serde::Serialize;
 
 use crate::LikelihoodError;
@@ -79,10 +80,10 @@ impl Default for ReplayOptions<'_> {
 /// ```
 /// use std::sync::Arc;
 /// use consequence_evaluate::{Independent, RecordNats, ReplayOptions, record_nats};
-/// use consequence_model::CodeOrder;
+/// use consequence_rules::Order;
 /// use consequence_record::{Cohort, Kind, Record, Selection, Vocabulary};
 ///
-/// let codes = CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?));
+/// let codes = Order::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?));
 /// let a = codes.vocabulary().code("A").unwrap();
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![]]));
@@ -110,7 +111,7 @@ pub fn record_nats_with_rules<G: Generator>(
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let plan = enforcer.plan();
-    if plan.order() != generator.codes().order() {
+    if plan.order() != generator.codes() {
         return Err(LikelihoodError::OtherOrder);
     }
     let longest = generator.max_visits().min(plan.max_visits());
@@ -216,7 +217,7 @@ fn step<G: Generator, J: Judge>(
     Ok(())
 }
 
-fn name(codes: &CodeOrder, position: u32) -> String {
-    let code = codes.order().codes().get(position as usize);
+fn name(codes: &Order, position: u32) -> String {
+    let code = codes.codes().get(position as usize);
     code.map_or_else(|| position.to_string(), |&code| codes.vocabulary().name(code).to_owned())
 }

@@ -15,7 +15,7 @@ use consequence_store::{StoreError, WorkingFolder, create_directory, digest, wri
 use thiserror::Error;
 
 use crate::card::{Card, CodeLists, FORMAT, ModelKind, Unread};
-use crate::{CodeOrder, Markov, Network};
+use crate::{Markov, Network};
 
 /// The file that says what a model is.
 pub const CARD_FILE: &str = "model.json";
@@ -37,7 +37,7 @@ pub enum Trained {
 
 impl Trained {
     /// The codes, in the order they are decided.
-    pub fn codes(&self) -> &CodeOrder {
+    pub fn codes(&self) -> &Order {
         match self {
             Self::Network(network) => network.codes(),
             Self::Markov(markov) => crate::Generator::codes(&**markov),
@@ -245,16 +245,16 @@ fn belongs(card: &Card, path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 }
 
 impl CodeLists {
-    fn new(codes: &CodeOrder) -> Self {
+    fn new(codes: &Order) -> Self {
         let names = |visit: usize| {
-            let codes_of = codes.range(visit).map(|position| codes.order().code(position));
+            let codes_of = codes.range(visit).map(|position| codes.code(position));
             codes_of.map(|code| codes.vocabulary().name(code).to_owned()).collect()
         };
         Self { statics: names(0), encounters: names(1) }
     }
 
     /// The codes numbered in the order they are decided, but for `END`, which is the last number.
-    fn order(&self) -> Result<CodeOrder, String> {
+    fn order(&self) -> Result<Order, String> {
         let named = |list: &[String], kind: Kind| -> Vec<(String, Kind)> {
             list.iter().filter(|name| *name != "END").map(|name| (name.clone(), kind)).collect()
         };
@@ -263,9 +263,8 @@ impl CodeLists {
         let vocabulary = Vocabulary::new(all).map_err(|error| error.to_string())?;
         let positions = self.statics.iter().chain(&self.encounters);
         let codes = positions.map(|name| vocabulary.code(name)).collect::<Option<Vec<_>>>();
-        let order = codes.and_then(|codes| Order::new(codes, &vocabulary));
-        let order = order.ok_or("its codes are in no order, or `END` is not among them")?;
-        Ok(CodeOrder::new(Arc::new(vocabulary), order))
+        let order = codes.and_then(|codes| Order::new(codes, Arc::new(vocabulary)));
+        Ok(order.ok_or("its codes are in no order, or `END` is not among them")?)
     }
 }
 
@@ -274,13 +273,15 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
+    use consequence_rules::Order;
+
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
-    use crate::{Card, CodeOrder, Network, Sizes};
+    use crate::{Card, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
     fn model() -> Model {
         let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
-        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let sizes = Sizes { max_visits: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
         let network = Network::drawn(codes, &sizes, 3).unwrap();
         Model { card: Card::default(), trained: Trained::Network(Box::new(network)) }
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(before.weights().values(), after.weights().values());
         let names = |network: &Network| -> Vec<String> {
             let codes = network.codes();
-            let all = codes.order().codes().iter();
+            let all = codes.codes().iter();
             all.map(|&code| codes.vocabulary().name(code).to_owned()).collect()
         };
         assert_eq!(names(before), names(after));

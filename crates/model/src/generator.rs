@@ -1,6 +1,6 @@
 //! What a model must be able to do to write records.
 
-use crate::CodeOrder;
+use consequence_rules::Order;
 
 /// Who decides the codes of one visit: sampling, rules, or a record that exists.
 pub trait Decide: Send {
@@ -32,15 +32,16 @@ pub struct Turn<'a, P> {
 /// A model that knows nothing, as an example:
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Decide, Generator, Turn};
+/// use consequence_model::{Decide, Generator, Turn};
+/// use consequence_rules::Order;
 /// use consequence_record::{Kind, Vocabulary};
 ///
-/// struct Coin(CodeOrder);
+/// struct Coin(Order);
 ///
 /// impl Generator for Coin {
 ///     type Past = usize; // visits so far
 ///     type Scratch = ();
-///     fn codes(&self) -> &CodeOrder { &self.0 }
+///     fn codes(&self) -> &Order { &self.0 }
 ///     fn max_visits(&self) -> usize { 10 }
 ///     fn begin(&self) -> usize { 0 }
 ///     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
@@ -60,7 +61,7 @@ pub struct Turn<'a, P> {
 ///         true
 ///     }
 /// }
-/// let coin = Coin(CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?)));
+/// let coin = Coin(Order::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?)));
 /// let (mut past, mut all) = (1, All(Vec::new()));
 /// coin.next(&mut [Turn { past: &mut past, last: Some(&[]), decider: &mut all }], &mut ());
 /// assert_eq!(all.0, [0, 1]);
@@ -73,7 +74,7 @@ pub trait Generator: Sync {
     type Scratch: Default + Send;
 
     /// The codes, in the order they are decided.
-    fn codes(&self) -> &CodeOrder;
+    fn codes(&self) -> &Order;
 
     /// The most encounters that a record may have.
     fn max_visits(&self) -> usize;

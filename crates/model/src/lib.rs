@@ -11,14 +11,12 @@
 #![forbid(unsafe_code)]
 
 mod card;
-mod codes;
 mod folder;
 mod generator;
 mod markov;
 mod network;
 
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
-pub use codes::CodeOrder;
 pub use folder::{
     CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };

@@ -1,17 +1,17 @@
 //! Who decides the codes of one record, visit by visit.
 
 use consequence_enforce::{Ruling, Writer};
-use consequence_model::{CodeOrder, Decide};
+use consequence_model::Decide;
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record};
-use consequence_rules::Pass;
+use consequence_rules::{Order, Pass};
 
 use crate::prefix::{Beginning, Ending};
 
 /// What is the same for every record.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
-    pub codes: &'a CodeOrder,
+    pub codes: &'a Order,
     pub draws: Draws,
     pub temperature: f64,
     /// The most encounters that a record may have.
@@ -127,8 +127,7 @@ impl<'a> Hand<'a> {
         self.codes = self.frame.draws.visit(self.number, self.attempt, key, Purpose::Code);
         self.rules = self.frame.draws.visit(self.number, self.attempt, key, Purpose::Rule);
         self.taken = self.beginning.filter(|beginning| visit < beginning.record.len()).map(|one| {
-            let positions =
-                one.record.visit(visit).iter().map(|&code| codes.order().position(code));
+            let positions = one.record.visit(visit).iter().map(|&code| codes.position(code));
             let mut positions: Vec<u32> = positions.collect();
             positions.sort_unstable();
             positions
@@ -143,7 +142,7 @@ impl<'a> Hand<'a> {
     /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for the
     /// next, unless the record has ended.
     pub fn close(&mut self, last: &mut Vec<u32>) {
-        let order = self.frame.codes.order();
+        let order = self.frame.codes;
         let end = self.frame.codes.end();
         match &mut self.pen {
             Pen::Free(record) => {

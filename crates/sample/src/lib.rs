@@ -10,12 +10,12 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use consequence_model::{CodeOrder, Network, NetworkGenerator, Sizes};
-//! use consequence_rules::RuleSet;
+//! use consequence_model::{Network, NetworkGenerator, Sizes};
+//! use consequence_rules::{Order, RuleSet};
 //! use consequence_sample::{Request, Source, Totals};
 //!
 //! let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
-//! let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+//! let codes = Order::natural(Arc::clone(&rules.vocabulary));
 //! let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 //! let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 //!

@@ -1,8 +1,8 @@
 //! Records to go on with.
 
 use consequence_enforce::{Enforcer, Ruling, Writer};
-use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Kind, RecordView};
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use crate::SampleError;
@@ -35,7 +35,7 @@ impl<'a> Prefix<'a> {
     /// Refuses records that the model cannot write or the rules do not allow.
     pub fn new(
         cohort: &'a Cohort,
-        codes: &CodeOrder,
+        codes: &Order,
         max_visits: usize,
         enforcer: Option<&Enforcer>,
     ) -> Result<Self, SampleError> {
@@ -76,7 +76,7 @@ impl<'a> Prefix<'a> {
 }
 
 /// Whether every code of a record is one of the model's, in the visit where it belongs.
-fn is_of(codes: &CodeOrder, record: RecordView<'_>) -> bool {
+fn is_of(codes: &Order, record: RecordView<'_>) -> bool {
     let vocabulary = codes.vocabulary();
     record.len() > 1
         && record.visits().enumerate().all(|(visit, list)| {

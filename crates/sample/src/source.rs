@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
 use rayon::prelude::*;
 
 use crate::draft::Draft;
@@ -31,12 +31,12 @@ const TASK: usize = 8;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Network, NetworkGenerator, Sizes};
-/// use consequence_rules::RuleSet;
+/// use consequence_model::{Network, NetworkGenerator, Sizes};
+/// use consequence_rules::{Order, RuleSet};
 /// use consequence_sample::{Condition, Request, Source};
 ///
 /// let rules = RuleSet::parse("static SEX//F, SEX//M  rule one-sex: exactly one of SEX//*", None)?;
-/// let codes = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+/// let codes = Order::natural(Arc::clone(&rules.vocabulary));
 /// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 ///
@@ -72,7 +72,7 @@ impl<'a, G: Generator> Source<'a, G> {
     ) -> Result<Self, SampleError> {
         request.check()?;
         let codes = generator.codes();
-        if !same(&rules.vocabulary, codes.vocabulary()) {
+        if rules.vocabulary != *codes.vocabulary() {
             return Err(SampleError::OtherCodes);
         }
         let max_visits = generator.max_visits().min(u16::MAX.into());
@@ -94,7 +94,7 @@ impl<'a, G: Generator> Source<'a, G> {
     }
 
     /// The codes of the model.
-    pub fn codes(&self) -> &'a CodeOrder {
+    pub fn codes(&self) -> &'a Order {
         self.generator.codes()
     }
 
@@ -258,10 +258,10 @@ impl<'a, G: Generator> Source<'a, G> {
 }
 
 impl Obeyed {
-    fn new(set: RuleSet, codes: &CodeOrder, max_visits: usize) -> Result<Self, SampleError> {
+    fn new(set: RuleSet, codes: &Order, max_visits: usize) -> Result<Self, SampleError> {
         let options = CompileOptions {
             max_visits: max_visits as u16,
-            order: Some(codes.order().clone()),
+            order: Some(codes.clone()),
             ..CompileOptions::default()
         };
         let rules = Arc::new(set);
@@ -286,12 +286,4 @@ fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) 
         }
     }
     RuleSet { vocabulary: Arc::clone(vocabulary), rules }
-}
-
-/// Whether two vocabularies number the same codes alike.
-fn same(left: &Vocabulary, right: &Vocabulary) -> bool {
-    left.len() == right.len()
-        && left
-            .codes()
-            .all(|code| left.name(code) == right.name(code) && left.kind(code) == right.kind(code))
 }

@@ -5,11 +5,11 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{Pass, RuleSet};
+use consequence_rules::{Order, Pass, RuleSet};
 use consequence_sample::{
     Condition, DatasetOptions, Mode, Request, SampleError, Source, Totals, write_dataset,
 };
@@ -256,12 +256,12 @@ fn rejection_gives_up_and_names_the_rules() {
 }
 
 /// A model that has come apart.
-struct Broken(CodeOrder);
+struct Broken(Order);
 
 impl Generator for Broken {
     type Past = usize;
     type Scratch = ();
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.0
     }
     fn max_visits(&self) -> usize {
@@ -283,7 +283,7 @@ impl Generator for Broken {
 #[test]
 fn a_model_that_gives_no_probabilities_is_refused() {
     let vocabulary = vocabulary(1, 2);
-    let broken = Broken(CodeOrder::natural(Arc::clone(&vocabulary)));
+    let broken = Broken(Order::natural(Arc::clone(&vocabulary)));
     let set = rules("", &vocabulary);
     for mode in Mode::ALL {
         let source = Source::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();

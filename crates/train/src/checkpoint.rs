@@ -163,14 +163,15 @@ fn refuse_other_version(format: Option<&String>, version: Option<&String>) -> Re
 mod tests {
     use std::sync::Arc;
 
-    use consequence_model::{CodeOrder, Network, Sizes};
+    use consequence_model::{Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
+    use consequence_rules::Order;
 
     use super::*;
 
     fn network() -> Network {
         let codes = [("A", Kind::Encounter), ("SEX//F", Kind::Static)];
-        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let sizes = Sizes { max_visits: 2, width: 4, layers: 1, heads: 1, head_units: 1 };
         Network::drawn(codes, &sizes, 3).unwrap()
     }

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer};
 use consequence_engine::Settled;
 use consequence_halo::{Codewise, Objective};
-use consequence_model::{CodeOrder, Known};
+use consequence_model::Known;
 use consequence_record::RecordView;
-use consequence_rules::Plan;
+use consequence_rules::{Order, Plan};
 use thiserror::Error;
 
 /// How rules take part in training.
@@ -55,7 +55,7 @@ impl Display for TrainMode {
 /// Something other to learn than the likelihood of codes that rules leave open.
 pub trait Aim: Objective {
     /// For every visit of a record, the facts that the objective asks for.
-    fn facts(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>>;
+    fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>>;
 }
 
 /// Says what a network is trained for: which codes of a record the rules settle, or another aim.
@@ -95,7 +95,7 @@ impl<'a> Teacher<'a> {
 
     /// For every visit of a record, the codes that rules settle, counted from the first the visit may
     /// hold.
-    pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+    pub fn settled(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         self.reader().settled(codes, record)
     }
 
@@ -135,7 +135,7 @@ impl KnownVisits {
 
 impl TeacherReader<'_> {
     /// What is known of the visits of a record.
-    pub fn known(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> KnownVisits {
+    pub fn known(&mut self, codes: &Order, record: RecordView<'_>) -> KnownVisits {
         let facts = match self {
             Self::Aim(aim) => aim.facts(codes, record),
             Self::Off | Self::Causal(_) | Self::Paper(_) => Vec::new(),
@@ -144,7 +144,7 @@ impl TeacherReader<'_> {
     }
 
     /// For every visit, the codes that rules settle, counted from the first the visit may hold.
-    pub fn settled(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+    pub fn settled(&mut self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         match self {
             Self::Off | Self::Aim(_) => vec![Vec::new(); record.len()],
             Self::Causal(writer) => causal(writer, codes, record),
@@ -155,7 +155,7 @@ impl TeacherReader<'_> {
     }
 }
 
-fn causal(writer: &mut Writer<'_>, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
     let mut all = Vec::with_capacity(record.len());
     for visit in 0..record.len() {
         let truth = codes.positions(record, visit);
@@ -203,12 +203,12 @@ impl PaperRules {
     }
 
     /// What they settle in a visit of a record, counted from the first code that the visit may hold.
-    pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
+    pub fn settled(&self, codes: &Order, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
         let range = codes.range(visit);
         let truth = codes.positions(record, visit);
         let mut settled: Vec<Settled> = Vec::new();
         for conclusion in self.0.of(record, visit) {
-            let position = codes.order().position(conclusion.code);
+            let position = codes.position(conclusion.code);
             let present = truth.binary_search(&position).is_ok();
             let nats = match conclusion.probability {
                 0.0 | 1.0 => 0.0,

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_halo::{Batch, Pass, ShapeError};
-use consequence_model::{CodeOrder, Epoch, Network, Sizes};
+use consequence_model::{Epoch, Network, Sizes};
 use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use crate::batches;
@@ -31,7 +32,7 @@ pub struct Examples<'a> {
 ///
 /// If a record holds a code that is not of the vocabulary.
 pub fn untrained(
-    codes: CodeOrder,
+    codes: Order,
     sizes: &Sizes,
     examples: &Examples<'_>,
     seed: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_model::{Network, Sizes};
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
@@ -42,7 +42,7 @@ impl World {
 
     fn network(&self) -> Network {
         let plan = self.enforcer.plan();
-        let codes = CodeOrder::new(Arc::clone(&plan.rules().vocabulary), plan.order().clone());
+        let codes = plan.order().clone();
         untrained(codes, &SIZES, &self.examples(), 1).unwrap()
     }
 

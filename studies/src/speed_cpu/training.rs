@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step, squared_norm};
 use consequence_halo::{Codewise, Pass};
-use consequence_model::{CodeOrder, Network};
+use consequence_model::Network;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::RecordView;
+use consequence_rules::Order;
 use consequence_simulate::{Preset, Simulation};
 use rayon::prelude::*;
 
@@ -99,7 +100,7 @@ impl Training {
 }
 
 /// Simulated inpatients, for a network of their vocabulary.
-fn simulated(codes: &CodeOrder, first: usize) -> Vec<Vec<Vec<u32>>> {
+fn simulated(codes: &Order, first: usize) -> Vec<Vec<Vec<u32>>> {
     let simulation = Simulation::new(Preset::Inpatient, first + BATCH, 5);
     let cohort = simulation.part(first..first + BATCH);
     let positions = |record: RecordView<'_>| {

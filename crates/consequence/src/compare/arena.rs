@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{CompileLimits, CompileOptions, Pass, RuleSet, WrittenRules, compile};
+use consequence_rules::{
+    CompileLimits, CompileOptions, Order, Pass, RuleSet, WrittenRules, compile,
+};
 use consequence_train::Examples;
 
 use super::MethodsTask;
@@ -32,8 +33,8 @@ pub(super) struct Arena {
     /// The published method: the rules in the order they are written.
     pub pass: Pass,
     /// The order in which the rules can be kept, and the vocabulary's own.
-    pub codes: CodeOrder,
-    pub natural: CodeOrder,
+    pub codes: Order,
+    pub natural: Order,
     pub max_visits: usize,
     /// The rule files, as the user named them, and what looked odd in them.
     pub files: Vec<String>,
@@ -99,8 +100,8 @@ impl Arena {
             .collect();
         let vocabulary = Arc::clone(&rules.vocabulary);
         Ok(Self {
-            codes: CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone()),
-            natural: CodeOrder::natural(Arc::clone(&vocabulary)),
+            codes: plan.order().clone(),
+            natural: Order::natural(Arc::clone(&vocabulary)),
             enforcer: Enforcer::new(&plan),
             auditor: Auditor::new(&written),
             files: loaded.files,

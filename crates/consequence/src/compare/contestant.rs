@@ -8,8 +8,9 @@ use consequence_evaluate::{
     likelihood_with_settled,
 };
 use consequence_halo::Weights;
-use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
+use consequence_model::{Generator, Network, NetworkGenerator};
 use consequence_record::Selection;
+use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
 use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ impl Contestant {
     }
 
     /// The order in which its network decides codes.
-    pub fn codes<'a>(&self, arena: &'a Arena) -> &'a CodeOrder {
+    pub fn codes<'a>(&self, arena: &'a Arena) -> &'a Order {
         match self.method {
             Method::Published => &arena.natural,
             _ => &arena.codes,

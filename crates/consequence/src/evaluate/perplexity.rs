@@ -184,7 +184,7 @@ impl Measure<'_> {
     fn enforcer<G: Generator>(&self, generator: &G) -> Result<Enforcer, Error> {
         let options = CompileOptions {
             max_visits: u16::try_from(generator.max_visits()).unwrap_or(u16::MAX),
-            order: Some(generator.codes().order().clone()),
+            order: Some(generator.codes().clone()),
             ..CompileOptions::default()
         };
         let plan = compile(Arc::clone(self.rules), &options)

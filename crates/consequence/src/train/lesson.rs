@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{Card, CodeOrder, Data};
+use consequence_model::{Card, Data};
 use consequence_record::{Cohort, Selection, Split};
-use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, compile};
+use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub(super) struct Lesson {
     /// The places of records that tell when to stop.
     pub tuning: Vec<usize>,
     /// The codes in the order that the model decides them.
-    pub codes: CodeOrder,
+    pub codes: Order,
     pub max_visits: usize,
     /// How rules take part.
     pub mode: TrainMode,
@@ -60,7 +60,7 @@ impl Lesson {
             (ModelChoice::Halo(network), false) => network.mode,
             _ => TrainMode::Off,
         };
-        let natural = CodeOrder::natural(Arc::clone(&rules.vocabulary));
+        let natural = Order::natural(Arc::clone(&rules.vocabulary));
         let mut lesson = Self {
             codes: natural,
             max_visits,
@@ -91,7 +91,7 @@ impl Lesson {
     /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
-        self.codes = CodeOrder::new(Arc::clone(&self.rules.vocabulary), plan.order().clone());
+        self.codes = plan.order().clone();
         self.enforcer = Some(Enforcer::new(&plan));
         self.broken = watched(watch, "auditing", None, || {
             BrokenRecords::find(&self.rules, Selection::new(&self.cohort, &self.train))
@@ -102,7 +102,7 @@ impl Lesson {
     fn plan(&self) -> Result<Plan, Error> {
         let max_visits = u16::try_from(self.max_visits).unwrap_or(u16::MAX);
         // The paper's networks decide codes as the vocabulary has them, and so must the rules.
-        let order = (self.mode == TrainMode::Paper).then(|| self.codes.order().clone());
+        let order = (self.mode == TrainMode::Paper).then(|| self.codes.clone());
         let options = CompileOptions { max_visits, order, ..CompileOptions::default() };
         compile(Arc::clone(&self.rules), &options).map_err(|error| {
             let too_early = matches!(error, CompileError::SoftTooEarly { .. });

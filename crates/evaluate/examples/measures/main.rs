@@ -12,9 +12,8 @@ use consequence_evaluate::{
     CompareOptions, Independent, Interval, PrivacyOptions, ReplayOptions, Samples, UtilityOptions,
     compare, draw_records, likelihood, privacy, shares, utility, violations,
 };
-use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Kind, Selection, Vocabulary};
-use consequence_rules::{CompileLimits, RuleSet};
+use consequence_rules::{CompileLimits, Order, RuleSet};
 use consequence_simulate::{Preset, Simulation};
 use consequence_tables::jsonl;
 use serde_json::{Value, json};
@@ -103,7 +102,7 @@ impl World<'_> {
 
     /// The likelihood of held-out records where codes are independent.
     fn independent(&self) -> Result<Value, Box<dyn Error>> {
-        let codes = CodeOrder::natural(Arc::clone(self.vocabulary));
+        let codes = Order::natural(Arc::clone(self.vocabulary));
         let model = Independent::fit(codes, self.records(self.train), 1_000)?;
         let figures = likelihood(&model, self.records(self.held_out), &ReplayOptions::default())?;
         Ok(serde_json::to_value(figures)?)

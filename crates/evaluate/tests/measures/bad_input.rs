@@ -7,9 +7,9 @@ use consequence_evaluate::{
     BadRecord, CompareError, CompareOptions, Independent, LikelihoodError, ReplayOptions, compare,
     likelihood, likelihood_with_rules,
 };
-use consequence_model::{CodeOrder, Generator, Markov, Turn};
+use consequence_model::{Generator, Markov, Turn};
 use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
-use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_rules::{CompileOptions, Order, RuleSet, compile};
 
 use crate::support::{random_cohort, vocabulary};
 
@@ -21,7 +21,7 @@ fn one(visits: Vec<Vec<Code>>) -> Cohort {
 
 fn markov(vocabulary: &Arc<Vocabulary>) -> Markov {
     let cohort = random_cohort(vocabulary, 20, 1);
-    Markov::fit(CodeOrder::natural(Arc::clone(vocabulary)), Selection::all(&cohort), 10)
+    Markov::fit(Order::natural(Arc::clone(vocabulary)), Selection::all(&cohort), 10)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn records_of_another_vocabulary_are_refused() {
     assert!(refused(&one(vec![vec![Code(3)], vec![]])).contains("encounter code `E1` in visit 0"));
     assert!(refused(&one(vec![vec![], vec![Code(0)]])).contains("static code `S0` in visit 1"));
     assert!(refused(&one(vec![vec![], vec![vocabulary.end()]])).contains("`END`"));
-    let (codes, nobody) = (CodeOrder::natural(Arc::clone(&vocabulary)), Cohort::default());
+    let (codes, nobody) = (Order::natural(Arc::clone(&vocabulary)), Cohort::default());
     let missing = Independent::fit(codes, Selection::new(&nobody, &[3]), 9);
     assert_eq!(missing.unwrap_err(), BadRecord::Missing { record: 3, records: 0 });
 }
@@ -63,7 +63,7 @@ fn rules_in_another_order_are_refused() {
 #[test]
 fn something_that_had_no_chance_is_counted() {
     let vocabulary = vocabulary(1, 2);
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let codes = Order::natural(Arc::clone(&vocabulary));
     let [_, e0, e1, _] = [0, 1, 2, 3].map(Code);
     let seen = one(vec![vec![], vec![e0], vec![]]);
     let model = Independent::fit(codes, Selection::all(&seen), 9).unwrap();
@@ -77,7 +77,7 @@ fn something_that_had_no_chance_is_counted() {
 
 /// A model with a defect.
 struct Broken {
-    codes: CodeOrder,
+    codes: Order,
     probability: f64,
     skipped: u32,
 }
@@ -86,7 +86,7 @@ impl Generator for Broken {
     type Past = usize;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 
@@ -110,7 +110,7 @@ impl Generator for Broken {
 
 #[test]
 fn models_with_defects_are_refused() {
-    let codes = CodeOrder::natural(vocabulary(1, 2));
+    let codes = Order::natural(vocabulary(1, 2));
     let cohort = one(vec![vec![], vec![]]);
     let error = |probability, skipped| {
         let broken = Broken { codes: codes.clone(), probability, skipped };

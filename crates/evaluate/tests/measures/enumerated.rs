@@ -7,9 +7,9 @@ use consequence_evaluate::{
     Independent, RecordNats, ReplayOptions, likelihood_with_rules, record_nats,
     record_nats_with_rules,
 };
-use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
+use consequence_model::{Generator, Markov, NetworkGenerator};
 use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
-use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+use consequence_rules::{CompileLimits, CompileOptions, Order, RuleSet, WrittenRules, compile};
 
 use crate::support::{network, random_cohort, vocabulary};
 
@@ -59,7 +59,7 @@ fn probabilities_of_all_records_add_up_to_one() {
     let vocabulary = vocabulary(2, 3);
     let cohort = every_record(&vocabulary);
     assert_eq!(cohort.len(), 4 * (8 + 64));
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let codes = Order::natural(Arc::clone(&vocabulary));
     let seen = random_cohort(&vocabulary, 200, 3);
     adds_up(&NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0)), &cohort);
     adds_up(&Markov::fit(codes.clone(), Selection::all(&seen), MAX_VISITS), &cohort);
@@ -126,7 +126,7 @@ fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     let options = CompileOptions { max_visits: MAX_VISITS as u16, ..CompileOptions::default() };
     let plan = compile(Arc::new(rules), &options).unwrap();
     let enforcer = Enforcer::new(&plan);
-    let codes = CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone());
+    let codes = plan.order().clone();
     let seen = random_cohort(&vocabulary, 200, 3);
     let network = NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0));
     adds_up_to_the_valid(&network, &enforcer, &cohort);

@@ -7,8 +7,9 @@ use consequence_evaluate::{
     RecordNats, ReplayOptions, SettledPosition, likelihood, likelihood_with_settled, record_nats,
 };
 use consequence_halo::{Codewise, Pass};
-use consequence_model::{CodeOrder, Generator, Known, Markov, NetworkGenerator};
+use consequence_model::{Generator, Known, Markov, NetworkGenerator};
 use consequence_record::{Cohort, Selection};
+use consequence_rules::Order;
 use rayon::ThreadPoolBuilder;
 
 use crate::support::{network, random_cohort, vocabulary};
@@ -17,7 +18,7 @@ use crate::support::{network, random_cohort, vocabulary};
 fn replay_costs_what_the_network_loses_in_training() {
     let vocabulary = vocabulary(3, 70);
     let cohort = random_cohort(&vocabulary, 60, 1);
-    let network = network(CodeOrder::natural(vocabulary), 10, 1.5);
+    let network = network(Order::natural(vocabulary), 10, 1.5);
     let generator = NetworkGenerator::new(&network);
     // Probabilities are single precision, so logits must not be so large that they round to 1.
     let replayed =
@@ -52,7 +53,7 @@ fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
 fn figures_depend_on_neither_batch_nor_threads() {
     let vocabulary = vocabulary(3, 30);
     let cohort = random_cohort(&vocabulary, 100, 2);
-    let codes = CodeOrder::natural(vocabulary);
+    let codes = Order::natural(vocabulary);
     same_for_all(&NetworkGenerator::new(&network(codes.clone(), 10, 3.0)), &cohort);
     same_for_all(&Markov::fit(codes, Selection::all(&cohort), 10), &cohort);
 }
@@ -61,7 +62,7 @@ fn figures_depend_on_neither_batch_nor_threads() {
 fn what_markov_learns_does_not_depend_on_threads() {
     let vocabulary = vocabulary(3, 30);
     let cohort = random_cohort(&vocabulary, 500, 2);
-    let codes = CodeOrder::natural(vocabulary);
+    let codes = Order::natural(vocabulary);
     let trained = [1, 2, 7].map(|threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| Markov::fit(codes.clone(), Selection::all(&cohort), 10))
@@ -73,7 +74,7 @@ fn what_markov_learns_does_not_depend_on_threads() {
 fn settled_positions_replace_the_models_probability() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 20, 4);
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let codes = Order::natural(Arc::clone(&vocabulary));
     let markov = Markov::fit(codes.clone(), Selection::all(&cohort), 10);
     let options = ReplayOptions::default();
     // All static codes and END settled; encounters left to the model.
@@ -94,7 +95,7 @@ fn settled_positions_replace_the_models_probability() {
 fn progress_reaches_all_records_and_long_ones_are_counted() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 50, 4);
-    let markov = Markov::fit(CodeOrder::natural(vocabulary), Selection::all(&cohort), 3);
+    let markov = Markov::fit(Order::natural(vocabulary), Selection::all(&cohort), 3);
     let done = Cell::new(0);
     let progress = |more| done.set(done.get() + more);
     let options = ReplayOptions { batch: 8, progress: &progress };

@@ -1,15 +1,16 @@
 //! The simulated inpatient cohort: counts of pairs predict held-out records better than counts alone.
 
 use consequence_evaluate::{Independent, Parts, RecordNats, ReplayOptions, record_nats};
-use consequence_model::{CodeOrder, Markov};
+use consequence_model::Markov;
 use consequence_record::{Selection, Split};
+use consequence_rules::Order;
 use consequence_simulate::{Preset, Simulation};
 
 #[test]
 fn markov_beats_independent_codes_on_held_out_records() {
     let simulation = Simulation::new(Preset::Inpatient, 5_000, 7);
     let cohort = simulation.cohort();
-    let codes = CodeOrder::natural(simulation.vocabulary().clone());
+    let codes = Order::natural(simulation.vocabulary().clone());
     let splits = Split::of_records(&cohort);
     let split = [Split::Train, Split::HeldOut].map(|split| split.indices(&splits));
     let [train, test] = split.each_ref().map(|records| Selection::new(&cohort, records));

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_model::{Network, Sizes};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+use consequence_rules::Order;
 
 /// So many static codes and codes of encounters.
 pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
@@ -40,7 +41,7 @@ pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort
 }
 
 /// An untrained network; the larger its weights, the further its probabilities from one half.
-pub fn network(codes: CodeOrder, max_visits: usize, scale: f32) -> Network {
+pub fn network(codes: Order, max_visits: usize, scale: f32) -> Network {
     let sizes = Sizes { max_visits, width: 8, layers: 2, heads: 2, head_units: 2 };
     let mut network = Network::drawn(codes, &sizes, 5).unwrap();
     network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{Independent, ReplayOptions, likelihood, likelihood_with_rules};
-use consequence_model::{CodeOrder, Markov};
+use consequence_model::Markov;
 use consequence_record::{Selection, Split};
-use consequence_rules::{CompileOptions, compile};
+use consequence_rules::{CompileOptions, Order, compile};
 use consequence_studies::uci_reference::UciReference;
 
 #[test]
@@ -14,7 +14,7 @@ fn baselines_cost_what_others_measured_and_markov_less() {
     let Some(uci) = UciReference::read().unwrap() else { return };
     let (train, test) = (uci.of(Split::Train), uci.of(Split::HeldOut));
     let [train, test] = [&train, &test].map(|records| Selection::new(&uci.cohort, records));
-    let codes = CodeOrder::natural(Arc::clone(&uci.vocabulary));
+    let codes = Order::natural(Arc::clone(&uci.vocabulary));
     let options = ReplayOptions::default();
     let model = Independent::fit(codes.clone(), train, 100).unwrap();
     let independent = likelihood(&model, test, &options).unwrap();
@@ -39,11 +39,9 @@ fn the_mined_rules_forbid_one_real_patient() {
     let Some(uci) = UciReference::read().unwrap() else { return };
     let (train, test) = (uci.of(Split::Train), uci.of(Split::HeldOut));
     let [train, test] = [&train, &test].map(|records| Selection::new(&uci.cohort, records));
-    let vocabulary = Arc::clone(&uci.vocabulary);
     let rules = uci.rules(&uci.mined()).unwrap();
     let plan = compile(rules, &CompileOptions::default()).unwrap();
-    let codes = CodeOrder::new(vocabulary, plan.order().clone());
-    let markov = Markov::fit(codes, train, 100);
+    let markov = Markov::fit(plan.order().clone(), train, 100);
     let (enforcer, options) = (Enforcer::new(&plan), ReplayOptions::default());
     let ruled = likelihood_with_rules(&markov, &enforcer, test, &options);
     let ruled = ruled.unwrap();

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use super::MarkovPast;
@@ -13,7 +14,6 @@ use super::pairs::{Evidence, Pairs};
 use super::statics::StaticTree;
 use super::tables::{EARLIER, FIRST, MarkovTables, NEW, PREVIOUS};
 use super::weights::Weighting;
-use crate::CodeOrder;
 
 /// Passes that bring expected counts to those seen.
 const PASSES: usize = 3;
@@ -24,7 +24,7 @@ const KEPT_BACK: usize = 10;
 /// Parts that are summed apart, whatever the number of threads.
 pub(super) const PARTS: usize = 16;
 
-pub(super) fn fit(codes: &CodeOrder, records: Selection<'_>, max_visits: usize) -> MarkovTables {
+pub(super) fn fit(codes: &Order, records: Selection<'_>, max_visits: usize) -> MarkovTables {
     let is_kept = |number: &usize| number % KEPT_BACK == KEPT_BACK - 1;
     let (kept, rest): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(is_kept);
     let pack = |numbers: &[usize]| {
@@ -44,11 +44,7 @@ pub(super) fn fit(codes: &CodeOrder, records: Selection<'_>, max_visits: usize) 
 }
 
 /// Counts codes and pairs: tables without lifts, and the lifts apart.
-fn count(
-    codes: &CodeOrder,
-    pack: &Pack,
-    max_visits: usize,
-) -> (MarkovTables, [Evidence; 3], Counts) {
+fn count(codes: &Order, pack: &Pack, max_visits: usize) -> (MarkovTables, [Evidence; 3], Counts) {
     let static_visits = pack.records().iter().map(|visits| pack.visit(visits.start));
     let statics = StaticTree::fit(codes.statics(), static_visits);
     let counts = Counts::new(pack, codes.len(), codes.end());
@@ -105,7 +101,7 @@ fn adjust(tables: &mut MarkovTables, counts: &Counts, expected: &[Vec<f64>; 2], 
 }
 
 /// How often each code is expected in first and in later encounters, given all that came before it.
-fn expect(tables: &MarkovTables, pack: &Pack, codes: &CodeOrder) -> [Vec<f64>; 2] {
+fn expect(tables: &MarkovTables, pack: &Pack, codes: &Order) -> [Vec<f64>; 2] {
     let none = || [vec![0.0; codes.len()], vec![0.0; codes.len()]];
     let size = pack.records().len().div_ceil(PARTS).max(1);
     let parts: Vec<[Vec<f64>; 2]> = pack

@@ -11,9 +11,10 @@ mod tables;
 mod weights;
 
 use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
-use crate::{CodeOrder, Generator, Turn};
+use crate::{Generator, Turn};
 pub use tables::MarkovTables;
 
 /// Turns that one thread takes at a time.
@@ -31,14 +32,15 @@ const TURNS: usize = 8;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Generator, Markov};
+/// use consequence_model::{Generator, Markov};
+/// use consequence_rules::Order;
 /// use consequence_record::{Cohort, Kind, Record, Selection, Vocabulary};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("A", Kind::Encounter), ("B", Kind::Encounter)])?);
 /// let [a, b] = ["A", "B"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![a, b]]));
-/// let markov = Markov::fit(CodeOrder::natural(vocabulary), Selection::all(&cohort), 10);
+/// let markov = Markov::fit(Order::natural(vocabulary), Selection::all(&cohort), 10);
 /// assert_eq!(markov.max_visits(), 10);
 ///
 /// let text = serde_json::to_string(markov.tables())?;
@@ -48,7 +50,7 @@ const TURNS: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Markov {
-    codes: CodeOrder,
+    codes: Order,
     tables: MarkovTables,
 }
 
@@ -83,13 +85,13 @@ impl Markov {
     ///
     /// If a record is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
     /// in the other kind of visit.
-    pub fn fit(codes: CodeOrder, records: Selection<'_>, max_visits: usize) -> Self {
+    pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Self {
         let tables = fit::fit(&codes, records, max_visits);
         Self { codes, tables }
     }
 
     /// A model with these tables; none if they are damaged or for other codes.
-    pub fn new(codes: CodeOrder, tables: MarkovTables) -> Option<Self> {
+    pub fn new(codes: Order, tables: MarkovTables) -> Option<Self> {
         tables.fit(codes.statics(), codes.len()).then_some(Self { codes, tables })
     }
 
@@ -103,7 +105,7 @@ impl Generator for Markov {
     type Past = MarkovPast;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 
@@ -141,12 +143,10 @@ mod tests {
     use super::*;
     use crate::Decide;
 
-    fn codes() -> CodeOrder {
+    fn codes() -> Order {
         let statics = ["F", "M"].map(|name| (name, Kind::Static));
         let encounters = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
-        CodeOrder::natural(Arc::new(
-            Vocabulary::new(statics.into_iter().chain(encounters)).unwrap(),
-        ))
+        Order::natural(Arc::new(Vocabulary::new(statics.into_iter().chain(encounters)).unwrap()))
     }
 
     fn trained() -> Markov {

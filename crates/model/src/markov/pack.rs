@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use consequence_record::{Lists, Selection};
-
-use crate::CodeOrder;
+use consequence_rules::Order;
 
 /// The records to train on: visits end to end, each as ascending positions, `END` among them.
 pub(super) struct Pack {
@@ -15,7 +14,7 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    pub fn new(codes: &CodeOrder, records: Selection<'_>) -> Self {
+    pub fn new(codes: &Order, records: Selection<'_>) -> Self {
         let mut pack = Self { visits: Lists::default(), records: Vec::new(), last: Vec::new() };
         for record in records.records() {
             let first = pack.last.len();

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
+use consequence_model::{Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
 use consequence_record::{Code, Kind, Record, Vocabulary};
-use consequence_rules::RuleSet;
+use consequence_rules::{Order, RuleSet};
 use consequence_sample::{Request, Source, Totals};
 
 /// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
@@ -18,7 +18,7 @@ pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
-    let codes = CodeOrder::natural(Arc::clone(vocabulary));
+    let codes = Order::natural(Arc::clone(vocabulary));
     let sizes = Sizes { max_visits, width: 8, layers: 1, heads: 2, head_units: 2 };
     let mut network = Network::drawn(codes, &sizes, seed).unwrap();
     for value in network.weights_mut().values_mut() {
@@ -78,7 +78,7 @@ pub fn probability(generator: &NetworkGenerator, record: &Record, temperature: f
     let codes = generator.codes();
     let (mut past, mut last, mut probability) = (generator.begin(), None, 1.0);
     for (visit, list) in record.visits.iter().enumerate() {
-        let mut present: Vec<u32> = list.iter().map(|&code| codes.order().position(code)).collect();
+        let mut present: Vec<u32> = list.iter().map(|&code| codes.position(code)).collect();
         if visit + 1 == record.visits.len() {
             present.push(codes.end());
         }
