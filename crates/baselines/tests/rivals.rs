@@ -7,7 +7,7 @@ use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_halo::Pass;
-use consequence_model::{Decide, Generator, Known, Network, Sizes, Turn};
+use consequence_model::{Decide, Generator, Network, Sizes, Turn};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_train::Aim;
@@ -78,10 +78,7 @@ impl World {
         let mut batch = network.batch();
         for record in cohort.records() {
             let facts = rival.facts(&self.codes, record);
-            network.push(&mut batch, record, |visit| Known {
-                settled: &[],
-                facts: facts.get(visit).map_or(&[], Vec::as_slice),
-            });
+            network.push(&mut batch, record, &[], &facts);
         }
         batch
     }

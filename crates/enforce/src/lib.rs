@@ -25,4 +25,4 @@ pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
 pub use repair::{Repair, repair, repair_record};
 pub use sample::sample;
-pub use writer::{BadProbability, Ruling, Writer};
+pub use writer::{BadProbability, Ruling, Writer, nats};

@@ -38,6 +38,12 @@ pub enum Ruling {
     Forced(bool),
 }
 
+/// What it costs in nats that a code is present or absent, given the probability that it is present:
+/// `-ln` of the probability of what is so.
+pub fn nats(probability: f64, present: bool) -> f64 {
+    if present { -probability.ln() } else { -(-probability).ln_1p() }
+}
+
 /// Stands for the decision diagram among the candidates for a position.
 const DIAGRAM: u32 = u32::MAX;
 
@@ -56,7 +62,7 @@ pub struct Writer<'a> {
     next: u32,
     /// How many of the visit's standing demands have been passed.
     passed: usize,
-    /// The place in the plan's decision diagram, while it has a say in the visit.
+    /// Where it is in the plan's decision diagram, while that has a say in the visit.
     branch: Option<Branch>,
     given: Vec<u32>,
     record: Record,
@@ -98,7 +104,7 @@ impl<'a> Writer<'a> {
     /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
     ///
     /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
-    /// keyed by its place in the plan's order.
+    /// keyed by its position in the plan's order.
     ///
     /// # Panics
     ///
@@ -277,6 +283,23 @@ impl<'a> Writer<'a> {
             }
         }
         self.next = self.next_candidate();
+    }
+
+    /// Writes the next visit of a record that exists, given as ascending positions, whatever the rules
+    /// say. `each` is told of every code in order: its position, what the rules say of it, and whether
+    /// it is present.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended: [`Writer::take`] it first.
+    pub fn replay(&mut self, truth: &[u32], mut each: impl FnMut(u32, Ruling, bool)) {
+        let mut rest = truth.iter().copied().peekable();
+        for position in self.open() {
+            let present = rest.next_if_eq(&position).is_some();
+            each(position, self.ruling(position), present);
+            self.place(position, present);
+        }
+        self.close();
     }
 
     /// Ends the visit and gives it.

@@ -22,7 +22,6 @@ mod likelihood;
 mod measured;
 mod privacy;
 mod ranking;
-mod record;
 mod repeated;
 mod replay;
 mod shape;
@@ -45,10 +44,8 @@ pub use privacy::{
     AttributeInference, ClosestRecords, Distances, DrawnRecords, GuessFigures, Guesses,
     MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
 };
-pub use record::{
-    Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
-};
 pub use repeated::Interval;
+pub use replay::{Parts, ReplayOptions};
 pub use shape::{CohortShape, StaticCode};
 pub use shares::{Points, Shares, shares};
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};

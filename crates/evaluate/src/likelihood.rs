@@ -4,16 +4,15 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_model::Generator;
-use consequence_record::Selection;
+use consequence_model::{Generator, Settled};
+use consequence_record::{RecordView, Selection};
 use consequence_rules::{CompileError, CompileLimits, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::check::BadRecord;
-use crate::record::{
-    Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
-    record_nats_with_settled,
+use crate::replay::{
+    Parts, RecordNats, ReplayOptions, record_nats, record_nats_with_rules, record_nats_with_settled,
 };
 use crate::words::{count, nats, number};
 
@@ -164,12 +163,12 @@ pub struct UnnormalisedLikelihood {
     pub unnormalised: Likelihood,
 }
 
-/// The figure of records where some positions are settled by something that may look at the whole
-/// record: `settled` is asked for each record, by its index in the cohort, and visit. As the paper
-/// measures.
+/// The figure of records where some codes are settled by something that may look at the whole record:
+/// `settled` is asked for each record and visit, and counts from the first code that the visit may hold.
+/// As the paper measures.
 pub fn likelihood_with_settled<G: Generator>(
     generator: &G,
-    settled: impl Fn(usize, usize) -> Vec<SettledPosition> + Sync,
+    settled: impl Fn(RecordView<'_>, usize) -> Vec<Settled> + Sync,
     records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<UnnormalisedLikelihood, LikelihoodError> {

@@ -16,10 +16,12 @@ mod generator;
 mod markov;
 mod network;
 
+pub use consequence_engine::Settled;
+
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use folder::{
     CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
-pub use network::{Known, Network, NetworkGenerator, NetworkScratch, Sizes};
+pub use network::{Network, NetworkGenerator, NetworkScratch, Sizes};

@@ -96,32 +96,25 @@ impl Network {
         Batch::new(self.codes.len() as u32)
     }
 
-    /// Appends a record to a batch. `known` gives, for each visit, what is known apart from it.
-    pub fn push<'a>(
+    /// Appends a record to a batch, with what is known of its visits from elsewhere: for each visit the
+    /// outputs that something else decides, counted from the first code that the visit may hold, and
+    /// facts that the network's objective asks for. Either list may be shorter than the record.
+    pub fn push(
         &self,
         batch: &mut Batch,
         record: RecordView<'_>,
-        known: impl Fn(usize) -> Known<'a>,
+        settled: &[Vec<Settled>],
+        facts: &[Vec<u32>],
     ) {
         batch.begin();
         for visit in 0..record.len() {
             let range = self.codes.range(visit);
             let codes = range.start as usize..range.end as usize;
-            let known = known(visit);
-            let settled = known.settled.iter().copied();
+            let settled = settled.get(visit).into_iter().flatten().copied();
             batch.push(codes, self.codes.positions(record, visit), settled);
-            batch.note(known.facts.iter().copied());
+            batch.note(facts.get(visit).into_iter().flatten().copied());
         }
     }
-}
-
-/// What is known of a visit apart from the codes it holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// Outputs that something else decides, by position less the first that the visit may hold.
-    pub settled: &'a [Settled],
-    /// Facts that the network's objective asks for.
-    pub facts: &'a [u32],
 }
 
 /// A network made ready to write records.

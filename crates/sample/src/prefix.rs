@@ -115,16 +115,11 @@ fn copies(
     visit: usize,
     ends: bool,
 ) -> bool {
-    let (order, codes) = (enforcer.plan().order(), record.visit(visit));
-    let end = writer.end();
-    for position in writer.open() {
-        let code = order.code(position);
-        let present = if code == end { ends } else { codes.binary_search(&code).is_ok() };
-        if writer.ruling(position) == Ruling::Forced(!present) {
-            return false;
-        }
-        writer.place(position, present);
-    }
-    writer.close();
-    true
+    let order = enforcer.plan().order();
+    let codes = record.visit(visit).iter().map(|&code| order.position(code));
+    let mut truth: Vec<u32> = codes.chain(ends.then(|| order.end())).collect();
+    truth.sort_unstable();
+    let mut allowed = true;
+    writer.replay(&truth, |_, ruling, present| allowed &= ruling != Ruling::Forced(!present));
+    allowed
 }

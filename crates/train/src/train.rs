@@ -14,7 +14,6 @@ use crate::batches;
 use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::schedule::rate;
 use crate::state::State;
-use crate::teacher::KnownVisits;
 use crate::{Teacher, TrainError, TrainOptions};
 
 /// What to train on.
@@ -286,17 +285,21 @@ impl Trainer<'_> {
     }
 
     fn batch(&self, network: &Network, records: Selection<'_>) -> Batch {
-        let known: Vec<KnownVisits> = (0..records.len())
+        let codes = network.codes();
+        let known: Vec<_> = (0..records.len())
             .into_par_iter()
             .with_min_len(8)
             .map_init(
                 || self.teacher.reader(),
-                |reader, number| reader.known(network.codes(), records.record(number)),
+                |reader, number| {
+                    let record = records.record(number);
+                    (reader.settled(codes, record), reader.facts(codes, record))
+                },
             )
             .collect();
         let mut batch = network.batch();
-        for (record, known) in records.records().zip(&known) {
-            network.push(&mut batch, record, |visit| known.of(visit));
+        for (record, (settled, facts)) in records.records().zip(&known) {
+            network.push(&mut batch, record, settled, facts);
         }
         batch
     }

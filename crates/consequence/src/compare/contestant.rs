@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use consequence_baselines::{BaselineError, Limits, Method, Rival};
 use consequence_evaluate::{
-    Likelihood, ReplayOptions, SettledPosition, likelihood, likelihood_with_rules,
-    likelihood_with_settled,
+    Likelihood, ReplayOptions, likelihood, likelihood_with_rules, likelihood_with_settled,
 };
 use consequence_halo::Weights;
 use consequence_model::{Generator, Network, NetworkGenerator};
-use consequence_record::Selection;
+use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
 use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
@@ -192,7 +191,7 @@ impl Contestant {
     /// probabilities of its own.
     pub fn predict(&self, arena: &Arena, network: &Network) -> Result<Option<Prediction>, Error> {
         let options = ReplayOptions::default();
-        let (cohort, records) = (&arena.cohort, Selection::new(&arena.cohort, &arena.predicted));
+        let records = Selection::new(&arena.cohort, &arena.predicted);
         let found = match (self.method, &self.rival) {
             (Method::PostProcessing, _) => return Ok(None),
             (_, Some(rival)) => likelihood(&rival.generator(network), records, &options)?,
@@ -204,16 +203,7 @@ impl Contestant {
                 let generator = NetworkGenerator::new(network);
                 let rules = PaperRules::hard(arena.enforcer.plan());
                 let codes = generator.codes();
-                let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
-                    let first = codes.range(visit).start;
-                    let settled = rules.settled(codes, cohort.record(record), visit).into_iter();
-                    settled
-                        .map(|one| SettledPosition {
-                            position: first + one.output,
-                            nats: f64::from(one.nats),
-                        })
-                        .collect()
-                };
+                let settled = |record: RecordView<'_>, visit| rules.settled(codes, record, visit);
                 let found = likelihood_with_settled(&generator, settled, records, &options)?;
                 return Ok(Some(Prediction {
                     normalised: false,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{
-    Likelihood, ReplayOptions, SettledPosition, UnnormalisedLikelihood, likelihood,
-    likelihood_with_rules, likelihood_with_settled,
+    Likelihood, ReplayOptions, UnnormalisedLikelihood, likelihood, likelihood_with_rules,
+    likelihood_with_settled,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
-use consequence_record::{Selection, Split};
+use consequence_record::{RecordView, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
@@ -162,18 +162,7 @@ impl Measure<'_> {
             return Ok((with_rules, None));
         }
         let (codes, paper) = (generator.codes(), PaperRules::new(enforcer.plan()));
-        let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
-            let first = codes.range(visit).start;
-            let settled =
-                paper.settled(codes, self.records.cohort().record(record), visit).into_iter();
-            let position = |output: u32| first + output;
-            settled
-                .map(|one| SettledPosition {
-                    position: position(one.output),
-                    nats: f64::from(one.nats),
-                })
-                .collect()
-        };
+        let settled = |record: RecordView<'_>, visit| paper.settled(codes, record, visit);
         let paper = watched(watch, "measuring as the paper does", total, || {
             likelihood_with_settled(generator, settled, self.records, &options)
         })?;

@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
 use consequence_evaluate::{
-    Independent, RecordNats, ReplayOptions, likelihood_with_rules, record_nats,
-    record_nats_with_rules,
+    Independent, Likelihood, ReplayOptions, likelihood, likelihood_with_rules,
 };
 use consequence_model::{Generator, Markov, NetworkGenerator};
 use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, CompileOptions, Order, RuleSet, WrittenRules, compile};
 
-use crate::support::{network, random_cohort, vocabulary};
+use crate::support::{each, network, random_cohort, vocabulary};
 
 const MAX_VISITS: usize = 2;
 
 /// Every set of some codes.
 fn sets(codes: &[Code]) -> Vec<Vec<Code>> {
-    let holds = |set: usize, place: usize| set >> place & 1 == 1;
-    let set = |set| (0..codes.len()).filter(|&place| holds(set, place)).map(|p| codes[p]).collect();
+    let holds = |set: usize, at: usize| set >> at & 1 == 1;
+    let set = |set| (0..codes.len()).filter(|&at| holds(set, at)).map(|at| codes[at]).collect();
     (0..1 << codes.len()).map(set).collect()
 }
 
@@ -41,15 +40,14 @@ fn every_record(vocabulary: &Vocabulary) -> Cohort {
     cohort
 }
 
-fn probability(nats: &RecordNats) -> f64 {
-    match nats {
-        RecordNats::Finite(parts) => (-parts.total()).exp(),
-        _ => 0.0,
-    }
+/// The probability of one record.
+fn probability(likelihood: &Likelihood) -> f64 {
+    if likelihood.measured == 1 { (-likelihood.nats.total()).exp() } else { 0.0 }
 }
 
 fn adds_up(generator: &impl Generator, cohort: &Cohort) {
-    let nats = record_nats(generator, Selection::all(cohort), &ReplayOptions::default()).unwrap();
+    let options = ReplayOptions::default();
+    let nats = each(cohort, |record| likelihood(generator, record, &options).unwrap());
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
 }
@@ -78,22 +76,24 @@ const RULES: &str = "
 
 fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort: &Cohort) {
     let (options, records) = (ReplayOptions::default(), Selection::all(cohort));
-    let nats = record_nats_with_rules(generator, enforcer, records, &options).unwrap();
+    let with_rules = |records: Selection<'_>| {
+        likelihood_with_rules(generator, enforcer, records, &options).unwrap()
+    };
+    let nats = each(cohort, &with_rules);
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     let rules = Arc::clone(enforcer.plan().rules());
     let auditor = Auditor::new(&WrittenRules::new(rules, &CompileLimits::default()).unwrap());
     let (mut reader, mut found) = (auditor.reader(), Vec::new());
     let (mut valid, mut broken) = (0, 0);
-    for (place, nats) in nats.iter().enumerate() {
-        let record = cohort.record(place);
+    for (record, nats) in cohort.records().zip(&nats) {
         reader.violations(record, &mut found);
         let obeys = found.is_empty();
-        assert_eq!(matches!(nats, RecordNats::Finite(_)), obeys, "{:?}", record.to_record());
+        assert_eq!(nats.measured == 1, obeys, "{:?}", record.to_record());
         valid += u64::from(obeys);
         broken += u64::from(found.iter().any(|violation| violation.rule == 2));
     }
-    let likelihood = likelihood_with_rules(generator, enforcer, records, &options).unwrap();
+    let likelihood = with_rules(records);
     assert_eq!((likelihood.measured, likelihood.dead_ends), (valid, 0));
     assert_eq!(likelihood.forbidden, likelihood.records - valid);
     let lifelong = likelihood.broken.iter().find(|broken| broken.rule == "lifelong").unwrap();
@@ -104,10 +104,7 @@ fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort:
 
 /// A record cut at the last encounter there may be costs what it would if it had ended there, and no
 /// rule forbids it.
-fn a_cut_costs_what_the_end_does(
-    nats: impl Fn(&Cohort) -> Vec<RecordNats>,
-    vocabulary: &Vocabulary,
-) {
+fn a_cut_costs_what_the_end_does(nats: impl Fn(&Cohort) -> Vec<f64>, vocabulary: &Vocabulary) {
     let (mut ended, mut cut) = (Cohort::default(), Cohort::default());
     let whole = every_record(vocabulary);
     for record in whole.records().filter(|record| record.len() == MAX_VISITS + 1) {
@@ -131,11 +128,13 @@ fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     let network = NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0));
     adds_up_to_the_valid(&network, &enforcer, &cohort);
     let options = ReplayOptions::default();
-    let with_rules = |cohort: &Cohort| {
-        record_nats_with_rules(&network, &enforcer, Selection::all(cohort), &options).unwrap()
+    let with_rules = |records: Selection<'_>| {
+        likelihood_with_rules(&network, &enforcer, records, &options).unwrap()
     };
+    let with_rules = |cohort: &Cohort| each(cohort, &with_rules).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(with_rules, &vocabulary);
-    let alone = |cohort: &Cohort| record_nats(&network, Selection::all(cohort), &options).unwrap();
+    let alone = |records: Selection<'_>| likelihood(&network, records, &options).unwrap();
+    let alone = |cohort: &Cohort| each(cohort, &alone).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(alone, &vocabulary);
     let markov = Markov::fit(codes, Selection::all(&seen), MAX_VISITS);
     adds_up_to_the_valid(&markov, &enforcer, &cohort);

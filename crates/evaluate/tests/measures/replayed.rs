@@ -3,16 +3,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use consequence_evaluate::{
-    RecordNats, ReplayOptions, SettledPosition, likelihood, likelihood_with_settled, record_nats,
-};
+use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
 use consequence_halo::{Codewise, Pass};
-use consequence_model::{Generator, Known, Markov, NetworkGenerator};
-use consequence_record::{Cohort, Selection};
+use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
+use consequence_record::{Cohort, RecordView, Selection};
 use consequence_rules::Order;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{network, random_cohort, vocabulary};
+use crate::support::{each, network, random_cohort, vocabulary};
 
 #[test]
 fn replay_costs_what_the_network_loses_in_training() {
@@ -21,13 +19,14 @@ fn replay_costs_what_the_network_loses_in_training() {
     let network = network(Order::natural(vocabulary), 10, 1.5);
     let generator = NetworkGenerator::new(&network);
     // Probabilities are single precision, so logits must not be so large that they round to 1.
-    let replayed =
-        record_nats(&generator, Selection::all(&cohort), &ReplayOptions::default()).unwrap();
-    for (place, replayed) in replayed.iter().enumerate() {
+    let options = ReplayOptions::default();
+    let replayed = each(&cohort, |record| likelihood(&generator, record, &options).unwrap());
+    for (record, replayed) in cohort.records().zip(replayed) {
         let mut batch = network.batch();
-        network.push(&mut batch, cohort.record(place), |_| Known::default());
+        network.push(&mut batch, record, &[], &[]);
         let rows = Pass::default().nats(network.weights(), &batch, &Codewise);
-        let RecordNats::Finite(parts) = replayed else { panic!("{replayed:?}") };
+        assert_eq!(replayed.measured, 1);
+        let parts = replayed.nats;
         let expected: f64 = rows.iter().sum();
         assert!((parts.total() - expected).abs() < 1e-5 * expected, "{parts:?} {rows:?}");
         assert!((parts.static_codes - rows[0]).abs() < 1e-5 * rows[0].max(1.0));
@@ -39,7 +38,7 @@ fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let measure = || {
             let options = ReplayOptions { batch, ..ReplayOptions::default() };
-            record_nats(generator, Selection::all(cohort), &options).unwrap()
+            likelihood(generator, Selection::all(cohort), &options).unwrap()
         };
         pool.install(measure)
     };
@@ -78,9 +77,9 @@ fn settled_positions_replace_the_models_probability() {
     let markov = Markov::fit(codes.clone(), Selection::all(&cohort), 10);
     let options = ReplayOptions::default();
     // All static codes and END settled; encounters left to the model.
-    let settled = |_, visit| match visit {
-        0 => codes.range(0).map(|position| SettledPosition { position, nats: 0.25 }).collect(),
-        _ => vec![SettledPosition { position: codes.end(), nats: 0.0 }],
+    let settled = |_: RecordView<'_>, visit| match visit {
+        0 => codes.range(0).map(|output| Settled { output, nats: 0.25 }).collect(),
+        _ => vec![Settled { output: codes.end() - codes.range(1).start, nats: 0.0 }],
     };
     let paper = likelihood_with_settled(&markov, settled, Selection::all(&cohort), &options);
     let paper = paper.unwrap();

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use consequence_evaluate::Likelihood;
 use consequence_model::{Network, Sizes};
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::Order;
 
 /// So many static codes and codes of encounters.
@@ -46,4 +47,9 @@ pub fn network(codes: Order, max_visits: usize, scale: f32) -> Network {
     let mut network = Network::drawn(codes, &sizes, 5).unwrap();
     network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);
     network
+}
+
+/// The likelihood of every record by itself.
+pub fn each(cohort: &Cohort, measure: impl Fn(Selection<'_>) -> Likelihood) -> Vec<Likelihood> {
+    Selection::all(cohort).chunks(1).into_iter().map(measure).collect()
 }
