@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_advice::{Advice, Advise};
 use consequence_halo::{Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
@@ -67,17 +68,17 @@ pub struct Model {
 #[non_exhaustive]
 pub enum ModelError {
     /// There is no card.
-    #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
+    #[error("{what}\n  --> {}", path.display())]
     NoModel {
         /// The folder.
         path: PathBuf,
         /// What is there instead.
         what: &'static str,
-        /// What to do about it.
+        /// What to do about it, settings in braces.
         help: &'static str,
     },
     /// A file cannot be read.
-    #[error("cannot read the model: {reason}\n  --> {}\n  = help: check that this is a file you may read", path.display())]
+    #[error("cannot read the model: {reason}\n  --> {}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -85,7 +86,7 @@ pub enum ModelError {
         reason: io::Error,
     },
     /// The card makes no sense.
-    #[error("this is no model card: {what}\n  --> {}\n  = help: the file may be damaged, or made by another version; train the model again", path.display())]
+    #[error("this is no model card: {what}\n  --> {}", path.display())]
     Card {
         /// The file.
         path: PathBuf,
@@ -93,13 +94,13 @@ pub enum ModelError {
         what: String,
     },
     /// The card is not as it was written.
-    #[error("{CARD_FILE} is not as it was written\n  --> {}\n  = help: take it from where it came, or train again; other rules are given with --rules", path.display())]
+    #[error("{CARD_FILE} is not as it was written\n  --> {}", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// The model is of a format that this program does not know.
-    #[error("{}\n  --> {}\n  = help: use the version that made it, or train the model again", unknown_format(*format), path.display())]
+    #[error("{}\n  --> {}", unknown_format(*format), path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -107,13 +108,13 @@ pub enum ModelError {
         format: u32,
     },
     /// The card and the weights do not belong together.
-    #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}\n  = help: the folder was changed, or training it was stopped while it was written; train with --resume, or anew", path.display())]
+    #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}", path.display())]
     OtherWeights {
         /// The file.
         path: PathBuf,
     },
     /// The weights cannot be used.
-    #[error("{source}\n  --> {}\n  = help: the file may be damaged or of another model; take it from where it came, or train again", path.display())]
+    #[error("{source}\n  --> {}", path.display())]
     Weights {
         /// The file.
         path: PathBuf,
@@ -123,6 +124,31 @@ pub enum ModelError {
     /// A file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Advise for ModelError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
+            Self::NoModel { help, .. } => help,
+            Self::Unreadable { .. } => "check that this is a file you may read",
+            Self::Card { .. } => {
+                "the file may be damaged, or made by another version; train the model again"
+            }
+            Self::Changed { .. } => {
+                "take it from where it came, or train again; other rules are given with {rules}"
+            }
+            Self::Format { .. } => "use the version that made it, or train the model again",
+            Self::OtherWeights { .. } => {
+                "the folder was changed, or training it was stopped while it was written; train \
+                 with {resume}, or anew"
+            }
+            Self::Weights { .. } => {
+                "the file may be damaged or of another model; take it from where it came, or train \
+                 again"
+            }
+            Self::Store(_) => return None,
+        }))
+    }
 }
 
 fn unknown_format(format: u32) -> String {
@@ -224,7 +250,7 @@ fn missing(folder: &Path) -> ModelError {
     let unfinished = WorkingFolder::place(folder).unwrap_or_else(|_| folder.to_path_buf());
     let begun = |folder: &Path| folder.join(CHECKPOINT_FILE).exists();
     let (what, help) = if begun(&unfinished) || begun(folder) {
-        ("the model has not finished training", "go on with `consequence train ... --resume`")
+        ("the model has not finished training", "go on with `consequence train ... {resume}`")
     } else if folder.is_dir() {
         ("this folder holds no model", "give the folder that `consequence train` wrote")
     } else {

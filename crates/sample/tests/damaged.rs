@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::*;
+use consequence_advice::Advise;
 use consequence_model::NetworkGenerator;
 use consequence_rules::RuleSet;
 use consequence_sample::{
@@ -126,8 +127,9 @@ fn a_file_of_nobody_is_refused_by_name() {
             });
             let error = refused.unwrap_err();
             assert!(matches!(error, SampleError::Stranger(_)), "{error}");
-            let named = format!("{name}/{stranger}\n  = help: move it away");
-            assert!(error.to_string().contains(&named), "{error}");
+            assert!(error.to_string().ends_with(&format!("{name}/{stranger}")), "{error}");
+            let advice = "move it away, or give FORCE without RESUME to begin anew";
+            assert_eq!(error.advice().unwrap().worded(|it| it.name.to_uppercase()), advice);
             let missing = world.path(name).join("data/000000.parquet");
             assert!(!missing.exists(), "refused before anything is generated");
         }
@@ -145,10 +147,12 @@ fn what_another_version_began_is_refused() {
                 assert!(text.contains(from), "{text}");
                 fs::write(path, text.replacen(from, to, 1)).unwrap();
             };
-            world.changed(name, change).unwrap_err().to_string()
+            world.changed(name, change).unwrap_err()
         });
-        assert!(changed.iter().all(|said| said.contains("= help: complete it with that version")));
-        changed[0].clone()
+        let advised = |error: &SampleError| error.advice().unwrap().worded(|it| it.name.into());
+        let complete = "complete it with that version";
+        assert!(changed.iter().all(|error| advised(error).starts_with(complete)));
+        changed[0].to_string()
     };
     let said = refused("\"format\": 2", "\"format\": 9");
     assert!(said.contains("by a newer version of this program: its format is 9, and"), "{said}");
