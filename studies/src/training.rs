@@ -8,7 +8,7 @@ use consequence_evaluate::{CompareOptions, Comparison, compare};
 use consequence_model::{Generator, Network, Sizes};
 use consequence_record::{Cohort, Selection, Vocabulary};
 use consequence_rules::{CompileOptions, Order, RuleSet, compile};
-use consequence_sample::{Request, Source, Totals};
+use consequence_sample::{Request, Sampler, Totals};
 use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -72,10 +72,10 @@ pub fn write<G: Generator>(
     request: Request<'_>,
     records: u64,
 ) -> Fallible<(Cohort, f64)> {
-    let source = Source::new(generator, rules, request)?;
+    let sampler = Sampler::new(generator, rules, request)?;
     let mut cohort = Cohort::default();
     let began = Instant::now();
-    source.records(0..records, &mut Totals::default(), |number, record| {
+    sampler.records(0..records, &mut Totals::default(), |number, record| {
         cohort.push(&number.to_string(), &record);
         Ok(())
     })?;

@@ -11,7 +11,7 @@ use consequence_advice::Advise;
 use consequence_model::NetworkGenerator;
 use consequence_rules::RuleSet;
 use consequence_sample::{
-    DatasetOptions, Mode, Request, SampleError, Source, Written, write_dataset,
+    DatasetOptions, Mode, Request, SampleError, Sampler, Written, write_dataset,
 };
 
 const MANIFEST: &str = "metadata/generation.json";
@@ -40,10 +40,10 @@ impl World {
 
     fn generate(&self, name: &str, mode: Mode, resume: bool) -> Result<Written, SampleError> {
         let request = Request { mode, ..Request::default() };
-        let source = Source::new(&self.generator, &self.rules, request).unwrap();
+        let sampler = Sampler::new(&self.generator, &self.rules, request).unwrap();
         let options =
             DatasetOptions { records: 90, shard_records: 20, resume, ..DatasetOptions::default() };
-        write_dataset(&source, self.path(name), &options, &|_| {})
+        write_dataset(&sampler, self.path(name), &options, &|_| {})
     }
 
     /// The whole dataset as a killed run leaves it, or complete, and then changed.

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use common::*;
-use consequence_sample::{DatasetOptions, Request, Source, write_dataset};
+use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 
 /// Names the folder to the program that is killed.
 const OUT: &str = "CONSEQUENCE_TEST_OUT";
@@ -23,14 +23,14 @@ fn generate(out: &Path) {
     let generator = network(&vocabulary, 8, 4);
     let rules =
         rules("rule one: exactly one of S0, S1, S2  rule lasts: A3 in previous => A3", &vocabulary);
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let options = DatasetOptions {
         records: 100 * SHARDS as u64 - 50,
         shard_records: 100,
         resume: true,
         ..DatasetOptions::default()
     };
-    write_dataset(&source, out, &options, &|_| {}).unwrap();
+    write_dataset(&sampler, out, &options, &|_| {}).unwrap();
 }
 
 /// The program that the other test kills.

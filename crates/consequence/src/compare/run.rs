@@ -9,7 +9,7 @@ use consequence_evaluate::{
 use consequence_model::{Generator, Network, NetworkGenerator};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, Request, Source, Totals};
+use consequence_sample::{Mode, Request, Sampler, Totals};
 
 use super::arena::Arena;
 use super::contestant::Contestant;
@@ -60,10 +60,10 @@ fn write<G: Generator>(
     records: u64,
 ) -> Result<Generated, Error> {
     // Laying out weights and compiling rules is done once, however many records follow.
-    let source = Source::new(generator, rules, request)?;
+    let sampler = Sampler::new(generator, rules, request)?;
     let (mut cohort, mut totals) = (Cohort::default(), Totals::default());
     let began = Instant::now();
-    source.records(0..records, &mut totals, |number, record| {
+    sampler.records(0..records, &mut totals, |number, record| {
         cohort.push(&number.to_string(), &record);
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use consequence_model::{Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
 use consequence_record::{Code, Kind, Record, Vocabulary};
 use consequence_rules::{Order, RuleSet};
-use consequence_sample::{Request, Source, Totals};
+use consequence_sample::{Request, Sampler, Totals};
 
 /// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
 pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
@@ -31,10 +31,10 @@ pub fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> RuleSet {
     RuleSet::parse(text, Some(Arc::clone(vocabulary))).unwrap()
 }
 
-/// The records 0 to `count` of a source.
-pub fn records<G: Generator>(source: &Source<'_, G>, count: u64) -> (Vec<Record>, Totals) {
+/// The records 0 to `count` of a sampler.
+pub fn records<G: Generator>(sampler: &Sampler<'_, G>, count: u64) -> (Vec<Record>, Totals) {
     let (mut records, mut totals) = (Vec::new(), Totals::default());
-    source
+    sampler
         .records(0..count, &mut totals, |number, record| {
             assert_eq!(number, records.len() as u64, "records come in order");
             records.push(record);
@@ -50,7 +50,7 @@ pub fn sample<G: Generator>(
     request: Request<'_>,
     count: u64,
 ) -> (Vec<Record>, Totals) {
-    records(&Source::new(generator, rules, request).unwrap(), count)
+    records(&Sampler::new(generator, rules, request).unwrap(), count)
 }
 
 /// Decides a visit as it is in a record, and multiplies the probabilities of it.

@@ -1,4 +1,4 @@
-//! Records into a MEDS dataset, shard by shard.
+//! Records into files: a MEDS dataset, shard by shard, or JSON lines.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -8,11 +8,12 @@ use std::sync::Arc;
 use consequence_model::Generator;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
 use consequence_store::{StoreError, WorkingFolder};
+use consequence_tables::jsonl::Writer;
 use consequence_tables::meds::Shards;
 use rayon::prelude::*;
 
 use crate::manifest;
-use crate::{Identity, Manifest, SampleError, Source, Totals};
+use crate::{Identity, Manifest, SampleError, Sampler, Totals};
 
 /// How to write a dataset.
 #[derive(Clone, Debug)]
@@ -70,24 +71,24 @@ pub struct Written {
 /// use std::sync::Arc;
 /// use consequence_model::{Network, NetworkGenerator, Sizes};
 /// use consequence_rules::{Order, RuleSet};
-/// use consequence_sample::{DatasetOptions, Request, Source, write_dataset};
+/// use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 /// use consequence_tables::Dataset;
 ///
 /// let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
 /// let codes = Order::natural(Arc::clone(&rules.vocabulary));
 /// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
-/// let source = Source::new(&generator, &rules, Request::default())?;
+/// let sampler = Sampler::new(&generator, &rules, Request::default())?;
 ///
 /// let place = tempfile::tempdir()?;
 /// let out = place.path().join("cohort");
 /// let options = DatasetOptions { records: 250, shard_records: 100, ..DatasetOptions::default() };
-/// write_dataset(&source, &out, &options, &|_| {})?;
+/// write_dataset(&sampler, &out, &options, &|_| {})?;
 /// assert_eq!(Dataset::open(&out)?.cohort.len(), 250);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_dataset<G: Generator>(
-    source: &Source<'_, G>,
+    sampler: &Sampler<'_, G>,
     out: impl AsRef<Path>,
     options: &DatasetOptions,
     progress: &dyn Fn(u64),
@@ -101,8 +102,8 @@ pub fn write_dataset<G: Generator>(
         return Err(SampleError::Nothing("records in a shard"));
     }
     let files = records.div_ceil(shard_records) as usize;
-    let wanted = Manifest::new(source, records, shard_records, options.made_from.clone());
-    let Some((shards, mut manifest)) = open(source, out, options, wanted, files)? else {
+    let wanted = Manifest::new(sampler, records, shard_records, options.made_from.clone());
+    let Some((shards, mut manifest)) = open(sampler, out, options, wanted, files)? else {
         progress(records);
         return Ok(Written { kept: records, ..Written::default() });
     };
@@ -118,7 +119,7 @@ pub fn write_dataset<G: Generator>(
     progress(records - wanted);
     let mut cohort = Cohort::default();
     let written =
-        source.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
+        sampler.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
             let file = (number / shard_records) as usize;
             cohort.push(&(number + 1).to_string(), &record);
             if number + 1 == range(file).end {
@@ -170,13 +171,13 @@ fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>,
 /// Opens the folder that is filled, and what is known of the files in it; none if the dataset is in
 /// place already, as it was written.
 fn open<G: Generator>(
-    source: &Source<'_, G>,
+    sampler: &Sampler<'_, G>,
     out: &Path,
     options: &DatasetOptions,
     wanted: Manifest,
     files: usize,
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
-    let vocabulary = || Arc::clone(source.codes().vocabulary());
+    let vocabulary = || Arc::clone(sampler.codes().vocabulary());
     let begin = || Shards::open(out, vocabulary(), options.replace);
     let unfinished = WorkingFolder::place(out)?;
     match (unfinished.is_dir(), options.resume) {
@@ -249,4 +250,52 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
         }
     }
     Ok(())
+}
+
+/// Writes records 0, 1, 2, ... into one file of JSON lines, which appears whole or not at all: a run
+/// that was killed begins again. A file that is there is replaced only if `replace` says so. Record `i`
+/// has the id `i + 1`. `progress` is told of records as they are done.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_model::{Network, NetworkGenerator, Sizes};
+/// use consequence_rules::{Order, RuleSet};
+/// use consequence_sample::{Request, Sampler, write_lines};
+///
+/// let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
+/// let codes = Order::natural(Arc::clone(&rules.vocabulary));
+/// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
+/// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
+/// let sampler = Sampler::new(&generator, &rules, Request::default())?;
+///
+/// let place = tempfile::tempdir()?;
+/// let out = place.path().join("cohort.jsonl");
+/// assert_eq!(write_lines(&sampler, &out, 10, false, &|_| {})?.records, 10);
+/// assert_eq!(std::fs::read_to_string(&out)?.lines().count(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_lines<G: Generator>(
+    sampler: &Sampler<'_, G>,
+    out: impl AsRef<Path>,
+    records: u64,
+    replace: bool,
+    progress: &dyn Fn(u64),
+) -> Result<Totals, SampleError> {
+    if records == 0 {
+        return Err(SampleError::Nothing("records"));
+    }
+    let vocabulary = sampler.codes().vocabulary();
+    let mut writer = match replace {
+        true => Writer::create(out, vocabulary)?,
+        false => Writer::create_new(out, vocabulary)?,
+    };
+    let mut totals = Totals::default();
+    sampler.records(0..records, &mut totals, |number, record| {
+        let visits = record.visits.iter().map(Vec::as_slice);
+        writer.push(&(number + 1).to_string(), record.ended, visits)?;
+        progress(1);
+        Ok(())
+    })?;
+    writer.finish()?;
+    Ok(totals)
 }
