@@ -18,8 +18,8 @@ impl Rival {
     }
 }
 
-/// A network whose probabilities a method changes. They are normalised: over all visits that the method can
-/// write, they add up to one.
+/// A network whose probabilities a method changes. They are normalised: over all visits that the
+/// method can write, they add up to one.
 pub struct RivalGenerator<'a> {
     rival: &'a Rival,
     network: NetworkGenerator,

@@ -75,8 +75,8 @@ impl Part {
 }
 
 impl Rival {
-    /// A method for these rules, over the codes in the order that the network decides them; none if the
-    /// method needs nothing but what training and sampling already do.
+    /// A method for these rules, over the codes in the order that the network decides them; none if
+    /// the method needs nothing but what training and sampling already do.
     pub fn new(
         method: Method,
         rules: &WrittenRules,
@@ -121,8 +121,8 @@ impl Rival {
         all
     }
 
-    /// The network with the outputs that the method reads beside the head: one for each term, or one for
-    /// each code.
+    /// The network with the outputs that the method reads beside the head: one for each term, or
+    /// one for each code.
     pub fn fitted(&self, network: Network, seed: u64) -> Result<Network, ShapeError> {
         let side = match self.method {
             Method::Spl => network.weights().shape().codes,
@@ -234,7 +234,8 @@ impl Objective for Rival {
     }
 }
 
-/// The logarithm of how often a term would hold if codes came by themselves, given the logit of each.
+/// The logarithm of how often a term would hold if codes came by themselves, given the logit of
+/// each.
 fn frequency(term: &Term, logits: &[f32]) -> f32 {
     let log = |&(position, present): &(u32, bool)| {
         -Coin::from_logit(f64::from(logits[position as usize])).nats(present)

@@ -37,8 +37,8 @@ impl Terms {
     /// The terms of a component of static clauses.
     ///
     /// Each term begins as a way through the decision diagram that no term before covers, and then
-    /// drops every literal that the clauses do not need. So there are at most as many terms as ways,
-    /// and mostly far fewer.
+    /// drops every literal that the clauses do not need. So there are at most as many terms as
+    /// ways, and mostly far fewer.
     pub fn new(
         world: &World,
         component: &Component,

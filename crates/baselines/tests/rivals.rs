@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
-use consequence_halo::Pass;
+use consequence_halo::TrainingPass;
 use consequence_model::{Decide, Generator, Network, Sizes, Turn};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
@@ -71,7 +71,7 @@ impl World {
 
     /// The loss of the cohort while training, and the batch it is of.
     fn nats(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> Vec<f64> {
-        Pass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
+        TrainingPass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
     }
 
     fn batch(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> consequence_halo::Batch {
@@ -183,7 +183,7 @@ fn semantic_loss_adds_what_breaking_rules_would_cost() {
     let network = world.network(&rival, 2);
     let plain = |cohort: &Cohort| {
         let batch = world.batch(&rival, &network, cohort);
-        Pass::default().nats(network.weights(), &batch, &consequence_halo::Codewise)
+        TrainingPass::default().nats(network.weights(), &batch, &consequence_halo::Codewise)
     };
     let cohort = world.cohort();
     let (with, without) = (world.nats(&rival, &network, &cohort), plain(&cohort));
@@ -212,22 +212,22 @@ fn gradients_are_those_of_finite_differences() {
         let batch = world.batch(&rival, &network, &cohort);
         let mut gradient = vec![0.0; network.weights().values().len()];
         let (weights, dropout) = (network.weights(), Dropout::default());
-        Pass::default().train(weights, &batch, &rival, 1.0, dropout, &mut gradient);
+        TrainingPass::default().train(weights, &batch, &rival, 1.0, dropout, &mut gradient);
         let mut compared = 0;
-        for place in (0..gradient.len()).step_by(5) {
-            let computed = f64::from(gradient[place]);
+        for index in (0..gradient.len()).step_by(5) {
+            let computed = f64::from(gradient[index]);
             if computed.abs() < 0.05 {
                 continue;
             }
-            let before = network.weights().values()[place];
+            let before = network.weights().values()[index];
             let mut at = |value: f32| -> f64 {
-                network.weights_mut().values_mut()[place] = value;
+                network.weights_mut().values_mut()[index] = value;
                 world.nats(&rival, &network, &cohort).iter().sum()
             };
             let step = 4e-4f32;
             let found = (at(before + step) - at(before - step)) / f64::from(2.0 * step);
             at(before);
-            assert!((computed - found).abs() < 0.03 * (1.0 + computed.abs()), "{method} {place}");
+            assert!((computed - found).abs() < 0.03 * (1.0 + computed.abs()), "{method} {index}");
             compared += 1;
         }
         assert!(compared > 30, "{method}: {compared} gradients agree");

@@ -161,8 +161,8 @@ impl Auditor {
         Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
     }
 
-    /// Checks every record of a cohort or of a selection, on all threads. `progress` is told of records
-    /// as they are done.
+    /// Checks every record of a cohort or of a selection, on all threads. `progress` is told of
+    /// records as they are done.
     pub fn audit<'a>(
         &self,
         records: impl Into<Selection<'a>>,

@@ -6,10 +6,12 @@
 //! bits that say at which stages of its record the visit may stand.
 //!
 //! What holds throughout:
-//! - Row 0 has the bits of `present` and no others; `END` is among them but never in a row of the past.
+//! - Row 0 has the bits of `present` and no others; `END` is among them but never in a row of the
+//!   past.
 //! - A bit in a row of the past is set only if some condition asks for it.
-//! - Every bit set in such a row is listed once: in `lasting` if it stays for the rest of the record, else
-//!   in `moving`, which the next visit clears. So a record is forgotten by walking the two lists.
+//! - Every bit set in such a row is listed once: in `lasting` if it stays for the rest of the
+//!   record, else in `moving`, which the next visit clears. So a record is forgotten by walking the
+//!   two lists.
 
 use consequence_record::Lists;
 use consequence_rules::{Atoms, Encoded, Order, Stage, Stages, Window};

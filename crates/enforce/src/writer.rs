@@ -38,8 +38,8 @@ pub enum Ruling {
     Forced(bool),
 }
 
-/// What it costs in nats that a code is present or absent, given the probability that it is present:
-/// `-ln` of the probability of what is so.
+/// What it costs in nats that a code is present or absent, given the probability that it is
+/// present: `-ln` of the probability of what is so.
 pub fn nats(probability: f64, present: bool) -> f64 {
     if present { -probability.ln() } else { -(-probability).ln_1p() }
 }
@@ -49,8 +49,8 @@ const DIAGRAM: u32 = u32::MAX;
 
 /// Writes one record at a time, visit by visit, obeying the plan.
 ///
-/// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or decided
-/// step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
+/// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or
+/// decided step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
 /// [`Writer::ruling`] and [`Writer::place`], then [`Writer::close`].
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
@@ -165,8 +165,8 @@ impl<'a> Writer<'a> {
         self.enforcer.layout.order.vocabulary().end()
     }
 
-    /// The first encounter of a record at which a rule the user wrote ends it, if that is not its end
-    /// anyway. What was written so far is forgotten.
+    /// The first encounter of a record at which a rule the user wrote ends it, if that is not its
+    /// end anyway. What was written so far is forgotten.
     pub(crate) fn ended_by_rule(&mut self, record: RecordView<'_>) -> Option<usize> {
         let Enforcer { layout, endings, .. } = self.enforcer;
         self.take();
@@ -199,8 +199,8 @@ impl<'a> Writer<'a> {
         self.history.set_stage(&self.enforcer.layout, stage);
     }
 
-    /// Whether the next visit is possible at a stage, after what was written so far. Once it is, so is
-    /// every visit after it at the stage that follows, whatever is proposed.
+    /// Whether the next visit is possible at a stage, after what was written so far. Once it is, so
+    /// is every visit after it at the stage that follows, whatever is proposed.
     pub fn goes_on(&mut self, stage: Stage) -> bool {
         self.set_stage(stage);
         let impossible = &self.enforcer.impossible;
@@ -267,8 +267,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Decides the code at a position. Whoever decides against a ruling breaks a rule; what rules say
-    /// of later codes follows what was decided.
+    /// Decides the code at a position. Whoever decides against a ruling breaks a rule; what rules
+    /// say of later codes follows what was decided.
     pub fn place(&mut self, position: u32, present: bool) {
         let enforcer = self.enforcer;
         if let (Some(at), Some(diagram)) = (self.branch, enforcer.plan.diagram()) {
@@ -285,9 +285,9 @@ impl<'a> Writer<'a> {
         self.next = self.next_candidate();
     }
 
-    /// Writes the next visit of a record that exists, given as ascending positions, whatever the rules
-    /// say. `each` is told of every code in order: its position, what the rules say of it, and whether
-    /// it is present.
+    /// Writes the next visit of a record that exists, given as ascending positions, whatever the
+    /// rules say. `each` is told of every code in order: its position, what the rules say of it,
+    /// and whether it is present.
     ///
     /// # Panics
     ///

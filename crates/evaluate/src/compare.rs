@@ -41,8 +41,8 @@ pub enum CompareError {
 pub struct Correlation {
     /// Codes, or pairs of codes, seen in either cohort.
     pub keys: u64,
-    /// `1 - SS(real - synthetic) / SS(real - mean)`; none where a cohort has nothing to count, or all
-    /// real frequencies are the same.
+    /// `1 - SS(real - synthetic) / SS(real - mean)`; none where a cohort has nothing to count, or
+    /// all real frequencies are the same.
     pub r2: Option<f64>,
 }
 
@@ -74,8 +74,8 @@ pub struct Comparison {
 
 /// Compares records of two cohorts over one vocabulary.
 ///
-/// The figures mean little by themselves: hold them against those of a fresh real sample as large as
-/// the synthetic one.
+/// The figures mean little by themselves: hold them against those of a fresh real sample as large
+/// as the synthetic one.
 ///
 /// ```
 /// use consequence_evaluate::{CompareOptions, compare};

@@ -6,8 +6,8 @@ use consequence_rules::Order;
 
 use crate::check::{BadRecord, check};
 
-/// Independent codes, each as frequent as it was in the records trained on: the least a model should
-/// beat. Not smoothed, so a code that was never seen has no probability.
+/// Independent codes, each as frequent as it was in the records trained on: the least a model
+/// should beat. Not smoothed, so a code that was never seen has no probability.
 #[derive(Clone, Debug)]
 pub struct Independent {
     codes: Order,

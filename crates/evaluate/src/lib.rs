@@ -9,8 +9,8 @@
 //! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`]: what a model that knows little reaches.
 //!
-//! Counts are exact. Sums are taken record by record and then in the order of the records, so that a
-//! figure is the same for any number of threads and any size of batch.
+//! Counts are exact. Sums are taken record by record and then in the order of the records, so that
+//! a figure is the same for any number of threads and any size of batch.
 #![forbid(unsafe_code)]
 
 mod check;

@@ -77,8 +77,8 @@ pub struct BrokenRule {
     pub records: u64,
 }
 
-/// How well a model, with rules or without, predicts records that exist. Probabilities are normalised: over
-/// all records that can be, they add up to 1.
+/// How well a model, with rules or without, predicts records that exist. Probabilities are
+/// normalised: over all records that can be, they add up to 1.
 ///
 /// All sums are over the records that have a finite likelihood; the others are counted by reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -139,7 +139,8 @@ pub fn likelihood<G: Generator>(
     Ok(Likelihood::of(records, &outcomes))
 }
 
-/// The likelihood of records under a model with rules: each code is given by what is already decided, as when records are generated.
+/// The likelihood of records under a model with rules: each code is given by what is already
+/// decided, as when records are generated.
 ///
 /// What a hard rule forces costs nothing if it is so, and forbids the record if not; the rules that
 /// were broken are named. Soft rules give their own probability.
@@ -155,17 +156,17 @@ pub fn likelihood_with_rules<G: Generator>(
     Ok(likelihood)
 }
 
-/// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some were
-/// settled from codes that are decided later. Not to be held against a [`Likelihood`].
+/// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some
+/// were settled from codes that are decided later. Not to be held against a [`Likelihood`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnnormalisedLikelihood {
     /// The figure.
     pub unnormalised: Likelihood,
 }
 
-/// The figure of records where some codes are settled by something that may look at the whole record:
-/// `settled` is asked for each record and visit, and counts from the first code that the visit may hold.
-/// As the paper measures.
+/// The figure of records where some codes are settled by something that may look at the whole
+/// record: `settled` is asked for each record and visit, and counts from the first code that the
+/// visit may hold. As the paper measures.
 pub fn likelihood_with_settled<G: Generator>(
     generator: &G,
     settled: impl Fn(RecordView<'_>, usize) -> Vec<Settled> + Sync,

@@ -64,9 +64,10 @@ impl Default for ReplayOptions<'_> {
 
 /// What each of some records costs under a model, in the order given.
 ///
-/// It is the probability that the model gives to whoever decides that counts. That of a network is in
-/// double precision: only what it holds for certain to within 1e-16 (a logit over 37) costs infinitely
-/// much if it is not so. `END` is certain at the last encounter that the model has room for.
+/// It is the probability that the model gives to whoever decides that counts. That of a network is
+/// in double precision: only what it holds for certain to within 1e-16 (a logit over 37) costs
+/// infinitely much if it is not so. `END` is certain at the last encounter that the model has room
+/// for.
 pub(crate) fn record_nats<G: Generator>(
     generator: &G,
     records: Selection<'_>,
@@ -111,8 +112,8 @@ pub(crate) fn record_nats_with_rules<G: Generator>(
     replay(generator, records, longest, options, by_rules)
 }
 
-/// What each of some records costs where some codes are settled: `settled` is asked for each record and
-/// visit.
+/// What each of some records costs where some codes are settled: `settled` is asked for each record
+/// and visit.
 pub(crate) fn record_nats_with_settled<G: Generator>(
     generator: &G,
     settled: impl Fn(RecordView<'_>, usize) -> Vec<Settled> + Sync,
@@ -145,8 +146,9 @@ struct Walk<P, F> {
     outside: F,
 }
 
-/// Walks records through the model. `outside` gives, for each record and visit, the codes about which
-/// something other than the model has a say, in order; it is told the visit as ascending positions.
+/// Walks records through the model. `outside` gives, for each record and visit, the codes about
+/// which something other than the model has a say, in order; it is told the visit as ascending
+/// positions.
 fn replay<G: Generator, F>(
     generator: &G,
     records: Selection<'_>,
@@ -294,8 +296,8 @@ impl Decide for Replay {
         let given = self.given.get(self.passed[1]).filter(|&&(about, _)| about == position);
         self.passed[1] += usize::from(given.is_some());
         let nats = match given {
-            // No record goes on from here, so that one ends tells nothing; one that was cut may have
-            // been cut for that very reason.
+            // No record goes on from here, so that one ends tells nothing; one that was cut may
+            // have been cut for that very reason.
             _ if position == self.end && self.visit == self.last => 0.0,
             None => nats(probability, present),
             Some(&(_, Some(nats))) => nats,

@@ -1,4 +1,5 @@
-//! How frequent codes and pairs of codes are in several cohorts, point by point: what scatter plots show.
+//! How frequent codes and pairs of codes are in several cohorts, point by point: what scatter plots
+//! show.
 
 use consequence_record::{Code, Selection, Vocabulary};
 use rustc_hash::FxHashMap;
@@ -28,8 +29,8 @@ pub struct Shares {
     pub sequences: Points,
 }
 
-/// The shares of all codes, and of so many pairs of either kind: those with the highest share in any
-/// cohort, equal ones in the order of the vocabulary.
+/// The shares of all codes, and of so many pairs of either kind: those with the highest share in
+/// any cohort, equal ones in the order of the vocabulary.
 ///
 /// ```
 /// use consequence_evaluate::shares;

@@ -69,7 +69,8 @@ pub struct SoftRule {
     pub share: Option<f64>,
 }
 
-/// How records obey rules. A rule is temporal if any part of it looks at earlier visits, else static.
+/// How records obey rules. A rule is temporal if any part of it looks at earlier visits, else
+/// static.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violations {
     /// Records.

@@ -1,7 +1,7 @@
 //! A model on disk: a folder with the weights and a card that says what they are.
 //!
-//! The weights are written first and the card last, with their digest and its own in it. So a folder with
-//! a card is whole, and one in which a byte was changed is refused.
+//! The weights are written first and the card last, with their digest and its own in it. So a
+//! folder with a card is whole, and one in which a byte was changed is refused.
 
 use std::fs;
 use std::io;
@@ -359,12 +359,12 @@ mod tests {
         fs::write(&weights, &weight_bytes).unwrap();
 
         // A byte of the card, wherever it is.
-        for place in 0..card_bytes.len() {
+        for at in 0..card_bytes.len() {
             for bit in [1, 2, 16, 32] {
                 let mut other = card_bytes.clone();
-                other[place] ^= bit;
+                other[at] ^= bit;
                 fs::write(&card, &other).unwrap();
-                assert!(Model::open(folder.path()).is_err(), "byte {place}, bit {bit}");
+                assert!(Model::open(folder.path()).is_err(), "byte {at}, bit {bit}");
             }
         }
 

@@ -4,11 +4,12 @@ use consequence_rules::Order;
 
 /// Who decides the codes of one visit: sampling, rules, or a record that exists.
 pub trait Decide: Send {
-    /// Whether the code at a position of the order is in the visit, given the probability that the model
-    /// gives it.
+    /// Whether the code at a position of the order is in the visit, given the probability that the
+    /// model gives it.
     fn decide(&mut self, position: u32, probability: f64) -> bool;
 
-    /// Told what a network says beside the probabilities of codes, before those of a visit are decided.
+    /// Told what a network says beside the probabilities of codes, before those of a visit are
+    /// decided.
     fn open(&mut self, side: &[f32]) {
         let _ = side;
     }
@@ -26,8 +27,8 @@ pub struct Turn<'a, P> {
 
 /// A model that gives the probability of each code of the next visit.
 ///
-/// The probability of a code may depend on the visits before and on the codes of the same visit that come
-/// before it in the order. It must not depend on which other records are in the batch.
+/// The probability of a code may depend on the visits before and on the codes of the same visit
+/// that come before it in the order. It must not depend on which other records are in the batch.
 ///
 /// A model that knows nothing, as an example:
 /// ```
@@ -82,7 +83,7 @@ pub trait Generator: Sync {
     /// What the model knows before the first visit.
     fn begin(&self) -> Self::Past;
 
-    /// Takes in each record's last visit and has its next one decided: the decider is asked for every
-    /// position that the visit may hold, in order.
+    /// Takes in each record's last visit and has its next one decided: the decider is asked for
+    /// every position that the visit may hold, in order.
     fn next(&self, turns: &mut [Turn<'_, Self::Past>], scratch: &mut Self::Scratch);
 }

@@ -1,8 +1,8 @@
 //! Models that give the probability of each code of the next visit, and their files.
 //!
-//! A [`Generator`] is any model that walks the codes of a visit in order and gives the probability of
-//! each, knowing the visits before and the codes decided so far. Enforcement, sampling and evaluation
-//! are written against it. There are two:
+//! A [`Generator`] is any model that walks the codes of a visit in order and gives the probability
+//! of each, knowing the visits before and the codes decided so far. Enforcement, sampling and
+//! evaluation are written against it. There are two:
 //!
 //! - [`Network`], the HALO network, with its [`NetworkGenerator`];
 //! - [`Markov`], counts of codes and of pairs of codes, trained in a moment.

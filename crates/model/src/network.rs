@@ -96,9 +96,10 @@ impl Network {
         Batch::new(self.codes.len() as u32)
     }
 
-    /// Appends a record to a batch, with what is known of its visits from elsewhere: for each visit the
-    /// outputs that something else decides, counted from the first code that the visit may hold, and
-    /// facts that the network's objective asks for. Either list may be shorter than the record.
+    /// Appends a record to a batch, with what is known of its visits from elsewhere: for each visit
+    /// the outputs that something else decides, counted from the first code that the visit may
+    /// hold, and facts that the network's objective asks for. Either list may be shorter than the
+    /// record.
     pub fn push(
         &self,
         batch: &mut Batch,
@@ -146,8 +147,8 @@ impl NetworkGenerator {
         }
     }
 
-    /// A network that gives the probability of each code by its output beside the head, from the visits
-    /// before alone; it has one for each code.
+    /// A network that gives the probability of each code by its output beside the head, from the
+    /// visits before alone; it has one for each code.
     pub fn without_head(network: &Network) -> Self {
         Self { has_head: false, ..Self::new(network) }
     }

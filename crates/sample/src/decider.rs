@@ -42,8 +42,8 @@ impl<'a> Policy<'a> {
 /// Decides the codes of one attempt at a record, as the model asks for them.
 ///
 /// A code of a visit that the record begins with is copied. Any other is drawn with the model's
-/// probability, and then the policy has its say: a [`Writer`] that forces it, or at the end of the visit
-/// one that repairs the whole of it.
+/// probability, and then the policy has its say: a [`Writer`] that forces it, or at the end of the
+/// visit one that repairs the whole of it.
 pub(crate) struct VisitDecider<'a> {
     order: &'a Order,
     draws: Draws,
@@ -151,8 +151,8 @@ impl<'a> VisitDecider<'a> {
         }
     }
 
-    /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for the
-    /// next, unless the record has ended.
+    /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for
+    /// the next, unless the record has ended.
     pub fn close(&mut self, last: &mut Vec<u32>) {
         let order = self.order;
         let end = order.end();
@@ -199,8 +199,8 @@ impl<'a> VisitDecider<'a> {
         }
     }
 
-    /// The probability of a code: the model's, tempered. At the last visit that the model has, the end is
-    /// certain.
+    /// The probability of a code: the model's, tempered. At the last visit that the model has, the
+    /// end is certain.
     fn probability(&mut self, position: u32, probability: f64) -> f64 {
         if !(0.0..=1.0).contains(&probability) {
             self.bad_probability = true;

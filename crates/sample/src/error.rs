@@ -137,7 +137,8 @@ pub enum SampleError {
     /// A file is in the folder that the run did not write, and would become part of the dataset.
     #[error("this is not a file of the run that is to be completed\n  --> {}", .0.display())]
     Stranger(PathBuf),
-    /// The folder of an unfinished run says nothing of how it was begun, or nothing that can be read.
+    /// The folder of an unfinished run says nothing of how it was begun, or nothing that can be
+    /// read.
     #[error("cannot tell how the unfinished run was begun: {reason}\n  --> {}", path.display())]
     Manifest {
         /// The file.

@@ -1,12 +1,12 @@
 //! Records written by a model, obeying rules.
 //!
 //! A [`Sampler`] is a model with the rules, the conditions and the beginnings that its records must
-//! follow. It writes a batch of records at a time, which refills as records finish, and gives them in
-//! order of their numbers. A record depends on the seed and on its number alone: not on the size of
-//! the batch, the number of threads, the shard it is in, or a restart.
+//! follow. It writes a batch of records at a time, which refills as records finish, and gives them
+//! in order of their numbers. A record depends on the seed and on its number alone: not on the size
+//! of the batch, the number of threads, the shard it is in, or a restart.
 //!
-//! [`write_dataset`] puts records into a MEDS dataset, shard by shard, so that a run that was killed
-//! goes on where it was; [`write_lines`] puts them into one file of JSON lines.
+//! [`write_dataset`] puts records into a MEDS dataset, shard by shard, so that a run that was
+//! killed goes on where it was; [`write_lines`] puts them into one file of JSON lines.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -14,8 +14,8 @@ use crate::{Mode, SampleError, Sampler};
 /// The file of the manifest in a dataset.
 pub(crate) const FILE: &str = "metadata/generation.json";
 
-/// The number of the format. It counts up when the file changes, and when the same request would give
-/// other records. Format 1 had no digests.
+/// The number of the format. It counts up when the file changes, and when the same request would
+/// give other records. Format 1 had no digests.
 const FORMAT: u32 = 2;
 
 /// What the files are that records are made from, by a digest of each.

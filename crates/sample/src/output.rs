@@ -24,7 +24,7 @@ pub struct DatasetOptions {
     pub shard_records: u64,
     /// Whether to go on with what an earlier run left.
     pub resume: bool,
-    /// Whether to replace a dataset that stands at the place, and to drop what an earlier run left
+    /// Whether to replace a dataset that stands at the path, and to drop what an earlier run left
     /// unless it is to be resumed.
     pub replace: bool,
     /// What the records are made from.
@@ -57,15 +57,15 @@ pub struct Written {
     pub totals: Totals,
 }
 
-/// Writes records 0, 1, 2, ... into a MEDS dataset at a place; record `i` is subject `i + 1`.
+/// Writes records 0, 1, 2, ... into a MEDS dataset at a path; record `i` is subject `i + 1`.
 /// `progress` is told of records as they are done.
 ///
-/// Until it is complete the dataset is beside its place, with `.unfinished` after its name. Each data
-/// file appears there whole, once the referee has seen all its records; a run that was killed loses
-/// the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or was changed
-/// since, by the digests of its manifest, and the dataset is, byte for byte, that of a run that was never
-/// stopped. A file that is none of the dataset's is refused. A dataset that is complete is looked
-/// through in the same way, and mended.
+/// Until it is complete the dataset is beside its path, with `.unfinished` after its name. Each
+/// data file appears there whole, once the referee has seen all its records; a run that was killed
+/// loses the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or
+/// was changed since, by the digests of its manifest, and the dataset is, byte for byte, that of a
+/// run that was never stopped. A file that is none of the dataset's is refused. A dataset that is
+/// complete is looked through in the same way, and mended.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -80,8 +80,8 @@ pub struct Written {
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 /// let sampler = Sampler::new(&generator, &rules, Request::default())?;
 ///
-/// let place = tempfile::tempdir()?;
-/// let out = place.path().join("cohort");
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("cohort");
 /// let options = DatasetOptions { records: 250, shard_records: 100, ..DatasetOptions::default() };
 /// write_dataset(&sampler, &out, &options, &|_| {})?;
 /// assert_eq!(Dataset::open(&out)?.cohort.len(), 250);
@@ -150,8 +150,8 @@ pub fn write_dataset<G: Generator>(
     Ok(Written { kept: records - wanted, rewritten, totals })
 }
 
-/// The data files that are to be written, and the names of all files that are there but are not as they
-/// were written. The manifest forgets all but the data files that stay.
+/// The data files that are to be written, and the names of all files that are there but are not as
+/// they were written. The manifest forgets all but the data files that stay.
 fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>, Vec<String>) {
     let names: Vec<String> = (0..files).map(Shards::name).collect();
     let whole: Vec<bool> = names.par_iter().map(|name| manifest.has(folder, name)).collect();
@@ -228,7 +228,8 @@ fn complete(
     }
 }
 
-/// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a part.
+/// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a
+/// part.
 fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     let ours = (0..files).map(|file| PathBuf::from(Shards::name(file)));
     let others = Shards::DESCRIBING.into_iter().chain([manifest::FILE]).map(PathBuf::from);
@@ -238,9 +239,9 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     known.extend(folders.iter().filter(|name| !name.as_os_str().is_empty()).cloned());
     let mut looked = vec![PathBuf::new()];
     while let Some(inner) = looked.pop() {
-        let place = folder.join(&inner);
-        let fail = |error| StoreError::new(&place, error);
-        for entry in fs::read_dir(&place).map_err(fail)? {
+        let path = folder.join(&inner);
+        let fail = |error| StoreError::new(&path, error);
+        for entry in fs::read_dir(&path).map_err(fail)? {
             let name = inner.join(entry.map_err(fail)?.file_name());
             match known.contains(&name) {
                 true if folders.contains(&name) => looked.push(name),
@@ -252,9 +253,9 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     Ok(())
 }
 
-/// Writes records 0, 1, 2, ... into one file of JSON lines, which appears whole or not at all: a run
-/// that was killed begins again. A file that is there is replaced only if `replace` says so. Record `i`
-/// has the id `i + 1`. `progress` is told of records as they are done.
+/// Writes records 0, 1, 2, ... into one file of JSON lines, which appears whole or not at all: a
+/// run that was killed begins again. A file that is there is replaced only if `replace` says so.
+/// Record `i` has the id `i + 1`. `progress` is told of records as they are done.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -268,8 +269,8 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 /// let sampler = Sampler::new(&generator, &rules, Request::default())?;
 ///
-/// let place = tempfile::tempdir()?;
-/// let out = place.path().join("cohort.jsonl");
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("cohort.jsonl");
 /// assert_eq!(write_lines(&sampler, &out, 10, false, &|_| {})?.records, 10);
 /// assert_eq!(std::fs::read_to_string(&out)?.lines().count(), 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

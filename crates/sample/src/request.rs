@@ -18,8 +18,8 @@ pub enum Mode {
     Guided,
     /// The visit is drawn whole, then repaired.
     Override,
-    /// Several guided proposals for each record, one kept by its weight: the product of the probabilities
-    /// that the model gave to what rules forced. Soft rules have no say.
+    /// Several guided proposals for each record, one kept by its weight: the product of the
+    /// probabilities that the model gave to what rules forced. Soft rules have no say.
     Exact,
     /// Records are drawn freely, and drawn again until one obeys. Soft rules have no say.
     Reject,
@@ -86,8 +86,9 @@ pub struct Request<'a> {
     /// record `i` of these, and with the first again after the last. Where they end is not taken
     /// over: it is drawn.
     pub prefix: Option<&'a Cohort>,
-    /// The paper's method as published, for comparison: every visit is put through this pass once it
-    /// is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or a prefix.
+    /// The paper's method as published, for comparison: every visit is put through this pass once
+    /// it is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or a
+    /// prefix.
     pub pass: Option<&'a Pass>,
     /// Records, or proposals for records, that are written at a time. Records do not depend on it.
     pub batch: usize,
@@ -175,8 +176,8 @@ impl Totals {
         (self.weighed > 0).then(|| self.effective / self.records.max(1) as f64)
     }
 
-    /// The probability that a record that the model writes without rules obeys them, as far as the weights
-    /// of proposals tell; none where none were weighed.
+    /// The probability that a record that the model writes without rules obeys them, as far as the
+    /// weights of proposals tell; none where none were weighed.
     pub fn obeying(&self) -> Option<f64> {
         (self.weighed > 0).then(|| self.weight / self.weighed as f64)
     }

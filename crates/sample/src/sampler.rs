@@ -25,8 +25,8 @@ const TASK: usize = 8;
 
 /// A model with all that its records must follow.
 ///
-/// The rules are closed and proved in the model's order of codes, together with the conditions given,
-/// so what cannot be is refused here and names the rules that forbid it.
+/// The rules are closed and proved in the model's order of codes, together with the conditions
+/// given, so what cannot be is refused here and names the rules that forbid it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -62,8 +62,8 @@ struct Obeyed {
 }
 
 impl<'a, G: Generator> Sampler<'a, G> {
-    /// Makes a model ready to write records. In mode `off` the rules have no say, but the conditions
-    /// given have.
+    /// Makes a model ready to write records. In mode `off` the rules have no say, but the
+    /// conditions given have.
     pub fn new(
         generator: &'a G,
         rules: &RuleSet,
@@ -199,8 +199,8 @@ impl<'a, G: Generator> Sampler<'a, G> {
     }
 
     /// A finished proposal with the key that decides whether it is kept. With a key of its weight's
-    /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of all
-    /// weights, in whatever order they finish.
+    /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of
+    /// all weights, in whatever order they finish.
     fn kept(&self, draft: &mut Draft<'_, G>) -> Kept {
         let key = match self.request.mode {
             Mode::Exact => {

@@ -18,7 +18,7 @@ const MANIFEST: &str = "metadata/generation.json";
 
 /// A dataset of five data files, the same in mode `off`, and a folder to complete it in.
 struct World {
-    place: tempfile::TempDir,
+    folder: tempfile::TempDir,
     generator: NetworkGenerator,
     rules: RuleSet,
 }
@@ -28,14 +28,14 @@ impl World {
         let vocabulary = vocabulary(3, 40);
         let text = "rule one: exactly one of S0, S1, S2  rule lasts: A3 in previous => A3";
         let (generator, rules) = (network(&vocabulary, 8, 4), rules(text, &vocabulary));
-        let world = Self { place: tempfile::tempdir().unwrap(), generator, rules };
+        let world = Self { folder: tempfile::tempdir().unwrap(), generator, rules };
         world.generate("whole", Mode::Guided, false).unwrap();
         world.generate("off", Mode::Off, false).unwrap();
         world
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn generate(&self, name: &str, mode: Mode, resume: bool) -> Result<Written, SampleError> {

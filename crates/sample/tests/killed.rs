@@ -72,9 +72,9 @@ fn finished(unfinished: &Path) -> usize {
 
 #[test]
 fn three_kills_change_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let [whole, out] = ["whole", "out"].map(|name| place.path().join(name));
-    let unfinished = place.path().join("out.unfinished");
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, out] = ["whole", "out"].map(|name| folder.path().join(name));
+    let unfinished = folder.path().join("out.unfinished");
     generate(&whole);
     let mut kills = 0;
     for (wait, shards) in [(0, 0), (3, 4), (7, 12)] {

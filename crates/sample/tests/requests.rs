@@ -56,7 +56,7 @@ fn every_mode_that_promises_valid_records_writes_them() {
         let generator = network(&vocabulary, 4, seed);
         let set = random_rules(seed, &vocabulary);
         let referee = Referee::new(&set);
-        for (place, mode) in Mode::ALL.into_iter().filter(|mode| mode.obeys()).enumerate() {
+        for (index, mode) in Mode::ALL.into_iter().filter(|mode| mode.obeys()).enumerate() {
             let request = Request { mode, seed, proposals: 3, ..Request::default() };
             let sampler = match Sampler::new(&generator, &set, request) {
                 Ok(sampler) => sampler,
@@ -72,7 +72,7 @@ fn every_mode_that_promises_valid_records_writes_them() {
                 Ok(())
             });
             match done {
-                Ok(()) => written[place] += 1,
+                Ok(()) => written[index] += 1,
                 Err(error) => {
                     assert_eq!(mode, Mode::Reject, "{error}");
                     assert!(matches!(error, SampleError::Exhausted { .. }), "{error}");
@@ -155,9 +155,9 @@ fn prefixes_are_gone_on_with() {
             let begun = cohort.record(number % 4).to_record();
             assert!(record.visits.starts_with(&begun.visits), "{mode} {number}");
         }
-        let longer = |place: usize| {
-            let ones = records.iter().skip(place).step_by(4);
-            ones.filter(|record| record.visits.len() > cohort.record(place).len()).count()
+        let longer = |index: usize| {
+            let ones = records.iter().skip(index).step_by(4);
+            ones.filter(|record| record.visits.len() > cohort.record(index).len()).count()
         };
         assert!((1..100).contains(&longer(0)) && (1..100).contains(&longer(1)), "{mode}");
         assert!(mode == Mode::Off || longer(2) == 0, "a rule ends it");
@@ -244,15 +244,15 @@ fn rejection_gives_up_and_names_the_rules() {
     let set = rules(text, &vocabulary);
     let request = Request { mode: Mode::Reject, attempts: 50, ..Request::default() };
     let sampler = Sampler::new(&generator, &set, request).unwrap();
-    let place = tempfile::tempdir().unwrap();
+    let index = tempfile::tempdir().unwrap();
     let options = DatasetOptions { records: 10, ..DatasetOptions::default() };
-    let error = write_dataset(&sampler, place.path().join("out"), &options, &|_| {}).unwrap_err();
+    let error = write_dataset(&sampler, index.path().join("out"), &options, &|_| {}).unwrap_err();
     let said = error.to_string();
     assert!(
         said.contains("none of 50 attempts at record 1 ") && said.contains("`every` ("),
         "{said}"
     );
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left");
+    assert_eq!(std::fs::read_dir(index.path()).unwrap().count(), 0, "nothing is left");
 }
 
 /// A model that has come apart.

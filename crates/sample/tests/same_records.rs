@@ -107,8 +107,8 @@ fn cohort(path: &Path, vocabulary: &Arc<Vocabulary>) -> Cohort {
 fn in_one_shard_or_ten_or_in_lines() {
     let World { generator, rules, vocabulary } = world();
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let path = |name| place.path().join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
     write_dataset(&sampler, path("one"), &options(1000, false), &|_| {}).unwrap();
     write_dataset(&sampler, path("ten"), &options(25, false), &|_| {}).unwrap();
     write_lines(&sampler, path("lines.jsonl"), 250, false, &|_| {}).unwrap();
@@ -127,8 +127,8 @@ fn in_one_shard_or_ten_or_in_lines() {
 fn stopped_and_resumed() {
     let World { generator, rules, .. } = world();
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let path = |name: &str| place.path().join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
     let whole = path("whole");
     let written = write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
     assert_eq!((written.kept, written.totals.records), (0, 250));
@@ -166,11 +166,11 @@ fn stopped_and_resumed() {
 fn any_shards_may_be_missing() {
     let World { generator, rules, .. } = world();
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let [whole, out] = ["whole", "out"].map(|name| place.path().join(name));
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, out] = ["whole", "out"].map(|name| folder.path().join(name));
     write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
     let expected = files(&whole);
-    let unfinished = place.path().join("out.unfinished");
+    let unfinished = folder.path().join("out.unfinished");
     for missing in [vec![0], vec![8], vec![0, 3, 4, 8], (0..9).collect(), vec![]] {
         let _ = fs::remove_dir_all(&out);
         for inner in ["data", "metadata"] {
@@ -194,16 +194,16 @@ fn any_shards_may_be_missing() {
 fn only_the_same_request_is_resumed() {
     let World { generator, rules, .. } = world();
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("out");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
     write_dataset(&sampler, &out, &options(30, false), &|_| {}).unwrap();
     let expected = files(&out);
     let refused = |sampler: &Sampler<'_, _>, options: &DatasetOptions| {
         write_dataset(sampler, &out, options, &|_| {}).unwrap_err().to_string()
     };
-    for place in ["out", "out.unfinished"] {
-        if place == "out.unfinished" {
-            fs::rename(&out, out.with_file_name(place)).unwrap();
+    for name in ["out", "out.unfinished"] {
+        if name == "out.unfinished" {
+            fs::rename(&out, out.with_file_name(name)).unwrap();
         }
         let said = refused(&sampler, &options(31, true));
         assert!(said.contains("it has records in a shard 30, and not 31"), "{said}");

@@ -92,8 +92,8 @@ impl<'a> Teacher<'a> {
         }
     }
 
-    /// For every visit of a record, the codes that rules settle, counted from the first the visit may
-    /// hold.
+    /// For every visit of a record, the codes that rules settle, counted from the first the visit
+    /// may hold.
     pub fn settled(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         self.reader().settled(codes, record)
     }
@@ -118,7 +118,8 @@ pub(crate) enum TeacherReader<'a> {
 }
 
 impl TeacherReader<'_> {
-    /// For every visit of a record, the facts that the objective asks for; none if it asks for none.
+    /// For every visit of a record, the facts that the objective asks for; none if it asks for
+    /// none.
     pub fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
         match self {
             Self::Aim(aim) => aim.facts(codes, record),
@@ -156,8 +157,8 @@ fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Vec
 }
 
 /// The rules as the paper applies them while training: each concludes one code from the true visit
-/// and the visits before, and of two that speak of one code the later wins. `at most one of` is read as
-/// the paper writes it: what is set excludes what comes after it.
+/// and the visits before, and of two that speak of one code the later wins. `at most one of` is
+/// read as the paper writes it: what is set excludes what comes after it.
 #[derive(Clone, Debug)]
 pub struct PaperRules(Conclusions);
 
@@ -172,7 +173,8 @@ impl PaperRules {
         Self(Conclusions::one_way(plan).certain())
     }
 
-    /// What they settle in a visit of a record, counted from the first code that the visit may hold.
+    /// What they settle in a visit of a record, counted from the first code that the visit may
+    /// hold.
     pub fn settled(&self, codes: &Order, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
         let range = codes.range(visit);
         let truth = codes.positions(record, visit);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
-use consequence_halo::{Batch, Pass, ShapeError};
+use consequence_halo::{Batch, ShapeError, TrainingPass};
 use consequence_model::{Epoch, Network, Sizes};
 use consequence_record::Selection;
 use consequence_rules::Order;
@@ -142,7 +142,7 @@ pub fn train(
     let mut trainer = Trainer {
         teacher,
         options,
-        pass: Pass::default(),
+        pass: TrainingPass::default(),
         decaying: chosen(true),
         plain: chosen(false),
         live: live.iter().map(|(range, _)| range.clone()).collect(),
@@ -210,8 +210,8 @@ fn is_stale(state: &State, options: &TrainOptions) -> bool {
 struct Trainer<'a> {
     teacher: &'a Teacher<'a>,
     options: &'a TrainOptions,
-    pass: Pass,
-    /// The places of all parameters that can make a difference.
+    pass: TrainingPass,
+    /// The ranges of all parameters that can make a difference.
     live: Vec<Range<usize>>,
     /// Those of them that are made smaller with every step, and the others.
     decaying: Vec<Range<usize>>,

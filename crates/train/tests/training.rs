@@ -112,12 +112,12 @@ fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
     let world = World::new(120);
     let expected = world.fit(TrainMode::Causal, None, &mut |_| true).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let place = checkpoints(folder.path());
+    let kept = checkpoints(folder.path());
     let mut stops = 0;
     let got = loop {
         let mut steps = 0;
         let trained = world
-            .fit(TrainMode::Causal, Some(&place), &mut |event| {
+            .fit(TrainMode::Causal, Some(&kept), &mut |event| {
                 steps += usize::from(matches!(event, Event::Step { .. }));
                 steps < 3
             })
@@ -136,18 +136,18 @@ fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
 fn bad_checkpoints_are_refused() {
     let world = World::new(60);
     let folder = tempfile::tempdir().unwrap();
-    let place = checkpoints(folder.path());
-    world.fit(TrainMode::Off, Some(&place), &mut |_| false).unwrap();
-    let other = Checkpoints { fingerprint: "two".into(), ..place.clone() };
-    let refused = |place: &Checkpoints| {
-        world.fit(TrainMode::Off, Some(place), &mut |_| true).unwrap_err().to_string()
+    let kept = checkpoints(folder.path());
+    world.fit(TrainMode::Off, Some(&kept), &mut |_| false).unwrap();
+    let other = Checkpoints { fingerprint: "two".into(), ..kept.clone() };
+    let refused = |kept: &Checkpoints| {
+        world.fit(TrainMode::Off, Some(kept), &mut |_| true).unwrap_err().to_string()
     };
     assert!(refused(&other).contains("other records, rules or settings"));
-    let bytes = std::fs::read(&place.path).unwrap();
-    std::fs::write(&place.path, &bytes[..bytes.len() - 5]).unwrap();
-    assert!(refused(&place).contains("cannot go on from the checkpoint"));
-    std::fs::write(&place.path, b"rubbish").unwrap();
-    assert!(refused(&place).contains("cannot go on from the checkpoint"));
+    let bytes = std::fs::read(&kept.path).unwrap();
+    std::fs::write(&kept.path, &bytes[..bytes.len() - 5]).unwrap();
+    assert!(refused(&kept).contains("cannot go on from the checkpoint"));
+    std::fs::write(&kept.path, b"rubbish").unwrap();
+    assert!(refused(&kept).contains("cannot go on from the checkpoint"));
 }
 
 #[test]

@@ -137,8 +137,8 @@ pub fn worlds(clauses: usize, literals: usize) -> impl Strategy<Value = Small> {
     worlds_of(proptest::collection::vec(clause, 0..=clauses))
 }
 
-/// A world of implications within an encounter, each of one code from one or two, some of which must
-/// be absent.
+/// A world of implications within an encounter, each of one code from one or two, some of which
+/// must be absent.
 pub fn implications(count: usize) -> impl Strategy<Value = Small> {
     let now = |code, present| Literal { window: None, code: Code(code), present };
     let antecedent = (STATIC..CODES, proptest::bool::weighted(0.2));

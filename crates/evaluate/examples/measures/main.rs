@@ -1,5 +1,5 @@
-//! Measures simulated cohorts, and writes them and every figure into a folder, for another program to
-//! work out again: `tools/cross_check.py`.
+//! Measures simulated cohorts, and writes them and every figure into a folder, for another program
+//! to work out again: `tools/cross_check.py`.
 
 mod cohorts;
 mod rules;
@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&folder, "vocabulary.json", &codes(vocabulary))?;
     write(&folder, "rules.json", &rules::as_json(&rules)?)?;
 
-    let places: Vec<usize> = (0..PATIENTS).collect();
-    let (train, held_out) = places.split_at(TRAIN);
+    let indices: Vec<usize> = (0..PATIENTS).collect();
+    let (train, held_out) = indices.split_at(TRAIN);
     let world = World { real: &real, train, held_out, rules: &rules, vocabulary };
     let wide = UtilityOptions::default();
     let narrow = UtilityOptions { codes: 12, examples: 150 };

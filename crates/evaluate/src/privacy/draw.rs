@@ -6,7 +6,8 @@ use consequence_record::Selection;
 use super::PrivacyOptions;
 use crate::measured::{Role, Samples};
 
-/// The visit number of the draws: past every visit of a record, so that they are shared with no other.
+/// The visit number of the draws: past every visit of a record, so that they are shared with no
+/// other.
 const PAST_ALL_VISITS: u16 = u16::MAX;
 
 /// Indices of the records that privacy is measured on, ascending.
@@ -22,8 +23,8 @@ pub struct DrawnRecords {
 
 /// Draws the records that [`privacy`](super::privacy) measures: the same for the same seed.
 ///
-/// As many train as held-out records, and of both and of the synthetic ones no more than the limit, which
-/// is 1 at least.
+/// As many train as held-out records, and of both and of the synthetic ones no more than the limit,
+/// which is 1 at least.
 pub fn draw_records(samples: &Samples<'_>, options: &PrivacyOptions) -> DrawnRecords {
     let limit = options.records.max(1);
     let real = samples.train.len().min(samples.held_out.len()).min(limit);

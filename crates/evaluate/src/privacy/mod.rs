@@ -1,8 +1,9 @@
-//! What synthetic records give away of those trained on, each beside what held-out records give away.
+//! What synthetic records give away of those trained on, each beside what held-out records give
+//! away.
 //!
 //! A record is the set of its distinct codes, static ones and those of all encounters; when and how
-//! often a code comes does not count. Two records are as far apart as the Jaccard distance says: the
-//! codes in one of the two over the codes in either. Nearest records are found exactly.
+//! often a code comes does not count. Two records are as far apart as the Jaccard distance says:
+//! the codes in one of the two over the codes in either. Nearest records are found exactly.
 
 mod attributes;
 mod closest;

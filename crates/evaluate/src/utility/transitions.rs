@@ -44,7 +44,8 @@ pub(crate) struct Transitions<'a> {
 
 impl<'a> Transitions<'a> {
     /// The first transitions, up to a limit. With `codes` codes, feature `c` is code `c` in the
-    /// encounter or in the static visit, and feature `codes + c` is code `c` in an earlier encounter.
+    /// encounter or in the static visit, and feature `codes + c` is code `c` in an earlier
+    /// encounter.
     pub fn new(records: Selection<'a>, codes: usize, limit: usize) -> Self {
         let rows = Rows { width: 2 * codes, ..Rows::default() };
         let mut made = Self { rows, current: Vec::new(), next: Vec::new() };

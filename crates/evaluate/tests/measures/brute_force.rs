@@ -75,9 +75,9 @@ fn correlations_are_what_their_definition_says() {
             let (all, rare) = (comparison.all, comparison.rare);
             [all.code, all.pair, all.sequence, rare.code, rare.pair, rare.sequence]
         });
-        for (place, figure) in figures.iter().enumerate() {
-            let kind = place % 3;
-            let counts = |code| place < 3 || rare(code);
+        for (index, figure) in figures.iter().enumerate() {
+            let kind = index % 3;
+            let counts = |code| index < 3 || rare(code);
             let (keys, r2) = literal(&one[kind], &other[kind], counts);
             assert_eq!(figure.keys, keys);
             assert!((figure.r2.unwrap() - r2).abs() < 1e-12, "{figure:?} {r2}");

@@ -102,8 +102,8 @@ fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort:
     assert!(likelihood.to_string().contains("records: lifelong"), "{likelihood}");
 }
 
-/// A record cut at the last encounter there may be costs what it would if it had ended there, and no
-/// rule forbids it.
+/// A record cut at the last encounter there may be costs what it would if it had ended there, and
+/// no rule forbids it.
 fn a_cut_costs_what_the_end_does(nats: impl Fn(&Cohort) -> Vec<f64>, vocabulary: &Vocabulary) {
     let (mut ended, mut cut) = (Cohort::default(), Cohort::default());
     let whole = every_record(vocabulary);

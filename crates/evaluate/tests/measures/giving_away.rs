@@ -12,9 +12,9 @@ use crate::support::{random_cohort, vocabulary};
 
 type Set = BTreeSet<u32>;
 
-fn sets(cohort: &Cohort, places: &[usize]) -> Vec<Set> {
-    let set = |&place: &usize| cohort.record(place).visits().flatten().map(|code| code.0).collect();
-    places.iter().map(set).collect()
+fn sets(cohort: &Cohort, indices: &[usize]) -> Vec<Set> {
+    let set = |&index: &usize| cohort.record(index).visits().flatten().map(|code| code.0).collect();
+    indices.iter().map(set).collect()
 }
 
 fn distance(one: &Set, other: &Set) -> f64 {

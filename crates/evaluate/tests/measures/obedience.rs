@@ -30,16 +30,16 @@ fn violations_are_those_of_the_referee() {
     let rules = rules();
     let cohort = random_cohort(&rules.vocabulary, 700, 3);
     // Not all, and not in order.
-    let places: Vec<usize> = (0..cohort.len()).rev().filter(|place| place % 5 > 0).collect();
-    let sample = Selection::new(&cohort, &places);
+    let indices: Vec<usize> = (0..cohort.len()).rev().filter(|index| index % 5 > 0).collect();
+    let sample = Selection::new(&cohort, &indices);
     let measure = || violations(sample, &rules, &CompileLimits::default()).unwrap();
     let found = measure();
 
     let referee = Referee::new(&rules);
     let mut per_rule = vec![(0, 0); rules.rules.len()];
     let mut valid = [0; 3];
-    for &place in &places {
-        let record = cohort.record(place).to_record();
+    for &index in &indices {
+        let record = cohort.record(index).to_record();
         let broken = referee.violations(&record);
         for (rule, counts) in per_rule.iter_mut().enumerate() {
             let visits = broken.iter().filter(|violation| violation.rule == rule).count() as u64;

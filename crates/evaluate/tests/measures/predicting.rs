@@ -8,7 +8,8 @@ use rayon::ThreadPoolBuilder;
 
 use crate::support::{random_cohort, vocabulary};
 
-/// E0 is followed by E1, and E1 by E0; E2 always comes; in the other cohort it is the other way round.
+/// E0 is followed by E1, and E1 by E0; E2 always comes; in the other cohort it is the other way
+/// round.
 fn alternating(records: usize, stays: bool) -> Cohort {
     let [e0, e1, e2] = [1, 2, 3].map(Code);
     let mut cohort = Cohort::default();

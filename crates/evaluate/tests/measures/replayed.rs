@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
-use consequence_halo::{Codewise, Pass};
+use consequence_halo::{Codewise, TrainingPass};
 use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
 use consequence_record::{Cohort, RecordView, Selection};
 use consequence_rules::Order;
@@ -24,7 +24,7 @@ fn replay_costs_what_the_network_loses_in_training() {
     for (record, replayed) in cohort.records().zip(replayed) {
         let mut batch = network.batch();
         network.push(&mut batch, record, &[], &[]);
-        let rows = Pass::default().nats(network.weights(), &batch, &Codewise);
+        let rows = TrainingPass::default().nats(network.weights(), &batch, &Codewise);
         assert_eq!(replayed.measured, 1);
         let parts = replayed.nats;
         let expected: f64 = rows.iter().sum();

@@ -1,4 +1,5 @@
-//! The simulated inpatient cohort: counts of pairs predict held-out records better than counts alone.
+//! The simulated inpatient cohort: counts of pairs predict held-out records better than counts
+//! alone.
 
 use consequence_evaluate::{Independent, Likelihood, Parts, ReplayOptions, likelihood};
 use consequence_model::Markov;
@@ -21,7 +22,8 @@ fn markov_beats_independent_codes_on_held_out_records() {
     };
     let markov = each(&|record| likelihood(&markov, record, &options).unwrap());
     let independent = each(&|record| likelihood(&independent, record, &options).unwrap());
-    // Of the records that both can tell: independent codes give no probability to what they never saw.
+    // Of the records that both can tell: independent codes give no probability to what they never
+    // saw.
     let both: Vec<(Parts, Parts)> = markov
         .iter()
         .zip(&independent)

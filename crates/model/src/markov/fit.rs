@@ -68,13 +68,13 @@ fn count(codes: &Order, pack: &Pack, max_visits: usize) -> (MarkovTables, [Evide
 /// Adds weighted lifts to tables, and takes from the base rates what they add on average.
 fn add(tables: &mut MarkovTables, evidence: [Evidence; 3], weighting: &Weighting, end: u32) {
     let MarkovTables { base, by_static, by_previous, by_current, .. } = tables;
-    let places = [by_static, by_previous, by_current];
-    for (kind, (place, Evidence { mut lifts, means })) in
-        places.into_iter().zip(evidence).enumerate()
+    let tables = [by_static, by_previous, by_current];
+    for (kind, (table, Evidence { mut lifts, means })) in
+        tables.into_iter().zip(evidence).enumerate()
     {
         let weight = |code: u32| weighting.of(code == end)[kind];
         lifts.scale(weight);
-        *place = lifts;
+        *table = lifts;
         for (state, odds) in base.iter_mut().enumerate() {
             // The first encounter has no encounter before it.
             if kind == 1 && state == FIRST {

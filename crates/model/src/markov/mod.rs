@@ -23,12 +23,12 @@ const TURNS: usize = 8;
 /// A smoothed Markov model over codes.
 ///
 /// The static visit is drawn from the table of static visits seen. The log-odds of a code of an
-/// encounter are those of its base rate, which goes by whether the code was in the previous encounter,
-/// in an earlier one, or in none, plus a lift for every static code, for every code of the previous
-/// encounter, and for every code of the same visit decided before it. `END` goes by the number of the
-/// encounter instead. Rates and lifts are counts, smoothed. How much the lifts count is trained on a
-/// tenth of the records, kept back from counting the first time; a few more passes set the base rates
-/// so that each code is expected as often as it was seen.
+/// encounter are those of its base rate, which goes by whether the code was in the previous
+/// encounter, in an earlier one, or in none, plus a lift for every static code, for every code of
+/// the previous encounter, and for every code of the same visit decided before it. `END` goes by
+/// the number of the encounter instead. Rates and lifts are counts, smoothed. How much the lifts
+/// count is trained on a tenth of the records, kept back from counting the first time; a few more
+/// passes set the base rates so that each code is expected as often as it was seen.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -83,8 +83,8 @@ impl Markov {
     ///
     /// # Panics
     ///
-    /// If a record is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
-    /// in the other kind of visit.
+    /// If a record is beyond the cohort, or a visit holds a code that is not of the vocabulary or
+    /// belongs in the other kind of visit.
     pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Self {
         let tables = fit::fit(&codes, records, max_visits);
         Self { codes, tables }

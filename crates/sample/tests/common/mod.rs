@@ -72,8 +72,8 @@ impl Decide for Replay {
     }
 }
 
-/// The probability that a model writes a record, by asking it for the probability of every code. At the last
-/// visit that the model has, the end is certain.
+/// The probability that a model writes a record, by asking it for the probability of every code. At
+/// the last visit that the model has, the end is certain.
 pub fn probability(generator: &NetworkGenerator, record: &Record, temperature: f64) -> f64 {
     let codes = generator.codes();
     let (mut past, mut last, mut probability) = (generator.begin(), None, 1.0);
@@ -140,7 +140,8 @@ pub fn total_variation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
 }
 
 /// How far records are from a distribution, in standard deviations: the chi-square statistic made
-/// normal (Wilson and Hilferty), with records that are expected fewer than five times taken together.
+/// normal (Wilson and Hilferty), with records that are expected fewer than five times taken
+/// together.
 pub fn deviation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
     let (counts, written) = (counted(records), records.len() as f64);
     let (mut rare, mut statistic, mut cells) = ((0.0, 0.0), 0.0, 0.0);
