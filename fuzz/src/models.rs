@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use consequence_halo::{Shape, Weights};
 use consequence_model::{
-    CARD_FILE, CodeOrder, Decide, Generator, Markov, MarkovTables, Model, TABLES_FILE, Turn,
-    WEIGHTS_FILE,
+    CARD_FILE, Decide, Generator, Markov, MarkovTables, Model, TABLES_FILE, Turn, WEIGHTS_FILE,
 };
 use consequence_record::{Kind, Vocabulary};
+use consequence_rules::Order;
 use consequence_store::digest;
 
 use crate::{Target, says_something, seeds};
@@ -175,9 +175,9 @@ fn markov_tables(text: &[u8]) {
     }
 }
 
-fn codes(statics: usize, encounters: usize) -> CodeOrder {
+fn codes(statics: usize, encounters: usize) -> Order {
     let statics = (0..statics).map(|number| (format!("s{number}"), Kind::Static));
     let encounters = (0..encounters).map(|number| (format!("e{number}"), Kind::Encounter));
     let vocabulary = Vocabulary::new(statics.chain(encounters)).expect("different names");
-    CodeOrder::natural(Arc::new(vocabulary))
+    Order::natural(Arc::new(vocabulary))
 }

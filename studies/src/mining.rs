@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use consequence_mine::{Cutoffs, MineOptions, Mined, Reason, mine};
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Split, Vocabulary};
 use consequence_rules::Formula;
 use consequence_simulate::{Preset, Simulation};
 
@@ -80,16 +80,11 @@ pub fn mine_simulated(
 ) -> Outcome {
     let simulation = Simulation::new(preset, patients, seed);
     let cohort = simulation.cohort();
-    let splits = splits(&cohort);
+    let splits = Split::of_records(&cohort);
     let mined = mine(&cohort, simulation.vocabulary(), &splits, options)
         .expect("the cohort has a train split");
     let sample = Sample::new(&cohort, &splits, simulation.vocabulary(), options);
     judge(&simulation, &sample, &mined)
-}
-
-/// The split of each record, by its id.
-pub fn splits(cohort: &Cohort) -> Vec<Split> {
-    (0..cohort.len()).map(|record| Split::of(cohort.id(record))).collect()
 }
 
 fn judge(simulation: &Simulation, sample: &Sample<'_>, mined: &Mined) -> Outcome {

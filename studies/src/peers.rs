@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use consequence_evaluate::Sample;
 use consequence_model::{NetworkGenerator, Sizes};
 use consequence_packs::Level;
-use consequence_record::{Cohort, Split};
+use consequence_record::{Cohort, Selection, Split};
 use consequence_referee::Referee;
 use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Request};
@@ -73,7 +72,10 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
     // A twentieth of the patients tells when to stop.
     let (tuning, train): (Vec<usize>, Vec<usize>) =
         chosen.iter().partition(|&&record| record % 20 == 0);
-    let examples = Examples { cohort: &uci.cohort, train: &train, tuning: &tuning };
+    let examples = Examples {
+        train: Selection::new(&uci.cohort, &train),
+        tuning: Selection::new(&uci.cohort, &tuning),
+    };
     let sizes = Sizes { max_visits, ..extent.sizes };
     let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &extent.options)?;
 
@@ -82,7 +84,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
     let (written, _) = write(&generator, &rules, request.clone(), extent.written)?;
     let many = 10 * extent.written;
     let (_, seconds) = write(&generator, &rules, request, many)?;
-    let real = Sample { cohort: &uci.cohort, records: &chosen };
+    let real = Selection::new(&uci.cohort, &chosen);
     let part = part(&uci.cohort, &chosen, extent.written as usize);
     let breaks = |set: &RuleSet| {
         let referee = Referee::new(set);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consequence_enforce::Auditor;
 use consequence_mine::{MineOptions, Mined, mine};
 use consequence_packs::{CodeList, ExpertTable, Level, Limit, PackLimits, PackOptions};
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use consequence_tables::Dataset;
@@ -73,7 +73,7 @@ pub fn lines() -> Option<Fallible<Vec<Line>>> {
         ] {
             let synpuf = synpuf(&claims, truncate)?;
             let pack = sex_rules(level, &synpuf.vocabulary)?;
-            lines.push(line("CMS sex", name, None, pack, &synpuf.cohort)?);
+            lines.push(line("CMS sex", name, None, pack, Selection::all(&synpuf.cohort))?);
         }
         Ok(lines)
     })())
@@ -110,13 +110,9 @@ fn by_split(
     lines: &mut Vec<Line>,
 ) -> Fallible<()> {
     for split in Split::ALL {
-        let mut part = Cohort::default();
-        let of_split = (0..dataset.cohort.len()).filter(|&at| dataset.splits[at] == split);
-        for at in of_split {
-            let record = dataset.cohort.record(at);
-            part.push_visits(dataset.cohort.id(at), record.visits(), record.ended());
-        }
-        lines.push(line(rules_from, cohort, Some(split), rules.clone(), &part)?);
+        let part = split.indices(&dataset.splits);
+        let part = Selection::new(&dataset.cohort, &part);
+        lines.push(line(rules_from, cohort, Some(split), rules.clone(), part)?);
     }
     Ok(())
 }
@@ -126,7 +122,7 @@ fn line(
     cohort: &'static str,
     split: Option<Split>,
     rules: RuleSet,
-    part: &Cohort,
+    part: Selection<'_>,
 ) -> Fallible<Line> {
     let referee = Referee::new(&rules);
     let rule_count = rules.len();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_enforce::Enforcer;
-use consequence_evaluate::{CompareOptions, Comparison, Sample, compare};
-use consequence_model::{CodeOrder, Generator, Network, Sizes};
-use consequence_record::{Cohort, Vocabulary};
-use consequence_rules::{CompileOptions, RuleSet, compile};
-use consequence_sample::{Request, Source, Totals};
+use consequence_evaluate::{CompareOptions, Comparison, compare};
+use consequence_model::{Generator, Network, Sizes};
+use consequence_record::{Cohort, Selection, Vocabulary};
+use consequence_rules::{CompileOptions, Order, RuleSet, compile};
+use consequence_sample::{Request, Sampler, Totals};
 use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -35,8 +35,8 @@ pub fn fit(
 ) -> Fallible<Fitted> {
     let began = Instant::now();
     let codes = match rules {
-        Some(enforcer) => CodeOrder::new(Arc::clone(vocabulary), enforcer.plan().order().clone()),
-        None => CodeOrder::natural(Arc::clone(vocabulary)),
+        Some(enforcer) => enforcer.plan().order().clone(),
+        None => Order::natural(Arc::clone(vocabulary)),
     };
     let network = untrained(codes, sizes, examples, options.seed)?;
     let teacher = rules.map_or(Teacher::Off, Teacher::Causal);
@@ -72,10 +72,10 @@ pub fn write<G: Generator>(
     request: Request<'_>,
     records: u64,
 ) -> Fallible<(Cohort, f64)> {
-    let source = Source::new(generator, rules, request)?;
+    let sampler = Sampler::new(generator, rules, request)?;
     let mut cohort = Cohort::default();
     let began = Instant::now();
-    source.records(0..records, &mut Totals::default(), |number, record| {
+    sampler.records(0..records, &mut Totals::default(), |number, record| {
         cohort.push(&number.to_string(), &record);
         Ok(())
     })?;
@@ -83,9 +83,8 @@ pub fn write<G: Generator>(
 }
 
 /// The three R2 of some records against others.
-pub fn r2(real: Sample<'_>, synthetic: &Cohort, vocabulary: &Vocabulary) -> Fallible<[f64; 3]> {
-    let records: Vec<usize> = (0..synthetic.len()).collect();
-    let synthetic = Sample { cohort: synthetic, records: &records };
+pub fn r2(real: Selection<'_>, synthetic: &Cohort, vocabulary: &Vocabulary) -> Fallible<[f64; 3]> {
+    let synthetic = Selection::all(synthetic);
     let Comparison { all, .. } = compare(real, synthetic, vocabulary, &CompareOptions::default())?;
     Ok([all.code, all.pair, all.sequence].map(|figure| figure.r2.unwrap_or(f64::NAN)))
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use consequence_enforce::Auditor;
-use consequence_evaluate::{Likelihood, ReplayOptions, Sample, likelihood, likelihood_with_rules};
-use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
-use consequence_record::{Cohort, Split};
-use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_evaluate::{Likelihood, ReplayOptions, likelihood, likelihood_with_rules};
+use consequence_model::{Generator, Markov, NetworkGenerator};
+use consequence_record::{Cohort, Selection, Split};
+use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_sample::{Mode, Request};
 use consequence_simulate::{Preset as Simulated, Simulation};
 use consequence_train::{Examples, Preset, TrainOptions};
@@ -53,12 +53,11 @@ pub struct Line {
 pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let simulation = Simulation::new(Simulated::Inpatient, extent.patients, 1);
     let (cohort, vocabulary) = (simulation.cohort(), simulation.vocabulary());
-    let of = |split: Split| -> Vec<usize> {
-        (0..cohort.len()).filter(|&at| Split::of(cohort.id(at)) == split).collect()
-    };
-    let (train, tuning, held_out) = (of(Split::Train), of(Split::Tuning), of(Split::HeldOut));
-    let examples = Examples { cohort: &cohort, train: &train, tuning: &tuning };
-    let real = Sample { cohort: &cohort, records: &train };
+    let splits = Split::of_records(&cohort);
+    let splits = Split::ALL.map(|split| split.indices(&splits));
+    let [train, tuning, held_out] =
+        splits.each_ref().map(|records| Selection::new(&cohort, records));
+    let examples = Examples { train, tuning };
     let max_visits = cohort.longest();
     let planted = &simulation.truth().rules;
     let mut lines = Vec::new();
@@ -68,7 +67,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
         model: "a fresh simulated sample".into(),
         perplexity: None,
         nats: None,
-        r2: r2(real, &afresh, vocabulary)?,
+        r2: r2(train, &afresh, vocabulary)?,
         violations: violations(planted, &afresh)?,
         seconds: [0.0; 2],
     });
@@ -81,7 +80,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
             model: model.into(),
             perplexity: found.perplexity,
             nats: found.nats_per_record,
-            r2: r2(real, &written, vocabulary)?,
+            r2: r2(train, &written, vocabulary)?,
             violations: violations(planted, &written)?,
             seconds: [training, 1000.0 * seconds / extent.written as f64],
         });
@@ -89,11 +88,11 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     };
     let replay = ReplayOptions::default();
     let request = |mode: Mode| Request { mode, seed: 7, ..Request::default() };
-    let predicted = |generator: &dyn Predicts| generator.predict(&cohort, &held_out, &replay);
+    let predicted = |generator: &dyn Predicts| generator.predict(held_out, &replay);
 
     let began = std::time::Instant::now();
-    let codes = CodeOrder::natural(Arc::clone(vocabulary));
-    let markov = Markov::fit(codes, &cohort, &train, max_visits);
+    let codes = Order::natural(Arc::clone(vocabulary));
+    let markov = Markov::fit(codes, train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     let written = write(&markov, planted, request(Mode::Off), extent.written)?;
     line("Markov", predicted(&markov)?, written, seconds)?;
@@ -110,7 +109,7 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let enforcer = enforcer(planted, max_visits)?;
     let ruled = fit(&examples, vocabulary, Some(&enforcer), &sizes, &options)?;
     let generator = NetworkGenerator::new(&ruled.network);
-    let found = likelihood_with_rules(&generator, &enforcer, &cohort, &held_out, &replay)?;
+    let found = likelihood_with_rules(&generator, &enforcer, held_out, &replay)?;
     let written = write(&generator, planted, request(Mode::Guided), extent.written)?;
     line("HALO, planted rules, guided", found.clone(), written, ruled.seconds)?;
     let written = write(&generator, planted, request(Mode::Override), extent.written)?;
@@ -120,22 +119,12 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
 
 /// A model whose kind does not matter.
 trait Predicts {
-    fn predict(
-        &self,
-        cohort: &Cohort,
-        records: &[usize],
-        options: &ReplayOptions<'_>,
-    ) -> Fallible<Likelihood>;
+    fn predict(&self, records: Selection<'_>, options: &ReplayOptions<'_>) -> Fallible<Likelihood>;
 }
 
 impl<G: Generator> Predicts for G {
-    fn predict(
-        &self,
-        cohort: &Cohort,
-        records: &[usize],
-        options: &ReplayOptions<'_>,
-    ) -> Fallible<Likelihood> {
-        Ok(likelihood(self, cohort, records, options)?)
+    fn predict(&self, records: Selection<'_>, options: &ReplayOptions<'_>) -> Fallible<Likelihood> {
+        Ok(likelihood(self, records, options)?)
     }
 }
 

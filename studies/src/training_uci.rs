@@ -1,8 +1,9 @@
 //! Training from real records: the diabetes cohort, over the hidden units of the head.
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_rules};
-use consequence_model::{CodeOrder, Markov, NetworkGenerator};
-use consequence_record::Split;
+use consequence_model::{Markov, NetworkGenerator};
+use consequence_record::{Selection, Split};
+use consequence_rules::Order;
 use consequence_train::{Examples, Preset, TrainOptions};
 use std::sync::Arc;
 
@@ -50,7 +51,9 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
     let mut train = uci.of(Split::Train);
     train.truncate(extent.records);
     let (tuning, test) = (uci.of(Split::Tuning), uci.of(Split::HeldOut));
-    let examples = Examples { cohort: &uci.cohort, train: &train, tuning: &tuning };
+    let [train, tuning, test] =
+        [&train, &tuning, &test].map(|records| Selection::new(&uci.cohort, records));
+    let examples = Examples { train, tuning };
     let max_visits = uci.cohort.longest();
     let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
     let replay = ReplayOptions::default();
@@ -66,16 +69,16 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
         });
     };
     let began = std::time::Instant::now();
-    let codes = CodeOrder::natural(Arc::clone(&uci.vocabulary));
-    let markov = Markov::fit(codes, &uci.cohort, &train, max_visits);
+    let codes = Order::natural(Arc::clone(&uci.vocabulary));
+    let markov = Markov::fit(codes, train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
-    line("Markov".into(), [seconds; 2], likelihood(&markov, &uci.cohort, &test, &replay)?);
+    line("Markov".into(), [seconds; 2], likelihood(&markov, test, &replay)?);
     for &head_units in &extent.head_units {
         eprintln!("head_units {head_units}");
         let sizes = consequence_model::Sizes { head_units, ..Preset::Small.sizes(max_visits) };
         let fitted = fit(&examples, &uci.vocabulary, None, &sizes, &options)?;
         let generator = NetworkGenerator::new(&fitted.network);
-        let found = likelihood(&generator, &uci.cohort, &test, &replay)?;
+        let found = likelihood(&generator, test, &replay)?;
         let seconds = [fitted.epoch_seconds, fitted.seconds];
         line(format!("HALO, head_units {head_units}"), seconds, found);
     }
@@ -85,7 +88,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
     let sizes = Preset::Small.sizes(max_visits);
     let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &options)?;
     let generator = NetworkGenerator::new(&fitted.network);
-    let found = likelihood_with_rules(&generator, &enforcer, &uci.cohort, &test, &replay)?;
+    let found = likelihood_with_rules(&generator, &enforcer, test, &replay)?;
     let name = format!("HALO, head_units {}, 29 rules", sizes.head_units);
     line(name, [fitted.epoch_seconds, fitted.seconds], found);
     Ok(Some(lines))

@@ -1,9 +1,9 @@
 //! The semantic probabilistic layer (SPL): codes drawn independently, given that the rules hold.
 //!
-//! A visit `y` has the probability `q(y) c(y) / Z`: `q` draws each code by itself from the logits of
-//! a network, `c` is 1 for visits that obey the rules and 0 for others, and `Z` is the probability that
-//! `q` obeys them. Rules that share no code are separate factors, each summed exactly on its
-//! decision diagram.
+//! A visit `y` has the probability `q(y) c(y) / Z`: `q` draws each code by itself from the logits
+//! of a network, `c` is 1 for visits that obey the rules and 0 for others, and `Z` is the
+//! probability that `q` obeys them. Rules that share no code are separate factors, each summed
+//! exactly on its decision diagram.
 //!
 //! It can express every static rule, and every visit it writes obeys them. It cannot express
 //! temporal rules. All logits must be known before the first code is drawn, so a network that reads

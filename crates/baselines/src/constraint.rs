@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use consequence_model::CodeOrder;
 use consequence_record::{Code, Kind, RecordView};
-use consequence_rules::{Literal, VisitRange, Window, WrittenRules};
+use consequence_rules::{Literal, Order, VisitRange, Window, WrittenRules};
 use rustc_hash::FxHashMap;
 
 use crate::component::Component;
@@ -90,13 +89,12 @@ impl Clause {
 /// ```
 /// use std::sync::Arc;
 /// use consequence_baselines::Constraint;
-/// use consequence_model::CodeOrder;
 /// use consequence_record::Kind;
-/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+/// use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 ///
 /// let text = "rule now: A => B  rule then: C in past => not B";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let encounters = constraint.world(Kind::Encounter);
@@ -113,12 +111,8 @@ pub struct Constraint {
 
 impl Constraint {
     /// The rules of a set. The order of codes may be any order of the same vocabulary.
-    pub fn new(written: &WrittenRules, codes: &CodeOrder) -> Result<Self, BaselineError> {
-        let (ours, theirs) = (written.rules().vocabulary(), codes.vocabulary());
-        let same = |code: Code| {
-            ours.name(code) == theirs.name(code) && ours.kind(code) == theirs.kind(code)
-        };
-        if ours.len() != theirs.len() || !ours.codes().all(same) {
+    pub fn new(written: &WrittenRules, codes: &Order) -> Result<Self, BaselineError> {
+        if written.rules().vocabulary() != codes.vocabulary() {
             return Err(BaselineError::OtherCodes);
         }
         let named = written.rules().iter().map(|rule| NamedRule {
@@ -139,7 +133,7 @@ impl Constraint {
     /// A clause whose span has visits of both kinds is required of both. In visits of the kind
     /// where a code does not live, it is absent.
     pub fn from_clauses(
-        codes: &CodeOrder,
+        codes: &Order,
         rules: Vec<NamedRule>,
         clauses: impl IntoIterator<Item = SpannedClause>,
     ) -> Result<Self, BaselineError> {
@@ -284,18 +278,18 @@ impl World {
 
 /// Takes clauses into a world.
 struct Maker<'a> {
-    codes: &'a CodeOrder,
+    codes: &'a Order,
     numbers: FxHashMap<Known, u32>,
     world: World,
 }
 
 impl<'a> Maker<'a> {
-    fn new(codes: &'a CodeOrder, kind: Kind, rules: Arc<[NamedRule]>) -> Self {
+    fn new(codes: &'a Order, kind: Kind, rules: Arc<[NamedRule]>) -> Self {
         let range = codes.range(usize::from(kind == Kind::Encounter));
         let exists = |code: &&Code| code.index() < codes.len();
         let outputs = rules.iter().map(|rule| {
             let positions = rule.outputs.iter().filter(exists);
-            let positions = positions.map(|&code| codes.order().position(code));
+            let positions = positions.map(|&code| codes.position(code));
             positions.filter(|position| range.contains(position)).collect()
         });
         let outputs = outputs.collect();
@@ -337,7 +331,7 @@ impl<'a> Maker<'a> {
     fn variable(&mut self, literal: &Literal) -> Option<Variable> {
         match &literal.window {
             None => {
-                let position = self.codes.order().position(literal.code);
+                let position = self.codes.position(literal.code);
                 self.world.range.contains(&position).then_some(Variable::Now(position))
             }
             Some(_) if self.world.kind == Kind::Static => None,

@@ -13,12 +13,11 @@ use consequence_rules::decisions::{FALSE, Function, Functions, Node, TRUE, TooMa
 /// ```
 /// use std::sync::Arc;
 /// use consequence_baselines::{Coin, Constraint, Diagram, Limits};
-/// use consequence_model::CodeOrder;
 /// use consequence_record::Kind;
-/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+/// use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule one: exactly one of A, B", None)?);
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let world = constraint.world(Kind::Encounter);

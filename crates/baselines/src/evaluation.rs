@@ -62,8 +62,8 @@ impl<'a> Evaluation<'a> {
         Self { diagram, by_level, reached, weights }
     }
 
-    /// The logarithm of the probability that codes drawn one by one satisfy the diagram: minus infinity
-    /// if what is known rules that out.
+    /// The logarithm of the probability that codes drawn one by one satisfy the diagram: minus
+    /// infinity if what is known rules that out.
     pub fn log_weight(&self) -> f64 {
         self.weights[self.diagram.root as usize]
     }
@@ -75,13 +75,15 @@ impl<'a> Evaluation<'a> {
         log.exp().min(1.0)
     }
 
-    /// For each code, its probability given that the diagram holds less its probability alone: the gradient of
-    /// the logarithm of the weight by the code's logit. All zero if nothing satisfies the diagram.
+    /// For each code, its probability given that the diagram holds less its probability alone: the
+    /// gradient of the logarithm of the weight by the code's logit. All zero if nothing satisfies
+    /// the diagram.
     pub fn gradient(&self) -> Vec<f64> {
         let mut by_level = vec![0.0; self.by_level.len()];
         let root = self.diagram.root as usize;
         if self.log_weight() > f64::NEG_INFINITY {
-            // The probability of coming through each node. Ways around a level leave its code as it is.
+            // The probability of coming through each node. Ways around a level leave its code as it
+            // is.
             let mut flow = vec![0.0; self.diagram.nodes.len()];
             flow[root] = 1.0;
             for index in (2..=root).rev().filter(|&index| self.reached[index]) {
@@ -115,8 +117,8 @@ impl<'a> Evaluation<'a> {
 
 /// Decides the codes of a diagram in ascending order.
 ///
-/// Codes drawn with these probabilities are distributed as independent codes are, given that the diagram
-/// holds.
+/// Codes drawn with these probabilities are distributed as independent codes are, given that the
+/// diagram holds.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
     evaluation: Evaluation<'a>,
@@ -130,8 +132,9 @@ impl Walk<'_> {
         self.evaluation.diagram.codes().get(self.next).copied()
     }
 
-    /// The probability of the next code, given the codes decided so far and that the diagram will hold.
-    /// Where it cannot hold any more, the code keeps its own probability. Zero when all are decided.
+    /// The probability of the next code, given the codes decided so far and that the diagram will
+    /// hold. Where it cannot hold any more, the code keeps its own probability. Zero when all are
+    /// decided.
     pub fn probability(&self) -> f64 {
         let diagram = self.evaluation.diagram;
         let Some(&level) = diagram.code_levels.get(self.next) else { return 0.0 };

@@ -1,7 +1,8 @@
 //! Rivals as generators: the probabilities that a network gives, as the method changes them.
 
-use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Turn};
+use consequence_model::{Decide, Generator, Network, NetworkGenerator, Turn};
 use consequence_record::Kind;
+use consequence_rules::Order;
 
 use crate::rival::Part;
 use crate::{CircuitWalk, Layer, Method, MixtureWalk, Rival};
@@ -17,8 +18,8 @@ impl Rival {
     }
 }
 
-/// A network whose probabilities a method changes. They are normalised: over all visits that the method can
-/// write, they add up to one.
+/// A network whose probabilities a method changes. They are normalised: over all visits that the
+/// method can write, they add up to one.
 pub struct RivalGenerator<'a> {
     rival: &'a Rival,
     network: NetworkGenerator,
@@ -28,7 +29,7 @@ impl<'a> Generator for RivalGenerator<'a> {
     type Past = <NetworkGenerator as Generator>::Past;
     type Scratch = <NetworkGenerator as Generator>::Scratch;
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         self.network.codes()
     }
 

@@ -46,13 +46,12 @@ pub(crate) struct Head {
 /// ```
 /// use std::sync::Arc;
 /// use consequence_baselines::{Constraint, Layer, Reason};
-/// use consequence_model::CodeOrder;
 /// use consequence_record::Kind;
-/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+/// use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 ///
 /// let text = "rule lift: A and not B => C  rule drop: A => not B";
 /// let rules = Arc::new(RuleSet::parse(text, None)?);
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let layer = Layer::new(constraint.world(Kind::Encounter));

@@ -20,13 +20,12 @@
 //! ```
 //! use std::sync::Arc;
 //! use consequence_baselines::{Circuit, Constraint, Layer, Limits, Mixture, Row, SemanticLoss};
-//! use consequence_model::CodeOrder;
 //! use consequence_record::{Cohort, Kind, Record};
-//! use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+//! use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 //!
 //! let text = "rule lift: A => B  rule lifelong: C in previous => C";
 //! let rules = Arc::new(RuleSet::parse(text, None)?);
-//! let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+//! let codes = Order::natural(Arc::clone(rules.vocabulary()));
 //! let written = WrittenRules::new(rules, &CompileLimits::default())?;
 //! let constraint = Constraint::new(&written, &codes)?;
 //! let (world, limits) = (constraint.world(Kind::Encounter), Limits::default());

@@ -4,8 +4,9 @@ use crate::probability::{sigmoid, softplus};
 use crate::row::Gradient;
 use crate::{Cost, Layer, Row};
 
-/// A probability as the layer carries it: maxima and minima choose, so it is that of one code, or one
-/// less it. Logits stand for probabilities, since both choose the same way and logits lose nothing.
+/// A probability as the layer carries it: maxima and minima choose, so it is that of one code, or
+/// one less it. Logits stand for probabilities, since both choose the same way and logits lose
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Carried {
     logit: f64,
@@ -69,8 +70,8 @@ impl Layer {
         values
     }
 
-    /// What a visit costs if each code is drawn with the probability that the layer gives it. A code that
-    /// is always demanded and absent counts as broken.
+    /// What a visit costs if each code is drawn with the probability that the layer gives it. A
+    /// code that is always demanded and absent counts as broken.
     ///
     /// # Panics
     /// If the row has another width than the range of the world.

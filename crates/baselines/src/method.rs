@@ -10,8 +10,8 @@ use thiserror::Error;
 pub enum Method {
     /// HALO by itself. It knows no rules.
     Vanilla,
-    /// HALO by itself, and records that break a rule are thrown away. It can express every hard rule, at
-    /// the cost of everything that is thrown away.
+    /// HALO by itself, and records that break a rule are thrown away. It can express every hard
+    /// rule, at the cost of everything that is thrown away.
     PostProcessing,
     /// A penalty for the probability of breaking rules: [`SemanticLoss`](crate::SemanticLoss).
     SemanticLoss,
@@ -19,15 +19,15 @@ pub enum Method {
     Ccn,
     /// A hidden choice between terms of the rules: [`Mixture`](crate::Mixture).
     MultiPlexNet,
-    /// A circuit in the place of the head: [`Circuit`](crate::Circuit).
+    /// A circuit in place of the head: [`Circuit`](crate::Circuit).
     Spl,
-    /// The paper's own method as published: one pass of the rules, in the order they are listed, over
-    /// each visit once it is drawn; while training, rules see the whole true visit. It can express every
-    /// rule whose consequent is one code, but keeps them all only if the order of the list happens to
-    /// be right. Soft rules are left out.
+    /// The paper's own method as published: one pass of the rules, in the order they are listed,
+    /// over each visit once it is drawn; while training, rules see the whole true visit. It can
+    /// express every rule whose consequent is one code, but keeps them all only if the order of the
+    /// list happens to be right. Soft rules are left out.
     Published,
-    /// What this program does: rules are closed and proved, codes are decided in their order, and what
-    /// rules force is known when its turn comes.
+    /// What this program does: rules are closed and proved, codes are decided in their order, and
+    /// what rules force is known when its turn comes.
     Consequence,
 }
 

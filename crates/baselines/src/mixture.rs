@@ -1,9 +1,9 @@
 //! MultiPlexNet: a hidden choice between terms, each of which makes the rules hold.
 //!
 //! The static rules are brought into disjunctive normal form. For each component of the rules a
-//! network gives one more output per term, the probability that this term is the one in force; the codes
-//! that the term fixes have its values, the others are drawn. A visit's probability sums over all
-//! terms that it satisfies.
+//! network gives one more output per term, the probability that this term is the one in force; the
+//! codes that the term fixes have its values, the others are drawn. A visit's probability sums over
+//! all terms that it satisfies.
 //!
 //! It can express every static rule, as long as there are not too many terms, and every visit it
 //! writes obeys them. It cannot express temporal rules.
@@ -18,8 +18,8 @@ use crate::{BaselineError, Coin, Cost, Limits, Row, Terms, Unexpressed, World};
 /// Visits of one kind as mixtures over the terms of each component.
 ///
 /// The logits of all terms are one list: those of the first component, then those of the next. The
-/// probability of a code may depend on the codes before it in the visit: a mixture needs nothing but the
-/// logit that each code has in its turn.
+/// probability of a code may depend on the codes before it in the visit: a mixture needs nothing
+/// but the logit that each code has in its turn.
 #[derive(Clone, Debug)]
 pub struct Mixture {
     range: Range<u32>,
@@ -190,8 +190,8 @@ pub struct MixtureWalk<'a> {
 }
 
 impl<'a> MixtureWalk<'a> {
-    /// The probability of a code given those decided, where a network gives it this probability. Exactly 0 or
-    /// 1 where every term left fixes the code.
+    /// The probability of a code given those decided, where a network gives it this probability.
+    /// Exactly 0 or 1 where every term left fixes the code.
     pub fn probability(&self, code: u32, probability: f64) -> f64 {
         let Some((owner, fixing)) = self.fixing(code) else { return probability };
         let logs = &self.logs[owner];

@@ -2,9 +2,9 @@
 
 use consequence_engine::{BinaryRow, binary_cross_entropy};
 use consequence_halo::{Asked, Objective, Shape, ShapeError, Weights};
-use consequence_model::{CodeOrder, Network};
+use consequence_model::Network;
 use consequence_record::{Kind, RecordView};
-use consequence_rules::WrittenRules;
+use consequence_rules::{Order, WrittenRules};
 use consequence_train::Aim;
 use rayon::prelude::*;
 
@@ -75,12 +75,12 @@ impl Part {
 }
 
 impl Rival {
-    /// A method for these rules, over the codes in the order that the network decides them; none if the
-    /// method needs nothing but what training and sampling already do.
+    /// A method for these rules, over the codes in the order that the network decides them; none if
+    /// the method needs nothing but what training and sampling already do.
     pub fn new(
         method: Method,
         rules: &WrittenRules,
-        codes: &CodeOrder,
+        codes: &Order,
         limits: &Limits,
     ) -> Result<Option<Self>, BaselineError> {
         let constraint = Constraint::new(rules, codes)?;
@@ -121,8 +121,8 @@ impl Rival {
         all
     }
 
-    /// The network with the outputs that the method reads beside the head: one for each term, or one for
-    /// each code.
+    /// The network with the outputs that the method reads beside the head: one for each term, or
+    /// one for each code.
     pub fn fitted(&self, network: Network, seed: u64) -> Result<Network, ShapeError> {
         let side = match self.method {
             Method::Spl => network.weights().shape().codes,
@@ -234,7 +234,8 @@ impl Objective for Rival {
     }
 }
 
-/// The logarithm of how often a term would hold if codes came by themselves, given the logit of each.
+/// The logarithm of how often a term would hold if codes came by themselves, given the logit of
+/// each.
 fn frequency(term: &Term, logits: &[f32]) -> f32 {
     let log = |&(position, present): &(u32, bool)| {
         -Coin::from_logit(f64::from(logits[position as usize])).nats(present)
@@ -255,7 +256,7 @@ fn split(values: &mut [f32], each: usize, rows: usize) -> Vec<&mut [f32]> {
 }
 
 impl Aim for Rival {
-    fn facts(&self, _codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>> {
+    fn facts(&self, _codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
         if self.method != Method::SemanticLoss {
             return Vec::new();
         }

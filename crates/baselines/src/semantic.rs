@@ -1,9 +1,9 @@
 //! Semantic loss: a network is told how unlikely its codes are to obey the rules.
 //!
-//! The loss of a visit is `-ln P(rules)`, the probability that codes drawn independently from the logits
-//! obey every rule, given the visits before. It can express every hard rule, temporal ones too,
-//! since the past is known while a network trains. It is a penalty and no more: what the network
-//! writes afterwards may break any rule.
+//! The loss of a visit is `-ln P(rules)`, the probability that codes drawn independently from the
+//! logits obey every rule, given the visits before. It can express every hard rule, temporal ones
+//! too, since the past is known while a network trains. It is a penalty and no more: what the
+//! network writes afterwards may break any rule.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -68,8 +68,9 @@ impl SemanticLoss {
 
     /// The loss of a visit. `known` is what [`World::known`] gives.
     ///
-    /// Where the visits before leave no way to obey a component, it counts as broken. In a component
-    /// that is [approximated](Self::approximated) that is seen only if a single clause is hopeless.
+    /// Where the visits before leave no way to obey a component, it counts as broken. In a
+    /// component that is [approximated](Self::approximated) that is seen only if a single clause is
+    /// hopeless.
     ///
     /// # Panics
     /// If there are not as many logits as the visit may hold codes.

@@ -1,7 +1,7 @@
 //! The order in which conclusions can be drawn: what a rule reads comes before what it concludes.
 
-/// Codes so that antecedents come before what hangs on them, and the implications that are part of a
-/// cycle, by number. Without those the order is right.
+/// Codes so that antecedents come before what hangs on them, and the implications that are part of
+/// a cycle, by number. Without those the order is right.
 ///
 /// Implications are a conclusion and its antecedents.
 pub(crate) fn strata<I>(

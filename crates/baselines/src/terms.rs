@@ -15,12 +15,11 @@ pub type Term = Vec<(u32, bool)>;
 /// ```
 /// use std::sync::Arc;
 /// use consequence_baselines::{Constraint, Limits, Terms};
-/// use consequence_model::CodeOrder;
 /// use consequence_record::Kind;
-/// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+/// use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 ///
 /// let rules = Arc::new(RuleSet::parse("rule implies: A => B", None)?);
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
 /// let constraint = Constraint::new(&written, &codes)?;
 /// let world = constraint.world(Kind::Encounter);
@@ -38,8 +37,8 @@ impl Terms {
     /// The terms of a component of static clauses.
     ///
     /// Each term begins as a way through the decision diagram that no term before covers, and then
-    /// drops every literal that the clauses do not need. So there are at most as many terms as ways,
-    /// and mostly far fewer.
+    /// drops every literal that the clauses do not need. So there are at most as many terms as
+    /// ways, and mostly far fewer.
     pub fn new(
         world: &World,
         component: &Component,

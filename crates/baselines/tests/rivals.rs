@@ -6,10 +6,10 @@ use std::sync::Arc;
 use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
-use consequence_halo::Pass;
-use consequence_model::{CodeOrder, Decide, Generator, Known, Network, Sizes, Turn};
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
-use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_halo::TrainingPass;
+use consequence_model::{Decide, Generator, Network, Sizes, Turn};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
+use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_train::Aim;
 
 const RULES: &str = "rule one: exactly one of S0, S1
@@ -20,7 +20,7 @@ const METHODS: [Method; 4] = [Method::SemanticLoss, Method::Ccn, Method::MultiPl
 
 struct World {
     rules: Arc<RuleSet>,
-    codes: CodeOrder,
+    codes: Order,
 }
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
         let encounters = ["A0", "A1", "A2", "A3"].map(|name| (name, Kind::Encounter));
         let vocabulary = Vocabulary::new(statics.into_iter().chain(encounters)).unwrap();
         let rules = RuleSet::parse(RULES, Some(Arc::new(vocabulary))).unwrap();
-        let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+        let codes = Order::natural(Arc::clone(rules.vocabulary()));
         Self { rules: Arc::new(rules), codes }
     }
 
@@ -71,17 +71,14 @@ impl World {
 
     /// The loss of the cohort while training, and the batch it is of.
     fn nats(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> Vec<f64> {
-        Pass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
+        TrainingPass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
     }
 
     fn batch(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> consequence_halo::Batch {
         let mut batch = network.batch();
         for record in cohort.records() {
             let facts = rival.facts(&self.codes, record);
-            network.push(&mut batch, record, |visit| Known {
-                settled: &[],
-                facts: facts.get(visit).map_or(&[], Vec::as_slice),
-            });
+            network.push(&mut batch, record, &[], &facts);
         }
         batch
     }
@@ -169,10 +166,9 @@ fn mixtures_and_circuits_learn_the_likelihood_of_what_they_write() {
         for seed in 0..5 {
             let network = world.network(&rival, seed);
             let trained: f64 = world.nats(&rival, &network, &cohort).iter().sum();
-            let places: Vec<usize> = (0..cohort.len()).collect();
             let generator = rival.generator(&network);
-            let found =
-                likelihood(&generator, &cohort, &places, &ReplayOptions::default()).unwrap();
+            let records = Selection::all(&cohort);
+            let found = likelihood(&generator, records, &ReplayOptions::default()).unwrap();
             let written = found.nats.total();
             assert_eq!(found.infinite, 0);
             assert!((trained - written).abs() < 1e-4 * written, "{method}: {trained} {written}");
@@ -187,7 +183,7 @@ fn semantic_loss_adds_what_breaking_rules_would_cost() {
     let network = world.network(&rival, 2);
     let plain = |cohort: &Cohort| {
         let batch = world.batch(&rival, &network, cohort);
-        Pass::default().nats(network.weights(), &batch, &consequence_halo::Codewise)
+        TrainingPass::default().nats(network.weights(), &batch, &consequence_halo::Codewise)
     };
     let cohort = world.cohort();
     let (with, without) = (world.nats(&rival, &network, &cohort), plain(&cohort));
@@ -216,22 +212,22 @@ fn gradients_are_those_of_finite_differences() {
         let batch = world.batch(&rival, &network, &cohort);
         let mut gradient = vec![0.0; network.weights().values().len()];
         let (weights, dropout) = (network.weights(), Dropout::default());
-        Pass::default().train(weights, &batch, &rival, 1.0, dropout, &mut gradient);
+        TrainingPass::default().train(weights, &batch, &rival, 1.0, dropout, &mut gradient);
         let mut compared = 0;
-        for place in (0..gradient.len()).step_by(5) {
-            let computed = f64::from(gradient[place]);
+        for index in (0..gradient.len()).step_by(5) {
+            let computed = f64::from(gradient[index]);
             if computed.abs() < 0.05 {
                 continue;
             }
-            let before = network.weights().values()[place];
+            let before = network.weights().values()[index];
             let mut at = |value: f32| -> f64 {
-                network.weights_mut().values_mut()[place] = value;
+                network.weights_mut().values_mut()[index] = value;
                 world.nats(&rival, &network, &cohort).iter().sum()
             };
             let step = 4e-4f32;
             let found = (at(before + step) - at(before - step)) / f64::from(2.0 * step);
             at(before);
-            assert!((computed - found).abs() < 0.03 * (1.0 + computed.abs()), "{method} {place}");
+            assert!((computed - found).abs() < 0.03 * (1.0 + computed.abs()), "{method} {index}");
             compared += 1;
         }
         assert!(compared > 30, "{method}: {compared} gradients agree");

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_model::CodeOrder;
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{
-    CompileLimits, CompileOptions, OrderedPass, RuleSet, WrittenRules, compile,
+    CompileLimits, CompileOptions, Order, OrderedPass, RuleSet, WrittenRules, compile,
 };
 use consequence_train::Examples;
 
@@ -34,8 +33,8 @@ pub(super) struct Arena {
     /// The published method: the rules in the order they are written.
     pub pass: OrderedPass,
     /// The order in which the rules can be kept, and the vocabulary's own.
-    pub codes: CodeOrder,
-    pub natural: CodeOrder,
+    pub codes: Order,
+    pub natural: Order,
     pub max_visits: usize,
     /// The rule files, as the user named them, and what looked odd in them.
     pub files: Vec<String>,
@@ -53,11 +52,8 @@ impl Arena {
             RecordInputs { rules, unknown_codes, ..RecordInputs::new(task.cohort.clone()) };
         let OpenedRecords { rules: loaded, cohort: known } = inputs.open(watch)?;
         let LoadedCohort { cohort, splits, .. } = known;
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
-        };
         let [mut train, mut tuning, held_out] =
-            [Split::Train, Split::Tuning, Split::HeldOut].map(of);
+            [Split::Train, Split::Tuning, Split::HeldOut].map(|split| split.indices(&splits));
         for (places, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {
             if places.is_empty() {
                 let what = format!("no record is in the {name} split");
@@ -95,8 +91,8 @@ impl Arena {
             .collect();
         let vocabulary = Arc::clone(rules.vocabulary());
         Ok(Self {
-            codes: CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone()),
-            natural: CodeOrder::natural(Arc::clone(&vocabulary)),
+            codes: plan.order().clone(),
+            natural: Order::natural(Arc::clone(&vocabulary)),
             enforcer: Enforcer::new(&plan),
             auditor: Auditor::new(&written),
             files: loaded.files,
@@ -115,7 +111,10 @@ impl Arena {
     }
 
     pub fn examples(&self) -> Examples<'_> {
-        Examples { cohort: &self.cohort, train: &self.train, tuning: &self.tuning }
+        Examples {
+            train: Selection::new(&self.cohort, &self.train),
+            tuning: Selection::new(&self.cohort, &self.tuning),
+        }
     }
 
     /// What the records are, and the rules, in a few letters.

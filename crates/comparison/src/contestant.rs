@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use consequence_baselines::{BaselineError, Limits, Method, Rival};
 use consequence_evaluate::{
-    Likelihood, ReplayOptions, SettledPosition, likelihood, likelihood_with_rules,
-    likelihood_with_settled,
+    Likelihood, ReplayOptions, likelihood, likelihood_with_rules, likelihood_with_settled,
 };
 use consequence_halo::Weights;
-use consequence_model::{CodeOrder, Generator, Network, NetworkGenerator};
+use consequence_model::{Generator, Network, NetworkGenerator};
+use consequence_record::{RecordView, Selection};
+use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
 use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,7 @@ impl Contestant {
     }
 
     /// The order in which its network decides codes.
-    pub fn codes<'a>(&self, arena: &'a Arena) -> &'a CodeOrder {
+    pub fn codes<'a>(&self, arena: &'a Arena) -> &'a Order {
         match self.method {
             Method::Published => &arena.natural,
             _ => &arena.codes,
@@ -190,35 +191,26 @@ impl Contestant {
     /// probabilities of its own.
     pub fn predict(&self, arena: &Arena, network: &Network) -> Result<Option<Prediction>, Error> {
         let options = ReplayOptions::default();
-        let (cohort, places) = (&arena.cohort, &arena.predicted);
+        let records = Selection::new(&arena.cohort, &arena.predicted);
         let found = match (self.method, &self.rival) {
             (Method::PostProcessing, _) => return Ok(None),
-            (_, Some(rival)) => likelihood(&rival.generator(network), cohort, places, &options)?,
+            (_, Some(rival)) => likelihood(&rival.generator(network), records, &options)?,
             (Method::Consequence, _) => {
                 let generator = NetworkGenerator::new(network);
-                likelihood_with_rules(&generator, &arena.enforcer, cohort, places, &options)?
+                likelihood_with_rules(&generator, &arena.enforcer, records, &options)?
             }
             (Method::Published, _) => {
                 let generator = NetworkGenerator::new(network);
                 let rules = PaperRules::hard(arena.enforcer.plan());
                 let codes = generator.codes();
-                let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
-                    let first = codes.range(visit).start;
-                    let settled = rules.settled(codes, cohort.record(record), visit).into_iter();
-                    settled
-                        .map(|one| SettledPosition {
-                            position: first + one.output,
-                            nats: f64::from(one.nats),
-                        })
-                        .collect()
-                };
-                let found = likelihood_with_settled(&generator, settled, cohort, places, &options)?;
+                let settled = |record: RecordView<'_>, visit| rules.settled(codes, record, visit);
+                let found = likelihood_with_settled(&generator, settled, records, &options)?;
                 return Ok(Some(Prediction {
                     normalised: false,
                     ..prediction(&found.unnormalised)
                 }));
             }
-            _ => likelihood(&NetworkGenerator::new(network), cohort, places, &options)?,
+            _ => likelihood(&NetworkGenerator::new(network), records, &options)?,
         };
         Ok(Some(prediction(&found)))
     }

@@ -14,8 +14,9 @@ mod text;
 
 use std::path::PathBuf;
 
-use consequence_evaluate::{Correlations, Sample};
+use consequence_evaluate::Correlations;
 use consequence_model::Network;
+use consequence_record::Selection;
 use consequence_store::write_atomically;
 use serde::Serialize;
 
@@ -322,7 +323,7 @@ fn summed_up(
     let judge = Judge::new(arena)?;
     let others: Vec<usize> = arena.held_out.iter().chain(&arena.tuning).copied().collect();
     let records = others.len().min(task.effort.records as usize);
-    let fresh = Sample { cohort: &arena.cohort, records: &others[..records] };
+    let fresh = Selection::new(&arena.cohort, &others[..records]);
     let compared = judge.reference.compare(fresh)?;
     let fresh = FreshRecords { records, correlations: compared.all };
     let hard = || arena.rules.iter().filter(|rule| rule.is_hard());

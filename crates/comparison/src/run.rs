@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use consequence_baselines::Method;
 use consequence_evaluate::{
-    CompareOptions, PrivacyOptions, Reference, Sample, Samples, UtilityOptions, privacy, utility,
+    CompareOptions, PrivacyOptions, Reference, Samples, UtilityOptions, privacy, utility,
 };
 use consequence_model::{Generator, Network, NetworkGenerator};
-use consequence_record::Cohort;
+use consequence_record::{Cohort, Selection};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, Request, Source, Totals};
+use consequence_sample::{Mode, Request, Sampler, Totals};
 
 use super::arena::Arena;
 use super::contestant::Contestant;
@@ -60,10 +60,10 @@ fn write<G: Generator>(
     records: u64,
 ) -> Result<Generated, Error> {
     // Laying out weights and compiling rules is done once, however many records follow.
-    let source = Source::new(generator, rules, request)?;
+    let sampler = Sampler::new(generator, rules, request)?;
     let (mut cohort, mut totals) = (Cohort::default(), Totals::default());
     let began = Instant::now();
-    source.records(0..records, &mut totals, |number, record| {
+    sampler.records(0..records, &mut totals, |number, record| {
         cohort.push(&number.to_string(), &record);
         Ok(())
     })?;
@@ -79,7 +79,7 @@ pub(super) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     pub fn new(arena: &'a Arena) -> Result<Self, Error> {
-        let real = Sample { cohort: &arena.cohort, records: &arena.train };
+        let real = Selection::new(&arena.cohort, &arena.train);
         let reference = Reference::new(real, &arena.vocabulary, &CompareOptions::default())?;
         Ok(Self { arena, reference })
     }
@@ -87,8 +87,7 @@ impl<'a> Judge<'a> {
     /// Measures one generation.
     pub fn figures(&self, generated: &Generated) -> Result<RunFigures, Error> {
         let cohort = &generated.cohort;
-        let places: Vec<usize> = (0..cohort.len()).collect();
-        let comparison = self.reference.compare(Sample { cohort, records: &places })?;
+        let comparison = self.reference.compare(Selection::all(cohort))?;
         let audit = self.arena.auditor.audit(cohort, 0, &|_| {});
         let rules = self.arena.rules.iter().zip(&audit.rules);
         let broken = rules
@@ -113,11 +112,10 @@ impl<'a> Judge<'a> {
     /// What the records of a generation are good for and what they give away.
     pub fn deep_figures(&self, cohort: &Cohort, seed: u64) -> Result<DeepFigures, Error> {
         let arena = self.arena;
-        let places: Vec<usize> = (0..cohort.len()).collect();
-        let real = |records| Sample { cohort: &arena.cohort, records };
+        let real = |records| Selection::new(&arena.cohort, records);
         let samples = Samples {
             train: real(&arena.train),
-            synthetic: Sample { cohort, records: &places },
+            synthetic: Selection::all(cohort),
             held_out: real(&arena.held_out),
             vocabulary: &arena.vocabulary,
         };

@@ -188,7 +188,7 @@ pub mod synthesize;
 pub mod train;
 
 pub use consequence_record::{
-    Code, Cohort, Kind, Record, RecordView, Split, Vocabulary, VocabularyError,
+    Code, Cohort, Kind, Record, RecordView, Selection, Split, Vocabulary, VocabularyError,
 };
 
 pub use consequence_rules::{

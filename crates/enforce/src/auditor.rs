@@ -1,6 +1,6 @@
 //! Finding every violation in a cohort, from any source.
 
-use consequence_record::{Cohort, Kind, RecordView};
+use consequence_record::{RecordView, Selection};
 use consequence_rules::WrittenRules;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -77,6 +77,10 @@ pub struct Audit {
     pub visits: u64,
     /// Records that break no hard rule.
     pub valid_records: u64,
+    /// Records that break a rule that looks at the current visit only.
+    pub within_visit_broken: u64,
+    /// Records that break a rule that looks back.
+    pub temporal_broken: u64,
     /// Violations of rules that look at the current visit only.
     pub within_visit_violations: u64,
     /// Violations of rules that look back.
@@ -95,6 +99,8 @@ impl Audit {
         self.records += part.records;
         self.visits += part.visits;
         self.valid_records += part.valid_records;
+        self.within_visit_broken += part.within_visit_broken;
+        self.temporal_broken += part.temporal_broken;
         self.within_visit_violations += part.within_visit_violations;
         self.temporal_violations += part.temporal_violations;
         for (rule, more) in part.rules {
@@ -113,6 +119,8 @@ struct Part {
     records: u64,
     visits: u64,
     valid_records: u64,
+    within_visit_broken: u64,
+    temporal_broken: u64,
     within_visit_violations: u64,
     temporal_violations: u64,
     rules: FxHashMap<usize, RuleFinding>,
@@ -122,13 +130,9 @@ impl Auditor {
     /// Prepares rules. They may contradict each other; an audit only reads.
     pub fn new(written: &WrittenRules) -> Self {
         let rules = written.rules();
-        let vocabulary = rules.vocabulary();
-        let statics =
-            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         let literals = written.clauses().flat_map(|clause| clause.literals);
         let used = literals.filter_map(|literal| literal.atom());
-        let layout =
-            Layout::new(written.order(), statics as u32, vocabulary.end(), written.atoms(), used);
+        let layout = Layout::new(written.order(), written.atoms(), used);
         let mut builder = IndexBuilder::new(&layout);
         let mut rule_of = Vec::new();
         for clause in written.clauses() {
@@ -152,22 +156,23 @@ impl Auditor {
         Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
     }
 
-    /// Checks every record, on all threads. `progress` is told of records as they are done.
-    pub fn audit(
+    /// Checks every record of a cohort or of a selection, on all threads. `progress` is told of
+    /// records as they are done.
+    pub fn audit<'a>(
         &self,
-        cohort: &Cohort,
+        records: impl Into<Selection<'a>>,
         max_examples: usize,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Audit {
-        let parts: Vec<Part> = (0..cohort.len().div_ceil(CHUNK))
+        let parts: Vec<Part> = records
+            .into()
+            .chunks(CHUNK)
             .into_par_iter()
             .map_init(
                 || self.reader(),
                 |reader, chunk| {
-                    let first = chunk * CHUNK;
-                    let last = (first + CHUNK).min(cohort.len());
-                    let part = reader.audit(cohort, first..last, max_examples);
-                    progress((last - first) as u64);
+                    let part = reader.audit(chunk, max_examples);
+                    progress(chunk.len() as u64);
                     part
                 },
             )
@@ -221,22 +226,17 @@ impl Reader<'_> {
         self.history.clear();
     }
 
-    fn audit(
-        &mut self,
-        cohort: &Cohort,
-        records: std::ops::Range<usize>,
-        max_examples: usize,
-    ) -> Part {
+    fn audit(&mut self, records: Selection<'_>, max_examples: usize) -> Part {
         let mut part = Part::default();
         let mut found = Vec::new();
         let mut broken = Vec::new();
-        for index in records {
-            let record = cohort.record(index);
+        for (index, record) in records.indices().zip(records.records()) {
             self.violations(record, &mut found);
             part.records += 1;
             part.visits += record.len() as u64;
             part.valid_records += u64::from(found.is_empty());
             broken.clear();
+            let before = (part.within_visit_violations, part.temporal_violations);
             for &Violation { visit, rule } in &found {
                 part.rules.entry(rule).or_default().violations += 1;
                 if self.auditor.temporal[rule] {
@@ -246,6 +246,8 @@ impl Reader<'_> {
                 }
                 broken.push((rule, visit));
             }
+            part.within_visit_broken += u64::from(part.within_visit_violations > before.0);
+            part.temporal_broken += u64::from(part.temporal_violations > before.1);
             broken.sort_unstable();
             broken.dedup_by_key(|&mut (rule, _)| rule);
             for &(rule, visit) in &broken {

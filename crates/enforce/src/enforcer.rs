@@ -1,6 +1,5 @@
 //! A plan made ready to run.
 
-use consequence_record::Kind;
 use consequence_rules::{Clause, LiteralId, Plan};
 
 use crate::history::Layout;
@@ -56,9 +55,6 @@ pub struct Enforcer {
 impl Enforcer {
     /// Prepares a plan.
     pub fn new(plan: &Plan) -> Self {
-        let vocabulary = plan.rules().vocabulary();
-        let statics =
-            vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         // Where the end is open, preconditions hold by the plan itself.
         let clauses =
             || plan.clauses().filter(|clause| plan.end_given() || clause.position().is_some());
@@ -69,8 +65,6 @@ impl Enforcer {
         let asked = plan.diagram().into_iter().flat_map(|diagram| &diagram.atoms).copied();
         let layout = Layout::new(
             plan.order(),
-            statics as u32,
-            vocabulary.end(),
             plan.atoms(),
             hard.chain(soft).filter_map(|literal| literal.atom()).chain(asked),
         );

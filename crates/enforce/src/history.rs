@@ -13,7 +13,7 @@
 //!   record, else in `moving`, which the next visit clears. So a record is forgotten by walking the
 //!   two lists.
 
-use consequence_record::{Code, Lists};
+use consequence_record::Lists;
 use consequence_rules::{Atoms, LiteralId, Order, Stage, Stages, Subject, Window};
 
 use crate::index::{Bits, Condition};
@@ -22,9 +22,7 @@ use crate::index::{Bits, Condition};
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub order: Order,
-    /// Positions below this are static codes.
-    pub statics: u32,
-    /// The position of `END`.
+    /// The position of `END`, asked for with every visit.
     pub end: u32,
     rows: Vec<Window>,
     /// The row of each of the plan's windows; 0 for those not in use.
@@ -38,20 +36,13 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// A layout for the windows that the atoms look at.
-    pub fn new(
-        order: &Order,
-        statics: u32,
-        end: Code,
-        atoms: &Atoms,
-        used: impl Iterator<Item = u32>,
-    ) -> Self {
+    pub fn new(order: &Order, atoms: &Atoms, used: impl Iterator<Item = u32>) -> Self {
         let mut layout = Self {
             order: order.clone(),
-            statics,
-            end: order.position(end),
+            end: order.end(),
             rows: Vec::new(),
             row_of_window: vec![0; atoms.windows().len()],
-            width: order.codes().len().next_multiple_of(64) as u32,
+            width: order.len().next_multiple_of(64) as u32,
             stages: Vec::new(),
             asked: Bits::new(0),
         };

@@ -21,4 +21,4 @@ pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
 pub use repair::{Repair, RepairPlan, repair};
-pub use writer::{BadProbability, Ruling, Writer};
+pub use writer::{BadProbability, Ruling, Writer, nats};

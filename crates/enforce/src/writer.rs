@@ -38,6 +38,12 @@ pub enum Ruling {
     Forced(bool),
 }
 
+/// What it costs in nats that a code is present or absent, given the probability that it is
+/// present: `-ln` of the probability of what is so.
+pub fn nats(probability: f64, present: bool) -> f64 {
+    if present { -probability.ln() } else { -(-probability).ln_1p() }
+}
+
 /// Stands for the decision diagram among the candidates for a position.
 const DIAGRAM: u32 = u32::MAX;
 
@@ -156,7 +162,7 @@ impl<'a> Writer<'a> {
 
     /// The code that marks the last encounter.
     pub fn end(&self) -> Code {
-        self.enforcer.layout.order.code(self.enforcer.layout.end)
+        self.enforcer.layout.order.vocabulary().end()
     }
 
     /// The first encounter of a record at which a rule the user wrote ends it, if that is not its
@@ -231,11 +237,7 @@ impl<'a> Writer<'a> {
         }
         self.candidates = BinaryHeap::from(open);
         self.next = self.next_candidate();
-        let layout = &enforcer.layout;
-        match self.history.visit {
-            0 => 0..layout.statics,
-            _ => layout.statics..layout.order.codes().len() as u32,
-        }
+        enforcer.layout.order.range(self.history.visit)
     }
 
     /// Decides the code at a position, given what was drawn for it, and gives what was decided.
@@ -281,6 +283,23 @@ impl<'a> Writer<'a> {
             }
         }
         self.next = self.next_candidate();
+    }
+
+    /// Writes the next visit of a record that exists, given as ascending positions, whatever the
+    /// rules say. `each` is told of every code in order: its position, what the rules say of it,
+    /// and whether it is present.
+    ///
+    /// # Panics
+    ///
+    /// If the record has ended: [`Writer::take`] it first.
+    pub fn replay(&mut self, truth: &[u32], mut each: impl FnMut(u32, Ruling, bool)) {
+        let mut rest = truth.iter().copied().peekable();
+        for position in self.open() {
+            let present = rest.next_if_eq(&position).is_some();
+            each(position, self.ruling(position), present);
+            self.place(position, present);
+        }
+        self.close();
     }
 
     /// Ends the visit and gives it.

@@ -1,11 +1,12 @@
 //! Causal attention over sequences that lie end to end, and over a cache.
 //!
 //! What holds throughout:
-//! - A row attends to the rows of its own sequence up to itself, and to nothing else: sequences need no
-//!   padding and no mask.
-//! - Probabilities of a row are the softmax of its scores less their maximum, so no exponential overflows.
-//! - Sums run over earlier rows in their order, with a cache as without one, so that a record written visit
-//!   by visit has the bits of one that is read at once.
+//! - A row attends to the rows of its own sequence up to itself, and to nothing else: sequences
+//!   need no padding and no mask.
+//! - Probabilities of a row are the softmax of its scores less their maximum, so no exponential
+//!   overflows.
+//! - Sums run over earlier rows in their order, with a cache as without one, so that a record
+//!   written visit by visit has the bits of one that is read at once.
 
 use rayon::prelude::*;
 
@@ -137,7 +138,7 @@ pub fn attend_cached(
 
 vectorised! {
     /// One query over `count` rows of keys and values, `stride` apart. Each head has `room`
-    /// places for probabilities.
+    /// slots for probabilities.
     #[allow(clippy::too_many_arguments)]
     fn attend_row(
         to: &mut [f32],

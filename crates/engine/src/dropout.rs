@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::level::vectorised;
 use crate::rows::SPREAD;
 
-/// Units left out at random: which ones follows from the key and their place alone.
+/// Units left out at random: which ones follows from the key and their index alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dropout {
     /// The part that is left out, from 0 to less than 1.
@@ -38,7 +38,7 @@ pub fn drop_out(values: &mut [f32], dropout: Dropout) {
     }
     let limit = (f64::from(dropout.rate) * 4_294_967_296.0) as u32;
     values.par_chunks_mut(SPREAD).enumerate().for_each(|(chunk, values)| {
-        // Every chunk has a key of its own, so that places are counted with 32 bits.
+        // Every chunk has a key of its own, so that indices are counted with 32 bits.
         let key = mix(dropout.key as u32 ^ mix(chunk as u32 ^ (dropout.key >> 32) as u32));
         drop_some(values, key, limit, dropout.scale());
     });
@@ -46,8 +46,8 @@ pub fn drop_out(values: &mut [f32], dropout: Dropout) {
 
 vectorised! {
     fn drop_some(values: &mut [f32], key: u32, limit: u32, scale: f32) {
-        for (place, value) in values.iter_mut().enumerate() {
-            let stays = mix(place as u32 ^ key) >= limit;
+        for (index, value) in values.iter_mut().enumerate() {
+            let stays = mix(index as u32 ^ key) >= limit;
             *value = if stays { *value * scale } else { 0.0 };
         }
     }

@@ -1,8 +1,8 @@
 //! Numeric kernels on the CPU, each with its gradient.
 //!
-//! Everything is `f32`, row-major, in slices. Work is spread over the rayon pool; the result has the
-//! same bits at any number of threads, and a row of a product has the same bits whatever other rows
-//! are computed with it, because every sum is taken in one fixed order.
+//! Everything is `f32`, row-major, in slices. Work is spread over the rayon pool; the result has
+//! the same bits at any number of threads, and a row of a product has the same bits whatever other
+//! rows are computed with it, because every sum is taken in one fixed order.
 //!
 //! The instruction set is chosen at run time ([`Level`]): AVX-512, AVX2 with FMA, or plain code.
 //! Only products fuse multiplication and addition, so only they differ in the last bits between

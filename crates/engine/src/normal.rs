@@ -15,7 +15,8 @@ pub struct Normal {
     pub scale: f32,
 }
 
-/// `to = weight * (from - mean) / deviation + bias`, row by row; `normals` are kept for the gradient.
+/// `to = weight * (from - mean) / deviation + bias`, row by row; `normals` are kept for the
+/// gradient.
 ///
 /// ```
 /// use consequence_engine::{Normal, layer_norm};

@@ -1,7 +1,8 @@
 //! Every gradient against finite differences.
 //!
 //! A kernel is run on slightly different arguments, its results are weighed with fixed numbers and
-//! added up in double precision, and the difference quotient is compared with the gradient that the kernel gives.
+//! added up in double precision, and the difference quotient is compared with the gradient that the
+//! kernel gives.
 
 use consequence_engine::{
     BinaryRow, Lists, Normal, Sequences, Settled, Steps, View, ViewMut, add_gathered, attend,

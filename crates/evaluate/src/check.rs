@@ -1,6 +1,6 @@
 //! Records that are not of the vocabulary are refused before anything is measured.
 
-use consequence_record::{Cohort, Kind, Vocabulary};
+use consequence_record::{Kind, Selection, Vocabulary};
 use thiserror::Error;
 
 /// A record that cannot be measured.
@@ -9,7 +9,7 @@ pub enum BadRecord {
     /// There are not so many records.
     #[error("record {record} was asked for, but the cohort has {records} records")]
     Missing {
-        /// The place asked for.
+        /// The index asked for.
         record: usize,
         /// The records there are.
         records: usize,
@@ -19,7 +19,7 @@ pub enum BadRecord {
         "record {record} holds code number {code}, but the vocabulary has {codes} codes; read the cohort with the vocabulary it is measured by"
     )]
     Unknown {
-        /// The record, by its place.
+        /// The record, by its index.
         record: usize,
         /// The code.
         code: u32,
@@ -29,7 +29,7 @@ pub enum BadRecord {
     /// A code is in a visit of the other kind.
     #[error("record {record} holds {kind} code `{code}` in visit {visit}")]
     Misplaced {
-        /// The record, by its place.
+        /// The record, by its index.
         record: usize,
         /// The visit; 0 is the static visit.
         visit: usize,
@@ -41,13 +41,9 @@ pub enum BadRecord {
 }
 
 /// Checks that records exist and that their codes are where the vocabulary has them.
-pub(crate) fn check(
-    cohort: &Cohort,
-    records: impl IntoIterator<Item = usize>,
-    vocabulary: &Vocabulary,
-) -> Result<(), BadRecord> {
-    let codes = vocabulary.len();
-    for record in records {
+pub(crate) fn check(records: Selection<'_>, vocabulary: &Vocabulary) -> Result<(), BadRecord> {
+    let (cohort, codes) = (records.cohort(), vocabulary.len());
+    for record in records.indices() {
         if record >= cohort.len() {
             return Err(BadRecord::Missing { record, records: cohort.len() });
         }

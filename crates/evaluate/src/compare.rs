@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use consequence_record::{Code, Cohort, Vocabulary};
+use consequence_record::{Code, Selection, Vocabulary};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -41,8 +41,8 @@ pub enum CompareError {
 pub struct Correlation {
     /// Codes, or pairs of codes, seen in either cohort.
     pub keys: u64,
-    /// `1 - SS(real - synthetic) / SS(real - mean)`; none where a cohort has nothing to count, or all
-    /// real frequencies are the same.
+    /// `1 - SS(real - synthetic) / SS(real - mean)`; none where a cohort has nothing to count, or
+    /// all real frequencies are the same.
     pub r2: Option<f64>,
 }
 
@@ -72,37 +72,27 @@ pub struct Comparison {
     pub synthetic: CohortShape,
 }
 
-/// Some records of a cohort, by their places.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
-    /// The cohort.
-    pub cohort: &'a Cohort,
-    /// The places.
-    pub records: &'a [usize],
-}
-
 /// Compares records of two cohorts over one vocabulary.
 ///
-/// The figures mean little by themselves: hold them against those of a fresh real sample as large as
-/// the synthetic one.
+/// The figures mean little by themselves: hold them against those of a fresh real sample as large
+/// as the synthetic one.
 ///
 /// ```
-/// use consequence_evaluate::{CompareOptions, Sample, compare};
+/// use consequence_evaluate::{CompareOptions, compare};
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let simulation = Simulation::new(Preset::Inpatient, 2_000, 7);
 /// let cohort = simulation.cohort();
-/// let records: Vec<usize> = (0..2_000).collect();
-/// let (one, other) = records.split_at(1_000);
-/// let [one, other] = [one, other].map(|records| Sample { cohort: &cohort, records });
+/// let [one, other] = [0..1_000, 1_000..2_000].map(|range| Selection::all(&cohort).part(range));
 /// let comparison = compare(one, other, simulation.vocabulary(), &CompareOptions::default())?;
 /// let [code, pair] = [comparison.all.code, comparison.all.pair].map(|figure| figure.r2.unwrap());
 /// assert!(0.9 < code && code < 1.0 && pair < code);
 /// # Ok::<(), consequence_evaluate::CompareError>(())
 /// ```
 pub fn compare(
-    real: Sample<'_>,
-    synthetic: Sample<'_>,
+    real: Selection<'_>,
+    synthetic: Selection<'_>,
     vocabulary: &Vocabulary,
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
@@ -121,7 +111,7 @@ pub struct Reference<'a> {
 impl<'a> Reference<'a> {
     /// Counts real records.
     pub fn new(
-        real: Sample<'_>,
+        real: Selection<'_>,
         vocabulary: &'a Vocabulary,
         options: &CompareOptions,
     ) -> Result<Self, CompareError> {
@@ -130,7 +120,7 @@ impl<'a> Reference<'a> {
     }
 
     /// Compares records with the real ones, as [`compare`] does.
-    pub fn compare(&self, synthetic: Sample<'_>) -> Result<Comparison, CompareError> {
+    pub fn compare(&self, synthetic: Selection<'_>) -> Result<Comparison, CompareError> {
         let (counts, shape) =
             counted(synthetic, self.vocabulary).map_err(CompareError::Synthetic)?;
         let least = self.options.rare_below * self.counts.encounters as f64;
@@ -145,14 +135,13 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Counts the records of a sample, once it is known that they can be measured.
+/// Counts records, once it is known that they can be measured.
 fn counted(
-    sample: Sample<'_>,
+    records: Selection<'_>,
     vocabulary: &Vocabulary,
 ) -> Result<(Counts, CohortShape), BadRecord> {
-    check(sample.cohort, sample.records.iter().copied(), vocabulary)?;
-    let counts = Counts::new(sample.cohort, sample.records, vocabulary.len());
-    Ok((counts, CohortShape::new(sample.cohort, sample.records, vocabulary)))
+    check(records, vocabulary)?;
+    Ok((Counts::new(records, vocabulary.len()), CohortShape::new(records, vocabulary)))
 }
 
 /// The figures over the keys with a code that `counts` allows.

@@ -1,6 +1,6 @@
 //! How often codes and pairs of codes occur in encounters.
 
-use consequence_record::{Code, Cohort};
+use consequence_record::{Code, RecordView, Selection};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -21,21 +21,20 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts some records of a cohort, by their places, on all threads.
-    pub fn new(cohort: &Cohort, records: &[usize], codes: usize) -> Self {
+    /// Counts records on all threads.
+    pub fn new(records: Selection<'_>, codes: usize) -> Self {
         // One part a thread: parts hold the same pairs again and again.
         let size = records.len().div_ceil(rayon::current_num_threads()).max(1);
         let none = || Self { codes: vec![0; codes], ..Self::default() };
-        let parts = records.par_chunks(size).map(|records| {
+        let parts = records.chunks(size).into_par_iter().map(|records| {
             let mut counts = none();
-            records.iter().for_each(|&place| counts.add_record(cohort, place));
+            records.records().for_each(|record| counts.add_record(record));
             counts
         });
         parts.reduce(none, Self::joined)
     }
 
-    fn add_record(&mut self, cohort: &Cohort, place: usize) {
-        let record = cohort.record(place);
+    fn add_record(&mut self, record: RecordView<'_>) {
         let mut before: Option<&[Code]> = None;
         for visit in record.visits().skip(1) {
             self.encounters += 1;

@@ -1,32 +1,27 @@
 //! A model that knows how frequent each code is, and nothing else.
 
-use consequence_model::{CodeOrder, Generator, Turn};
-use consequence_record::Cohort;
+use consequence_model::{Generator, Turn};
+use consequence_record::Selection;
+use consequence_rules::Order;
 
 use crate::check::{BadRecord, check};
 
-/// Independent codes, each as frequent as it was in the records trained on: the least a model should
-/// beat. Not smoothed, so a code that was never seen has no probability.
+/// Independent codes, each as frequent as it was in the records trained on: the least a model
+/// should beat. Not smoothed, so a code that was never seen has no probability.
 #[derive(Clone, Debug)]
 pub struct Independent {
-    codes: CodeOrder,
+    codes: Order,
     max_visits: usize,
     probabilities: Vec<f64>,
 }
 
 impl Independent {
-    /// Counts the codes of some records of a cohort, by their places.
-    pub fn fit(
-        codes: CodeOrder,
-        cohort: &Cohort,
-        records: &[usize],
-        max_visits: usize,
-    ) -> Result<Self, BadRecord> {
-        check(cohort, records.iter().copied(), codes.vocabulary())?;
+    /// Counts the codes of records.
+    pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Result<Self, BadRecord> {
+        check(records, codes.vocabulary())?;
         let mut counts = vec![0u64; codes.len()];
         let mut encounters = 0;
-        for &place in records {
-            let record = cohort.record(place);
+        for record in records.records() {
             encounters += record.len() - 1;
             for visit in 0..record.len() {
                 for position in codes.positions(record, visit) {
@@ -48,7 +43,7 @@ impl Generator for Independent {
     type Past = usize;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 

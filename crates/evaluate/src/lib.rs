@@ -7,10 +7,10 @@
 //! - [`utility`]: whether models trained on synthetic records are as good as those from real ones.
 //! - [`privacy`]: what synthetic records give away of those trained on.
 //! - [`Interval`]: a figure over repeated generations.
-//! - [`Independent`] and [`static_table`]: what a model that knows little reaches.
+//! - [`Independent`]: what a model that knows little reaches.
 //!
-//! Counts are exact. Sums are taken record by record and then in the order of the records, so that a
-//! figure is the same for any number of threads and any size of batch.
+//! Counts are exact. Sums are taken record by record and then in the order of the records, so that
+//! a figure is the same for any number of threads and any size of batch.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -22,19 +22,17 @@ mod likelihood;
 mod measured;
 mod privacy;
 mod ranking;
-mod record;
 mod repeated;
 mod replay;
 mod shape;
 mod shares;
-mod static_table;
 mod utility;
 mod violations;
 mod words;
 
 pub use check::BadRecord;
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, Sample, compare,
+    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, compare,
 };
 pub use independent::Independent;
 pub use likelihood::{
@@ -46,12 +44,9 @@ pub use privacy::{
     AttributeInference, ClosestRecords, Distances, DrawnRecords, GuessFigures, Guesses,
     MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
 };
-pub use record::{
-    Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
-};
 pub use repeated::Interval;
+pub use replay::{Parts, ReplayOptions};
 pub use shape::{CohortShape, StaticCode};
 pub use shares::{Points, Shares, shares};
-pub use static_table::{StaticTable, static_table};
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
 pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

@@ -4,16 +4,15 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_model::Generator;
-use consequence_record::Cohort;
+use consequence_model::{Generator, Settled};
+use consequence_record::{RecordView, Selection};
 use consequence_rules::{CompileError, CompileLimits, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::check::BadRecord;
-use crate::record::{
-    Parts, RecordNats, ReplayOptions, SettledPosition, record_nats, record_nats_with_rules,
-    record_nats_with_settled,
+use crate::replay::{
+    Parts, RecordNats, ReplayOptions, record_nats, record_nats_with_rules, record_nats_with_settled,
 };
 use crate::words::{count, nats, number};
 
@@ -78,8 +77,8 @@ pub struct BrokenRule {
     pub records: u64,
 }
 
-/// How well a model, with rules or without, predicts records that exist. Probabilities are normalised: over
-/// all records that can be, they add up to 1.
+/// How well a model, with rules or without, predicts records that exist. Probabilities are
+/// normalised: over all records that can be, they add up to 1.
 ///
 /// All sums are over the records that have a finite likelihood; the others are counted by reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -113,83 +112,81 @@ pub struct Likelihood {
     pub too_long: u64,
 }
 
-/// The likelihood of some records of a cohort, by their places, under a model alone.
+/// The likelihood of records under a model alone.
 ///
 /// ```
 /// use consequence_evaluate::{ReplayOptions, likelihood};
-/// use consequence_model::{CodeOrder, Markov};
+/// use consequence_model::Markov;
+/// use consequence_rules::Order;
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let simulation = Simulation::new(Preset::Inpatient, 500, 7);
-/// let (codes, cohort) = (CodeOrder::natural(simulation.vocabulary().clone()), simulation.cohort());
-/// let (train, test): (Vec<usize>, Vec<usize>) = (0..500).partition(|record| record % 5 != 0);
-/// let markov = Markov::fit(codes, &cohort, &train, 100);
-/// let likelihood = likelihood(&markov, &cohort, &test, &ReplayOptions::default())?;
+/// let (codes, cohort) = (Order::natural(simulation.vocabulary().clone()), simulation.cohort());
+/// let [train, test] = [0..400, 400..500].map(|range| Selection::all(&cohort).part(range));
+/// let markov = Markov::fit(codes, train, 100);
+/// let likelihood = likelihood(&markov, test, &ReplayOptions::default())?;
 /// assert_eq!((likelihood.measured, likelihood.infinite), (100, 0));
 /// assert!(likelihood.perplexity.unwrap() < 100.0);
 /// # Ok::<(), consequence_evaluate::LikelihoodError>(())
 /// ```
 pub fn likelihood<G: Generator>(
     generator: &G,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Likelihood, LikelihoodError> {
-    let outcomes = record_nats(generator, cohort, records, options)?;
-    Ok(Likelihood::of(cohort, records, &outcomes))
+    let outcomes = record_nats(generator, records, options)?;
+    Ok(Likelihood::of(records, &outcomes))
 }
 
-/// The likelihood of some records of a cohort, by their places, under a model with rules: each code is
-/// given by what is already decided, as when records are generated.
+/// The likelihood of records under a model with rules: each code is given by what is already
+/// decided, as when records are generated.
 ///
 /// What a hard rule forces costs nothing if it is so, and forbids the record if not; the rules that
 /// were broken are named. Soft rules give their own probability.
 pub fn likelihood_with_rules<G: Generator>(
     generator: &G,
     enforcer: &Enforcer,
-    cohort: &Cohort,
-    records: &[usize],
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Likelihood, LikelihoodError> {
-    let outcomes = record_nats_with_rules(generator, enforcer, cohort, records, options)?;
-    let mut likelihood = Likelihood::of(cohort, records, &outcomes);
-    likelihood.name_rules(enforcer, cohort, records, &outcomes)?;
+    let outcomes = record_nats_with_rules(generator, enforcer, records, options)?;
+    let mut likelihood = Likelihood::of(records, &outcomes);
+    likelihood.name_rules(enforcer, records, &outcomes)?;
     Ok(likelihood)
 }
 
-/// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some were
-/// settled from codes that are decided later. Not to be held against a [`Likelihood`].
+/// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some
+/// were settled from codes that are decided later. Not to be held against a [`Likelihood`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnnormalisedLikelihood {
     /// The figure.
     pub unnormalised: Likelihood,
 }
 
-/// The figure of some records of a cohort, by their places, where some positions are settled by
-/// something that may look at the whole record: `settled` is asked for each record, by its place, and
-/// visit. As the paper measures.
+/// The figure of records where some codes are settled by something that may look at the whole
+/// record: `settled` is asked for each record and visit, and counts from the first code that the
+/// visit may hold. As the paper measures.
 pub fn likelihood_with_settled<G: Generator>(
     generator: &G,
-    settled: impl Fn(usize, usize) -> Vec<SettledPosition> + Sync,
-    cohort: &Cohort,
-    records: &[usize],
+    settled: impl Fn(RecordView<'_>, usize) -> Vec<Settled> + Sync,
+    records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<UnnormalisedLikelihood, LikelihoodError> {
-    let outcomes = record_nats_with_settled(generator, settled, cohort, records, options)?;
-    Ok(UnnormalisedLikelihood { unnormalised: Likelihood::of(cohort, records, &outcomes) })
+    let outcomes = record_nats_with_settled(generator, settled, records, options)?;
+    Ok(UnnormalisedLikelihood { unnormalised: Likelihood::of(records, &outcomes) })
 }
 
 impl Likelihood {
     /// Adds up what records cost, in their order.
-    fn of(cohort: &Cohort, records: &[usize], outcomes: &[RecordNats]) -> Self {
+    fn of(records: Selection<'_>, outcomes: &[RecordNats]) -> Self {
         let mut all = Self { records: records.len() as u64, ..Self::default() };
-        for (&place, outcome) in records.iter().zip(outcomes) {
+        for (record, outcome) in records.records().zip(outcomes) {
             match outcome {
                 RecordNats::Forbidden => all.forbidden += 1,
                 RecordNats::Infinite => all.infinite += 1,
                 RecordNats::TooLong => all.too_long += 1,
                 RecordNats::Finite(parts) => {
-                    let record = cohort.record(place);
                     let codes: usize = record.visits().skip(1).map(<[_]>::len).sum();
                     all.measured += 1;
                     all.encounters += record.len() as u64 - 1;
@@ -211,8 +208,7 @@ impl Likelihood {
     fn name_rules(
         &mut self,
         enforcer: &Enforcer,
-        cohort: &Cohort,
-        records: &[usize],
+        records: Selection<'_>,
         outcomes: &[RecordNats],
     ) -> Result<(), LikelihoodError> {
         if self.forbidden == 0 {
@@ -222,21 +218,20 @@ impl Likelihood {
         // The plan exists, so its rules were small enough.
         let limits = CompileLimits { rule_literals: usize::MAX, ..CompileLimits::default() };
         let auditor = Auditor::new(&WrittenRules::new(Arc::clone(rules), &limits)?);
-        let (mut reader, mut found) = (auditor.reader(), Vec::new());
-        let mut broken = vec![0u64; rules.len()];
-        for (&place, outcome) in records.iter().zip(outcomes) {
-            if *outcome == RecordNats::Forbidden {
-                reader.violations(cohort.record(place), &mut found);
-                let mut rules: Vec<usize> = found.iter().map(|violation| violation.rule).collect();
-                rules.sort_unstable();
-                rules.dedup();
-                self.dead_ends += u64::from(rules.is_empty());
-                rules.into_iter().for_each(|rule| broken[rule] += 1);
-            }
-        }
-        let broken = rules.iter().zip(broken).filter(|&(_, records)| records > 0);
+        let forbidden = records.indices().zip(outcomes);
+        let forbidden: Vec<usize> = forbidden
+            .filter(|&(_, outcome)| *outcome == RecordNats::Forbidden)
+            .map(|(index, _)| index)
+            .collect();
+        let audit = auditor.audit(Selection::new(records.cohort(), &forbidden), 0, &|_| {});
+        self.dead_ends = audit.valid_records;
+        let broken = rules.iter().zip(&audit.rules);
+        let broken = broken.filter(|(_, finding)| finding.records > 0);
         self.broken = broken
-            .map(|(rule, records)| BrokenRule { rule: rule.name.to_string(), records })
+            .map(|(rule, finding)| BrokenRule {
+                rule: rule.name.to_string(),
+                records: finding.records,
+            })
             .collect();
         self.broken.sort_by_key(|broken| std::cmp::Reverse(broken.records));
         Ok(())

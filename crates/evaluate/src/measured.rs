@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use consequence_record::Vocabulary;
+use consequence_record::{Selection, Vocabulary};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
-use crate::Sample;
 use crate::check::{BadRecord, check};
 
 /// What records are there for.
@@ -39,18 +38,18 @@ impl Display for Role {
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
     /// Real records that the generator trained on.
-    pub train: Sample<'a>,
+    pub train: Selection<'a>,
     /// Records that it wrote.
-    pub synthetic: Sample<'a>,
+    pub synthetic: Selection<'a>,
     /// Real records that it never saw.
-    pub held_out: Sample<'a>,
+    pub held_out: Selection<'a>,
     /// The codes of them all.
     pub vocabulary: &'a Vocabulary,
 }
 
 impl<'a> Samples<'a> {
     /// The records of a role.
-    pub fn of(&self, role: Role) -> Sample<'a> {
+    pub fn of(&self, role: Role) -> Selection<'a> {
         match role {
             Role::Train => self.train,
             Role::Synthetic => self.synthetic,
@@ -60,16 +59,14 @@ impl<'a> Samples<'a> {
 
     pub(crate) fn check(&self) -> Result<(), MeasureError> {
         for role in Role::ALL {
-            let sample = self.of(role);
-            check(sample.cohort, sample.records.iter().copied(), self.vocabulary)
-                .map_err(|bad| MeasureError { role, bad })?;
+            check(self.of(role), self.vocabulary).map_err(|bad| MeasureError { role, bad })?;
         }
         Ok(())
     }
 
     /// The first role without records, as a reason to measure nothing.
     pub(crate) fn nobody(&self) -> Option<Unmeasured> {
-        let role = Role::ALL.into_iter().find(|&role| self.of(role).records.is_empty())?;
+        let role = Role::ALL.into_iter().find(|&role| self.of(role).is_empty())?;
         Some(Unmeasured::NoRecords(role))
     }
 }

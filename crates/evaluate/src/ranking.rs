@@ -66,7 +66,7 @@ impl Ranking {
         let (mut above, mut below) = (0, self.negatives);
         for group in &self.groups {
             below -= group.negatives;
-            // The share of the others that are in the right place, seen from each of the group.
+            // The share of the others that are on the right side, seen from each of the group.
             let positive = (below as f64 + 0.5 * group.negatives as f64) / negatives;
             let negative = (above as f64 + 0.5 * group.positives as f64) / positives;
             of_positives += group.positives as f64 * (positive - auroc).powi(2);
@@ -78,8 +78,8 @@ impl Ranking {
         Some(variance.sqrt())
     }
 
-    /// The best mean of both recalls over all thresholds, "nobody" among them: 0.5 at least. None if
-    /// there are none of either.
+    /// The best mean of both recalls over all thresholds, "nobody" among them: 0.5 at least. None
+    /// if there are none of either.
     pub fn best_balanced_accuracy(&self) -> Option<f64> {
         if self.positives == 0 || self.negatives == 0 {
             return None;

@@ -4,11 +4,12 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 
-/// Standard errors on each side of the mean that hold 95% of a normal distribution: what the paper takes
-/// for 25 runs.
+/// Standard errors on each side of the mean that hold 95% of a normal distribution: what the paper
+/// takes for 25 runs.
 const STANDARD_ERRORS: f64 = 1.96;
 
-/// The same of Student's distribution, by the runs less one: few runs know little of their own spread.
+/// The same of Student's distribution, by the runs less one: few runs know little of their own
+/// spread.
 const FEW_RUNS: [f64; 19] = [
     f64::NAN,
     12.706204736174694,
@@ -31,14 +32,14 @@ const FEW_RUNS: [f64; 19] = [
     2.1009220402410382,
 ];
 
-/// The mean of a figure over runs, and its 95% interval: 1.96 standard errors on each side, as in the
-/// paper, and below 20 runs as many as Student's distribution asks for.
+/// The mean of a figure over runs, and its 95% interval: 1.96 standard errors on each side, as in
+/// the paper, and below 20 runs as many as Student's distribution asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// The standard errors (the deviation over `n - 1`, over the root of the runs) on each side; none for
-    /// one run.
+    /// The standard errors (the deviation over `n - 1`, over the root of the runs) on each side;
+    /// none for one run.
     pub half_width: Option<f64>,
     /// The runs.
     pub runs: u64,

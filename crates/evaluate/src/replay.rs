@@ -1,175 +1,307 @@
 //! Records that exist, decided again: the truth is forced, and what it costs is added up.
 
-use consequence_enforce::{Ruling, Writer};
-use consequence_model::Decide;
+use consequence_enforce::{Enforcer, Ruling, nats};
+use consequence_model::{Decide, Generator, Settled, Turn};
+use consequence_record::{RecordView, Selection};
+use consequence_rules::Order;
+use rayon::prelude::*;
+use serde::Serialize;
 
-use crate::record::{Parts, RecordNats, SettledPosition};
+use crate::LikelihoodError;
+use crate::check::check;
 
-/// What something other than the model says of a code, given the truth about it.
-pub(crate) enum Verdict {
-    /// Nothing: the model's probability counts.
-    Free,
-    /// It costs this much, whatever the model says.
-    Nats(f64),
-    /// The truth is not allowed.
+/// Nats of static codes, of encounter codes, and of `END`, apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// The codes of static visits.
+    pub static_codes: f64,
+    /// The codes of encounters.
+    pub encounter_codes: f64,
+    /// `END`: where records end, and where they go on.
+    pub end: f64,
+}
+
+impl Parts {
+    /// All three together.
+    pub fn total(&self) -> f64 {
+        self.static_codes + self.encounter_codes + self.end
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.static_codes += other.static_codes;
+        self.encounter_codes += other.encounter_codes;
+        self.end += other.end;
+    }
+}
+
+/// What one record costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RecordNats {
+    /// So many nats.
+    Finite(Parts),
+    /// A hard rule says otherwise of at least one code: with these rules the record cannot be.
     Forbidden,
+    /// Something in it had a probability of exactly 0.
+    Infinite,
+    /// It has more encounters than the model or the plan can write.
+    TooLong,
 }
 
-/// Something other than the model that has a say in what codes cost.
-pub(crate) trait Judge: Send {
-    /// A record begins: its place in the cohort.
-    fn begin(&mut self, record: usize);
-    /// A visit begins.
-    fn open(&mut self, visit: usize);
-    /// The next code, in order, and whether it is present.
-    fn judge(&mut self, position: u32, present: bool) -> Verdict;
-    /// The visit ends.
-    fn close(&mut self);
+/// How records are replayed; what comes out does not depend on it.
+#[derive(Clone, Copy)]
+pub struct ReplayOptions<'a> {
+    /// Records that the model is shown together. Default 256.
+    pub batch: usize,
+    /// Told of records as they are done.
+    pub progress: &'a dyn Fn(u64),
 }
 
-/// The model alone.
-pub(crate) struct NoJudge;
-
-impl Judge for NoJudge {
-    fn begin(&mut self, _: usize) {}
-    fn open(&mut self, _: usize) {}
-    fn judge(&mut self, _: u32, _: bool) -> Verdict {
-        Verdict::Free
+impl Default for ReplayOptions<'_> {
+    fn default() -> Self {
+        Self { batch: 256, progress: &|_| {} }
     }
-    fn close(&mut self) {}
 }
 
-/// Rules, from what is already decided.
-pub(crate) struct ByRules<'a>(pub Writer<'a>);
+/// What each of some records costs under a model, in the order given.
+///
+/// It is the probability that the model gives to whoever decides that counts. That of a network is
+/// in double precision: only what it holds for certain to within 1e-16 (a logit over 37) costs
+/// infinitely much if it is not so. `END` is certain at the last encounter that the model has room
+/// for.
+pub(crate) fn record_nats<G: Generator>(
+    generator: &G,
+    records: Selection<'_>,
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let nothing = || |_: RecordView<'_>, _: usize, _: &[u32]| Vec::new();
+    replay(generator, records, generator.max_visits(), options, nothing)
+}
 
-impl Judge for ByRules<'_> {
-    fn begin(&mut self, _: usize) {
-        self.0.take();
+/// What each of some records costs under a model with rules: what a hard rule forces costs nothing,
+/// soft rules give their own probability. The plan must decide codes in the model's order.
+pub(crate) fn record_nats_with_rules<G: Generator>(
+    generator: &G,
+    enforcer: &Enforcer,
+    records: Selection<'_>,
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let plan = enforcer.plan();
+    if plan.order() != generator.codes() {
+        return Err(LikelihoodError::OtherOrder);
     }
-
-    fn open(&mut self, _: usize) {
-        self.0.open();
-    }
-
-    fn judge(&mut self, position: u32, present: bool) -> Verdict {
-        let ruling = self.0.ruling(position);
-        self.0.place(position, present);
-        match ruling {
-            Ruling::Free => Verdict::Free,
-            Ruling::Soft { probability, .. } => Verdict::Nats(cost(present, probability)),
-            Ruling::Forced(forced) if forced == present => Verdict::Nats(0.0),
-            Ruling::Forced(_) => Verdict::Forbidden,
+    let by_rules = || {
+        let mut writer = enforcer.writer();
+        move |_: RecordView<'_>, visit: usize, truth: &[u32]| {
+            if visit == 0 {
+                writer.take();
+            }
+            let mut given = Vec::new();
+            writer.replay(truth, |position, ruling, present| match ruling {
+                Ruling::Free => {}
+                Ruling::Forced(forced) => {
+                    given.push((position, (forced == present).then_some(0.0)))
+                }
+                Ruling::Soft { probability, .. } => {
+                    given.push((position, Some(nats(probability, present))));
+                }
+            });
+            given
         }
-    }
-
-    fn close(&mut self) {
-        self.0.close();
-    }
+    };
+    let longest = generator.max_visits().min(plan.max_visits());
+    replay(generator, records, longest, options, by_rules)
 }
 
-/// A list for each visit, made beforehand.
-pub(crate) struct ByList<F> {
-    pub list: F,
-    pub record: usize,
-    pub settled: Vec<SettledPosition>,
+/// What each of some records costs where some codes are settled: `settled` is asked for each record
+/// and visit.
+pub(crate) fn record_nats_with_settled<G: Generator>(
+    generator: &G,
+    settled: impl Fn(RecordView<'_>, usize) -> Vec<Settled> + Sync,
+    records: Selection<'_>,
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
+    let (settled, codes) = (&settled, generator.codes());
+    let by_list = || {
+        |record: RecordView<'_>, visit: usize, _: &[u32]| {
+            let first = codes.range(visit).start;
+            let list = settled(record, visit).into_iter();
+            let mut given: Vec<Given> =
+                list.map(|one| (first + one.output, Some(f64::from(one.nats)))).collect();
+            given.sort_by_key(|&(position, _)| position);
+            given
+        }
+    };
+    replay(generator, records, generator.max_visits(), options, by_list)
 }
 
-impl<F: FnMut(usize, usize) -> Vec<SettledPosition> + Send> Judge for ByList<F> {
-    fn begin(&mut self, record: usize) {
-        self.record = record;
-    }
+/// The position of a code about which something other than the model has a say, and what the truth
+/// about it then costs; nothing if that is not allowed.
+type Given = (u32, Option<f64>);
 
-    fn open(&mut self, visit: usize) {
-        self.settled = (self.list)(self.record, visit);
-        self.settled.sort_by_key(|settled| settled.position);
-    }
+/// One record on its way through the model, and whatever else has a say in what it costs.
+struct Walk<P, F> {
+    past: P,
+    last: Vec<u32>,
+    replay: Replay,
+    outside: F,
+}
 
-    fn judge(&mut self, position: u32, _: bool) -> Verdict {
-        let found = self.settled.binary_search_by_key(&position, |settled| settled.position);
-        found.map_or(Verdict::Free, |place| Verdict::Nats(self.settled[place].nats))
+/// Walks records through the model. `outside` gives, for each record and visit, the codes about
+/// which something other than the model has a say, in order; it is told the visit as ascending
+/// positions.
+fn replay<G: Generator, F>(
+    generator: &G,
+    records: Selection<'_>,
+    longest: usize,
+    options: &ReplayOptions<'_>,
+    outside: impl Fn() -> F,
+) -> Result<Vec<RecordNats>, LikelihoodError>
+where
+    F: FnMut(RecordView<'_>, usize, &[u32]) -> Vec<Given> + Send,
+{
+    let codes = generator.codes();
+    check(records, codes.vocabulary())?;
+    let visits = |number: &usize| records.record(*number).len();
+    let mut outcomes = vec![RecordNats::TooLong; records.len()];
+    let mut numbers: Vec<usize> =
+        (0..records.len()).filter(|number| visits(number) <= longest.saturating_add(1)).collect();
+    (options.progress)((records.len() - numbers.len()) as u64);
+    // Records of one length leave the batch together.
+    numbers.sort_by_key(visits);
+    let mut walks: Vec<Walk<G::Past, F>> = Vec::new();
+    let mut scratch = G::Scratch::default();
+    for batch in numbers.chunks(options.batch.max(1)) {
+        walks.truncate(batch.len());
+        walks.iter_mut().for_each(|walk| walk.past = generator.begin());
+        walks.resize_with(batch.len(), || Walk {
+            past: generator.begin(),
+            last: Vec::new(),
+            replay: Replay::default(),
+            outside: outside(),
+        });
+        for walk in &mut walks {
+            walk.replay = Replay::new(codes, longest);
+        }
+        for visit in 0..batch.last().map_or(0, visits) {
+            let ended = batch.partition_point(|number| visits(number) <= visit);
+            let (walks, batch) = (&mut walks[ended..], &batch[ended..]);
+            walks.par_iter_mut().zip(batch).for_each(|(walk, &number)| {
+                let record = records.record(number);
+                let truth = codes.positions(record, visit);
+                let given = (walk.outside)(record, visit, &truth);
+                walk.replay.open(visit, truth, given);
+            });
+            step(generator, walks, visit, &mut scratch)?;
+        }
+        for (walk, &number) in walks.iter().zip(batch) {
+            outcomes[number] = walk.replay.outcome();
+        }
+        (options.progress)(batch.len() as u64);
     }
+    Ok(outcomes)
+}
 
-    fn close(&mut self) {}
+/// One visit of each record.
+fn step<G: Generator, F>(
+    generator: &G,
+    walks: &mut [Walk<G::Past, F>],
+    visit: usize,
+    scratch: &mut G::Scratch,
+) -> Result<(), LikelihoodError> {
+    let codes = generator.codes();
+    let mut turns: Vec<Turn<'_, G::Past>> = walks
+        .iter_mut()
+        .map(|Walk { past, last, replay, .. }| Turn {
+            past,
+            last: (visit > 0).then_some(last.as_slice()),
+            decider: replay,
+        })
+        .collect();
+    generator.next(&mut turns, scratch);
+    for Walk { last, replay, .. } in walks {
+        if let Some((position, probability)) = replay.bad {
+            return Err(LikelihoodError::BadProbability {
+                code: name(codes, position),
+                probability,
+            });
+        }
+        if replay.asked != codes.range(visit).len() {
+            return Err(LikelihoodError::NotAsked { visit, asked: replay.asked });
+        }
+        std::mem::swap(last, &mut replay.truth);
+    }
+    Ok(())
+}
+
+fn name(codes: &Order, position: u32) -> String {
+    let code = codes.codes().get(position as usize);
+    code.map_or_else(|| position.to_string(), |&code| codes.vocabulary().name(code).to_owned())
 }
 
 /// Forces the truth of one record, visit by visit, and adds up what it costs.
-pub(crate) struct Replay<J> {
-    pub judge: J,
+#[derive(Default)]
+struct Replay {
     statics: u32,
     end: u32,
     /// The last visit that a record may have, where `END` is certain.
     last: usize,
     visit: usize,
     /// The visit as ascending positions.
-    pub truth: Vec<u32>,
-    passed: usize,
+    truth: Vec<u32>,
+    /// The codes about which something other than the model has a say, in order.
+    given: Vec<Given>,
+    /// How many of the truth and of what is given have been passed.
+    passed: [usize; 2],
     /// How many codes of the visit have been asked for.
-    pub asked: usize,
+    asked: usize,
     parts: Parts,
     forbidden: bool,
     /// A probability that is none: the position, and what was given.
-    pub bad: Option<(u32, f64)>,
+    bad: Option<(u32, f64)>,
 }
 
-impl<J: Judge> Replay<J> {
-    pub fn new(judge: J, statics: u32, end: u32, last: usize) -> Self {
-        Self {
-            judge,
-            statics,
-            end,
-            last,
-            visit: 0,
-            truth: Vec::new(),
-            passed: 0,
-            asked: 0,
-            parts: Parts::default(),
-            forbidden: false,
-            bad: None,
-        }
-    }
-
-    /// A record begins: its place in the cohort.
-    pub fn begin(&mut self, record: usize) {
-        self.judge.begin(record);
-        self.parts = Parts::default();
-        self.forbidden = false;
+impl Replay {
+    /// Of a record that has so many encounters at most.
+    fn new(codes: &Order, last: usize) -> Self {
+        Self { statics: codes.statics() as u32, end: codes.end(), last, ..Self::default() }
     }
 
     /// A visit begins, which holds these positions.
-    pub fn open(&mut self, visit: usize, truth: Vec<u32>) {
-        self.judge.open(visit);
-        self.visit = visit;
-        self.truth = truth;
-        (self.passed, self.asked) = (0, 0);
+    fn open(&mut self, visit: usize, truth: Vec<u32>, given: Vec<Given>) {
+        (self.visit, self.truth, self.given) = (visit, truth, given);
+        (self.passed, self.asked) = ([0; 2], 0);
     }
 
     /// What the record cost.
-    pub fn outcome(&self) -> RecordNats {
-        match () {
-            () if self.forbidden => RecordNats::Forbidden,
-            () if self.parts.total().is_infinite() => RecordNats::Infinite,
-            () => RecordNats::Finite(self.parts),
+    fn outcome(&self) -> RecordNats {
+        if self.forbidden {
+            RecordNats::Forbidden
+        } else if self.parts.total().is_infinite() {
+            RecordNats::Infinite
+        } else {
+            RecordNats::Finite(self.parts)
         }
     }
 }
 
-impl<J: Judge> Decide for Replay<J> {
+impl Decide for Replay {
     fn decide(&mut self, position: u32, probability: f64) -> bool {
         self.asked += 1;
-        let present = self.truth.get(self.passed) == Some(&position);
-        self.passed += usize::from(present);
+        let present = self.truth.get(self.passed[0]) == Some(&position);
+        self.passed[0] += usize::from(present);
         if !(0.0..=1.0).contains(&probability) {
             self.bad = self.bad.or(Some((position, probability)));
             return present;
         }
-        let verdict = self.judge.judge(position, present);
-        let nats = match verdict {
-            // No record goes on from here, so that one ends tells nothing; one that was cut may have
-            // been cut for that very reason.
+        let given = self.given.get(self.passed[1]).filter(|&&(about, _)| about == position);
+        self.passed[1] += usize::from(given.is_some());
+        let nats = match given {
+            // No record goes on from here, so that one ends tells nothing; one that was cut may
+            // have been cut for that very reason.
             _ if position == self.end && self.visit == self.last => 0.0,
-            Verdict::Free => cost(present, probability),
-            Verdict::Nats(nats) => nats,
-            Verdict::Forbidden => {
+            None => nats(probability, present),
+            Some(&(_, Some(nats))) => nats,
+            Some((_, None)) => {
                 self.forbidden = true;
                 0.0
             }
@@ -181,9 +313,4 @@ impl<J: Judge> Decide for Replay<J> {
         }
         present
     }
-}
-
-/// What the truth costs under a probability: `-ln` of it.
-fn cost(present: bool, probability: f64) -> f64 {
-    if present { -probability.ln() } else { -(-probability).ln_1p() }
 }

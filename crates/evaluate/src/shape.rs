@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use consequence_record::{Cohort, Kind, Vocabulary};
+use consequence_record::{Selection, Vocabulary};
 use serde::Serialize;
 
 use crate::words::count;
@@ -25,9 +25,9 @@ pub struct CohortShape {
     pub encounters: u64,
     /// Codes of all encounters.
     pub codes: u64,
-    /// At place `n`, the records with `n` encounters.
+    /// At index `n`, the records with `n` encounters.
     pub visits_per_record: Vec<u64>,
-    /// At place `n`, the encounters with `n` codes.
+    /// At index `n`, the encounters with `n` codes.
     pub codes_per_visit: Vec<u64>,
     /// All static codes of the vocabulary, in its order.
     pub static_codes: Vec<StaticCode>,
@@ -35,11 +35,10 @@ pub struct CohortShape {
 
 impl CohortShape {
     /// Counts some records of a cohort, whose codes are of the vocabulary.
-    pub(crate) fn new(cohort: &Cohort, records: &[usize], vocabulary: &Vocabulary) -> Self {
+    pub(crate) fn new(records: Selection<'_>, vocabulary: &Vocabulary) -> Self {
         let mut shape = Self { records: records.len() as u64, ..Self::default() };
         let mut statics = vec![0u64; vocabulary.len()];
-        for &place in records {
-            let record = cohort.record(place);
+        for record in records.records() {
             shape.encounters += record.len() as u64 - 1;
             bump(&mut shape.visits_per_record, record.len() - 1);
             record.visit(0).iter().for_each(|code| statics[code.index()] += 1);
@@ -48,10 +47,8 @@ impl CohortShape {
                 bump(&mut shape.codes_per_visit, visit.len());
             }
         }
-        let is_static = |code: &_| vocabulary.kind(*code) == Kind::Static;
         shape.static_codes = vocabulary
-            .codes()
-            .filter(is_static)
+            .statics()
             .map(|code| StaticCode {
                 code: vocabulary.name(code).to_owned(),
                 records: statics[code.index()],
@@ -71,11 +68,11 @@ impl CohortShape {
     }
 }
 
-fn bump(counts: &mut Vec<u64>, place: usize) {
-    if counts.len() <= place {
-        counts.resize(place + 1, 0);
+fn bump(counts: &mut Vec<u64>, index: usize) {
+    if counts.len() <= index {
+        counts.resize(index + 1, 0);
     }
-    counts[place] += 1;
+    counts[index] += 1;
 }
 
 impl Display for CohortShape {

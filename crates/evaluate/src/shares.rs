@@ -1,11 +1,11 @@
-//! How frequent codes and pairs of codes are in several cohorts, point by point: what scatter plots show.
+//! How frequent codes and pairs of codes are in several cohorts, point by point: what scatter plots
+//! show.
 
-use consequence_record::{Code, Vocabulary};
+use consequence_record::{Code, Selection, Vocabulary};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::check::{BadRecord, check};
-use crate::compare::Sample;
 use crate::counts::{Counts, PairCounts};
 
 /// Codes, or pairs of codes, and how frequent each is in every cohort.
@@ -29,33 +29,32 @@ pub struct Shares {
     pub sequences: Points,
 }
 
-/// The shares of all codes, and of so many pairs of either kind: those with the highest share in any
-/// cohort, equal ones in the order of the vocabulary.
+/// The shares of all codes, and of so many pairs of either kind: those with the highest share in
+/// any cohort, equal ones in the order of the vocabulary.
 ///
 /// ```
-/// use consequence_evaluate::{Sample, shares};
+/// use consequence_evaluate::shares;
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let simulation = Simulation::new(Preset::Inpatient, 200, 7);
-/// let (cohort, records) = (simulation.cohort(), Vec::from_iter(0..200));
-/// let [one, other] = [&records[..100], &records[100..]].map(|records| Sample { cohort: &cohort, records });
+/// let cohort = simulation.cohort();
+/// let [one, other] = [0..100, 100..200].map(|range| Selection::all(&cohort).part(range));
 /// let found = shares(&[one, other, one], simulation.vocabulary(), 50)?;
 /// assert_eq!((found.pairs.names.len(), found.pairs.shares.len()), (50, 3));
 /// assert_eq!(found.codes.shares[0], found.codes.shares[2]);
 /// # Ok::<(), consequence_evaluate::BadRecord>(())
 /// ```
 pub fn shares(
-    samples: &[Sample<'_>],
+    selections: &[Selection<'_>],
     vocabulary: &Vocabulary,
     pairs: usize,
 ) -> Result<Shares, BadRecord> {
-    for sample in samples {
-        check(sample.cohort, sample.records.iter().copied(), vocabulary)?;
+    for &records in selections {
+        check(records, vocabulary)?;
     }
-    let counts: Vec<Counts> = samples
-        .iter()
-        .map(|sample| Counts::new(sample.cohort, sample.records, vocabulary.len()))
-        .collect();
+    let counts: Vec<Counts> =
+        selections.iter().map(|&records| Counts::new(records, vocabulary.len())).collect();
     let seen = |code: &Code| counts.iter().any(|counts| counts.codes[code.index()] > 0);
     let codes: Vec<Code> = vocabulary.codes().filter(seen).collect();
     let name = |code: Code| vocabulary.name(code);

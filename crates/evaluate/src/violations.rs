@@ -3,18 +3,14 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use consequence_enforce::{Auditor, Violation};
+use consequence_enforce::{Audit, Auditor};
+use consequence_record::Selection;
 use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Says, WrittenRules};
-use rayon::prelude::*;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::check::{BadRecord, check};
-use crate::compare::Sample;
 use crate::words::{count, number};
-
-/// Records that one thread looks at together.
-const CHUNK: usize = 256;
 
 /// Why violations could not be counted.
 #[derive(Debug, Error)]
@@ -71,7 +67,8 @@ pub struct SoftRule {
     pub share: Option<f64>,
 }
 
-/// How records obey rules. A rule is temporal if any part of it looks at earlier visits, else static.
+/// How records obey rules. A rule is temporal if any part of it looks at earlier visits, else
+/// static.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violations {
     /// Records.
@@ -94,8 +91,8 @@ pub struct Violations {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_evaluate::{Sample, violations};
-/// use consequence_record::{Cohort, Record};
+/// use consequence_evaluate::violations;
+/// use consequence_record::{Cohort, Record, Selection};
 /// use consequence_rules::{CompileLimits, RuleSet};
 ///
 /// let text = "rule lifelong: A in previous => A\nrule often: A => B with probability 0.9";
@@ -103,33 +100,31 @@ pub struct Violations {
 /// let [a, b] = ["A", "B"].map(|name| rules.vocabulary().code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![a, b], vec![]]));
-/// let sample = Sample { cohort: &cohort, records: &[0] };
-/// let found = violations(sample, &rules, &CompileLimits::default())?;
+/// let found = violations(Selection::all(&cohort), &rules, &CompileLimits::default())?;
 /// assert_eq!((found.temporal_rules.violations, found.within_visit_rules.violations), (1, 0));
 /// assert_eq!((found.soft[0].visits, found.soft[0].share), (2, Some(0.5)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn violations(
-    sample: Sample<'_>,
+    records: Selection<'_>,
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Violations, ViolationsError> {
-    check(sample.cohort, sample.records.iter().copied(), rules.vocabulary())?;
-    let found = audit(sample, Arc::clone(rules), limits)?;
-    let soft = soft_rules(sample, rules, limits)?;
-    let records = sample.records.len() as u64;
+    check(records, rules.vocabulary())?;
+    let found = audit(records, Arc::clone(rules), limits)?;
+    let soft = soft_rules(records, rules, limits)?;
     let hard = rules.iter().zip(&found.rules).filter(|(rule, _)| rule.is_hard());
     let hard: Vec<HardRule> = hard
-        .map(|(rule, &(violations, records))| HardRule {
+        .map(|(rule, finding)| HardRule {
             rule: rule.name.to_string(),
             temporal: rule.is_temporal(),
-            violations,
-            records,
+            violations: finding.violations,
+            records: finding.records,
         })
         .collect();
-    let obeyed = |broken: u64, of: &dyn Fn(&HardRule) -> bool| {
+    let records = found.records;
+    let obeyed = |valid_records: u64, of: &dyn Fn(&HardRule) -> bool| {
         let rules = hard.iter().filter(|rule| of(rule));
-        let valid_records = records - broken;
         Obeyed {
             rules: rules.clone().count() as u64,
             violations: rules.map(|rule| rule.violations).sum(),
@@ -137,79 +132,29 @@ pub fn violations(
             valid_percent: (records > 0).then(|| 100.0 * valid_records as f64 / records as f64),
         }
     };
-    let visits = sample.records.iter().map(|&place| sample.cohort.record(place).len() as u64);
     Ok(Violations {
         records,
-        visits: visits.sum(),
-        all: obeyed(found.broken, &|_| true),
-        within_visit_rules: obeyed(found.broken_within_visit, &|rule| !rule.temporal),
-        temporal_rules: obeyed(found.broken_temporal, &|rule| rule.temporal),
+        visits: found.visits,
+        all: obeyed(found.valid_records, &|_| true),
+        within_visit_rules: obeyed(records - found.within_visit_broken, &|rule| !rule.temporal),
+        temporal_rules: obeyed(records - found.temporal_broken, &|rule| rule.temporal),
         hard,
         soft,
     })
 }
 
-/// What was found: records that break a rule of each kind, and for each rule visits and records.
-#[derive(Default)]
-struct Found {
-    broken: u64,
-    broken_within_visit: u64,
-    broken_temporal: u64,
-    rules: Vec<(u64, u64)>,
-}
-
-impl Found {
-    fn none(rules: usize) -> Self {
-        Self { rules: vec![(0, 0); rules], ..Self::default() }
-    }
-
-    fn add(&mut self, violations: &mut [Violation], rules: &RuleSet) {
-        violations.sort_unstable_by_key(|violation| violation.rule);
-        let (mut fixed, mut temporal) = (false, false);
-        for of_rule in violations.chunk_by(|one, other| one.rule == other.rule) {
-            let rule = of_rule[0].rule;
-            self.rules[rule].0 += of_rule.len() as u64;
-            self.rules[rule].1 += 1;
-            *if rules[rule].is_temporal() { &mut temporal } else { &mut fixed } = true;
-        }
-        self.broken += u64::from(fixed || temporal);
-        self.broken_within_visit += u64::from(fixed);
-        self.broken_temporal += u64::from(temporal);
-    }
-
-    fn joined(mut self, other: Self) -> Self {
-        self.broken += other.broken;
-        self.broken_within_visit += other.broken_within_visit;
-        self.broken_temporal += other.broken_temporal;
-        for (one, more) in self.rules.iter_mut().zip(other.rules) {
-            *one = (one.0 + more.0, one.1 + more.1);
-        }
-        self
-    }
-}
-
 fn audit(
-    sample: Sample<'_>,
+    records: Selection<'_>,
     rules: Arc<RuleSet>,
     limits: &CompileLimits,
-) -> Result<Found, CompileError> {
-    let auditor = Auditor::new(&WrittenRules::new(Arc::clone(&rules), limits)?);
-    let parts = sample.records.par_chunks(CHUNK).map(|places| {
-        let (mut reader, mut broken) = (auditor.reader(), Vec::new());
-        let mut found = Found::none(rules.len());
-        for &place in places {
-            reader.violations(sample.cohort.record(place), &mut broken);
-            found.add(&mut broken, &rules);
-        }
-        found
-    });
-    Ok(parts.reduce(|| Found::none(rules.len()), Found::joined))
+) -> Result<Audit, CompileError> {
+    Ok(Auditor::new(&WrittenRules::new(rules, limits)?).audit(records, 0, &|_| {}))
 }
 
 /// An audit only knows hard rules. So each soft rule is audited as two: one that is broken wherever
 /// the condition holds, and one that is broken where, besides, the output is not as it says.
 fn soft_rules(
-    sample: Sample<'_>,
+    records: Selection<'_>,
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Vec<SoftRule>, CompileError> {
@@ -233,10 +178,10 @@ fn soft_rules(
     });
     let hardened = RuleSet::new(Arc::clone(rules.vocabulary()), hardened.collect())
         .expect("the codes are those of the soft rules");
-    let found = audit(sample, Arc::new(hardened), limits)?;
+    let found = audit(records, Arc::new(hardened), limits)?;
     let both = found.rules.chunks_exact(2);
     let counted = stated.into_iter().zip(both).map(|((rule, _, _, probability), counts)| {
-        let (visits, missed) = (counts[0].0, counts[1].0);
+        let (visits, missed) = (counts[0].violations, counts[1].violations);
         let held = visits - missed;
         SoftRule {
             rule: rule.name.to_string(),

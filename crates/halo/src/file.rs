@@ -1,15 +1,15 @@
 //! Parameters as `safetensors`, with the names and shapes of the published network.
 //!
-//! The blocks' weights are `[in, out]`, the embedding's and the head's `[out, in]`. The head's second
-//! layer has a row for every input of the first: that of code `c` is row `width - 1 + c`, and rows
-//! that no code has are written as zeros and not read.
+//! The blocks' weights are `[in, out]`, the embedding's and the head's `[out, in]`. The head's
+//! second layer has a row for every input of the first: that of code `c` is row `width - 1 + c`,
+//! and rows that no code has are written as zeros and not read.
 
 use std::ops::Range;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use thiserror::Error;
 
-use crate::weights::Places;
+use crate::weights::Ranges;
 use crate::{Shape, ShapeError, Weights};
 
 /// Why a file holds no parameters for a network.
@@ -67,30 +67,30 @@ struct Tensor {
     name: String,
     /// The shape in the file.
     shape: Vec<usize>,
-    place: Range<usize>,
+    range: Range<usize>,
     lay: Lay,
 }
 
-fn tensors(shape: &Shape, places: &Places) -> Vec<Tensor> {
+fn tensors(shape: &Shape, ranges: &Ranges) -> Vec<Tensor> {
     let (codes, width, units) = (shape.codes, shape.width, shape.units());
     let mut list = Vec::new();
-    let mut put = |name: String, shape: Vec<usize>, place: &Range<usize>, lay: Lay| {
-        list.push(Tensor { name, shape, place: place.clone(), lay });
+    let mut put = |name: String, shape: Vec<usize>, range: &Range<usize>, lay: Lay| {
+        list.push(Tensor { name, shape, range: range.clone(), lay });
     };
-    put("transformer.vis_embed_mat.weight".into(), vec![width, codes], &places.codes, Lay::Turned);
+    put("transformer.vis_embed_mat.weight".into(), vec![width, codes], &ranges.codes, Lay::Turned);
     put(
         "transformer.pos_embed_mat.weight".into(),
         vec![shape.positions, width],
-        &places.positions,
+        &ranges.positions,
         Lay::Same,
     );
-    for (number, block) in places.blocks.iter().enumerate() {
-        let mut linear = |name: &str, inputs: usize, place: &[Range<usize>; 2]| {
+    for (number, block) in ranges.blocks.iter().enumerate() {
+        let mut linear = |name: &str, inputs: usize, range: &[Range<usize>; 2]| {
             let name = format!("transformer.h.{number}.{name}");
-            let outputs = place[1].len();
+            let outputs = range[1].len();
             let shape = if inputs == 0 { vec![outputs] } else { vec![inputs, outputs] };
-            put(format!("{name}.weight"), shape, &place[0], Lay::Same);
-            put(format!("{name}.bias"), vec![outputs], &place[1], Lay::Same);
+            put(format!("{name}.weight"), shape, &range[0], Lay::Same);
+            put(format!("{name}.bias"), vec![outputs], &range[1], Lay::Same);
         };
         linear("ln_1", 0, &block.norm_1);
         linear("attn.c_attn", width, &block.qkv);
@@ -99,17 +99,17 @@ fn tensors(shape: &Shape, places: &Places) -> Vec<Tensor> {
         linear("mlp.c_fc", width, &block.up);
         linear("mlp.c_proj", 4 * width, &block.down);
     }
-    put("transformer.ln_f.weight".into(), vec![width], &places.norm[0], Lay::Same);
-    put("transformer.ln_f.bias".into(), vec![width], &places.norm[1], Lay::Same);
+    put("transformer.ln_f.weight".into(), vec![width], &ranges.norm[0], Lay::Same);
+    put("transformer.ln_f.bias".into(), vec![width], &ranges.norm[1], Lay::Same);
     let inputs = width + codes;
-    put("ehr_head.auto1.weight".into(), vec![units, inputs], &places.first[0], Lay::Turned);
-    put("ehr_head.auto1.bias".into(), vec![units], &places.first[1], Lay::Same);
+    put("ehr_head.auto1.weight".into(), vec![units, inputs], &ranges.first[0], Lay::Turned);
+    put("ehr_head.auto1.bias".into(), vec![units], &ranges.first[1], Lay::Same);
     let among = Lay::Among(width - 1);
-    put("ehr_head.auto2.weight".into(), vec![inputs, units], &places.second[0], among);
-    put("ehr_head.auto2.bias".into(), vec![inputs], &places.second[1], among);
+    put("ehr_head.auto2.weight".into(), vec![inputs, units], &ranges.second[0], among);
+    put("ehr_head.auto2.bias".into(), vec![inputs], &ranges.second[1], among);
     if shape.side > 0 {
-        put("side.weight".into(), vec![shape.side, width], &places.side[0], Lay::Turned);
-        put("side.bias".into(), vec![shape.side], &places.side[1], Lay::Same);
+        put("side.weight".into(), vec![shape.side, width], &ranges.side[0], Lay::Turned);
+        put("side.bias".into(), vec![shape.side], &ranges.side[1], Lay::Same);
     }
     list
 }
@@ -145,7 +145,7 @@ impl Weights {
         if shape.layers > file.len() {
             return Err(WeightsError::Missing(format!("{prefix}transformer.h.{}", file.len())));
         }
-        let list = tensors(&shape, &Places::new(&shape));
+        let list = tensors(&shape, &Ranges::new(&shape));
         for tensor in &list {
             let name = format!("{prefix}{}", tensor.name);
             let found = file.tensor(&name).map_err(|_| WeightsError::Missing(name.clone()))?;
@@ -166,7 +166,7 @@ impl Weights {
             if numbers.iter().any(|number| !number.is_finite()) {
                 return Err(WeightsError::NotFinite(name));
             }
-            let to = &mut weights.values_mut()[tensor.place.clone()];
+            let to = &mut weights.values_mut()[tensor.range.clone()];
             match tensor.lay {
                 Lay::Same => to.copy_from_slice(&numbers),
                 Lay::Turned => turn(to, &numbers, tensor.shape[0], tensor.shape[1]),
@@ -182,10 +182,10 @@ impl Weights {
 
     /// The bytes of a `safetensors` file.
     pub fn to_safetensors(&self) -> Result<Vec<u8>, WeightsError> {
-        let data: Vec<(Tensor, Vec<u8>)> = tensors(self.shape(), &self.places)
+        let data: Vec<(Tensor, Vec<u8>)> = tensors(self.shape(), &self.ranges)
             .into_iter()
             .map(|tensor| {
-                let from = self.at(&tensor.place);
+                let from = self.at(&tensor.range);
                 let mut numbers = vec![0f32; tensor.shape.iter().product()];
                 match tensor.lay {
                     Lay::Same => numbers.copy_from_slice(from),

@@ -24,8 +24,8 @@ pub(crate) struct Head {
     active_gradient: Vec<f32>,
 }
 
-/// The part of the first layer's table that belongs to codes: the rows of codes count from the units
-/// of their own on.
+/// The part of the first layer's table that belongs to codes: the rows of codes count from the
+/// units of their own on.
 fn code_steps(shape: &Shape) -> Steps {
     Steps { width: shape.units(), first: shape.width, step: shape.head_units }
 }
@@ -55,11 +55,11 @@ impl Head {
             to.copy_from_slice(&hidden[row * width..(row + 1) * width]);
             self.targets.push(batch.target(row).iter().copied());
         }
-        let places = &weights.places;
-        let table = weights.at(&places.first[0]);
+        let ranges = &weights.ranges;
+        let table = weights.at(&ranges.first[0]);
         let (history, codes) = table.split_at(width * shape.units());
         self.active.resize(rows * seen, 0.0);
-        let bias = &weights.at(&places.first[1])[..seen];
+        let bias = &weights.at(&ranges.first[1])[..seen];
         self.active.par_chunks_exact_mut(seen).for_each(|row| row.copy_from_slice(bias));
         let history = View::new(history, width, shape.units()).part(0..width, 0..seen);
         let from = View::new(&self.hidden, rows, width);
@@ -70,9 +70,9 @@ impl Head {
 
         let count = outputs.codes.len();
         self.logits.resize(rows * count, 0.0);
-        let bias = &weights.at(&places.second[1])[outputs.codes.clone()];
+        let bias = &weights.at(&ranges.second[1])[outputs.codes.clone()];
         self.logits.par_chunks_exact_mut(count).for_each(|row| row.copy_from_slice(bias));
-        let second = View::new(weights.at(&places.second[0]), shape.codes, shape.units());
+        let second = View::new(weights.at(&ranges.second[0]), shape.codes, shape.units());
         let active = View::new(&self.active, rows, seen);
         for first in outputs.codes.clone().step_by(BLOCK) {
             let last = outputs.codes.end.min(first + BLOCK);
@@ -97,21 +97,21 @@ impl Head {
         let shape = weights.shape();
         let (width, rows, count) = (shape.width, outputs.rows.len(), outputs.codes.len());
         let (seen, units) = (units_seen(shape, outputs), shape.units());
-        let places = &weights.places;
+        let ranges = &weights.ranges;
         column_sums(
-            &mut gradient[places.second[1].start + outputs.codes.start..][..count],
+            &mut gradient[ranges.second[1].start + outputs.codes.start..][..count],
             &self.logits,
         );
         self.active_gradient.clear();
         self.active_gradient.resize(rows * seen, 0.0);
-        let second = View::new(weights.at(&places.second[0]), shape.codes, units);
+        let second = View::new(weights.at(&ranges.second[0]), shape.codes, units);
         let active = View::new(&self.active, rows, seen);
         let logits = View::new(&self.logits, rows, count);
         for first in outputs.codes.clone().step_by(BLOCK) {
             let last = outputs.codes.end.min(first + BLOCK);
             let inner = shape.units_before(last - 1);
             let dy = logits.part(0..rows, first - outputs.codes.start..last - outputs.codes.start);
-            let into = ViewMut::new(&mut gradient[places.second[0].clone()], shape.codes, units)
+            let into = ViewMut::new(&mut gradient[ranges.second[0].clone()], shape.codes, units)
                 .part(first..last, 0..inner);
             product(into, dy.transposed(), active.part(0..rows, 0..inner), true);
             let to = ViewMut::new(&mut self.active_gradient, rows, seen).part(0..rows, 0..inner);
@@ -123,15 +123,15 @@ impl Head {
             scale(&mut self.active_gradient, dropout.scale());
         }
 
-        column_sums(&mut gradient[places.first[1].start..][..seen], &self.active_gradient);
-        let into = &mut gradient[places.first[0].clone()];
+        column_sums(&mut gradient[ranges.first[1].start..][..seen], &self.active_gradient);
+        let into = &mut gradient[ranges.first[0].clone()];
         let (history, codes) = into.split_at_mut(width * units);
         scatter_rows(codes, &self.active_gradient, seen, &self.targets, code_steps(shape));
         let dy = View::new(&self.active_gradient, rows, seen);
         let from = View::new(&self.hidden, rows, width).transposed();
         let into = ViewMut::new(history, width, units).part(0..width, 0..seen);
         product(into, from, dy, true);
-        let table = &weights.at(&places.first[0])[..width * units];
+        let table = &weights.at(&ranges.first[0])[..width * units];
         let weight = View::new(table, width, units).part(0..width, 0..seen).transposed();
         product(ViewMut::new(&mut self.hidden, rows, width), dy, weight, false);
         for (from, &row) in self.hidden.chunks_exact(width).zip(&outputs.rows) {

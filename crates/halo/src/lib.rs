@@ -1,12 +1,13 @@
 //! The HALO network: a transformer over visits with a code-by-code head.
 //!
 //! A visit is a list of code numbers. The codes of a visit are embedded and summed, blocks of
-//! attention look over the visits before, and a head of two triangular layers gives the probability of
-//! each code of the next visit from that history and from the codes decided before it.
+//! attention look over the visits before, and a head of two triangular layers gives the probability
+//! of each code of the next visit from that history and from the codes decided before it.
 //!
 //! - [`Shape`] and [`Weights`]: sizes, and the numbers; read and written as `safetensors` with the
 //!   names and shapes of the published network.
-//! - [`Batch`] and [`Pass`]: whole records end to end, without padding; the loss and its gradient.
+//! - [`Batch`] and [`TrainingPass`]: whole records end to end, without padding; the loss and its
+//!   gradient.
 //! - [`Objective`]: what the network is trained for; [`Codewise`] is HALO's own.
 //! - [`Sampler`]: one visit at a time over cached attention, with every code decided in one walk.
 //!
@@ -29,7 +30,7 @@ mod weights;
 pub use batch::{Batch, Outputs};
 pub use file::WeightsError;
 pub use objective::{Asked, Codewise, Objective};
-pub use pass::Pass;
+pub use pass::TrainingPass;
 pub use sampler::{Past, Sampler, StepBuffers};
 pub use shape::{Shape, ShapeError};
 pub use weights::Weights;

@@ -17,16 +17,17 @@ pub struct Asked<'a> {
 
 /// Turns outputs into a loss and its gradient.
 ///
-/// [`Codewise`], the likelihood of a visit code by code, is what HALO learns; methods that constrain a
-/// network while it trains put something of their own in its place.
+/// [`Codewise`], the likelihood of a visit code by code, is what HALO learns; methods that
+/// constrain a network while it trains put something of their own in its place.
 pub trait Objective: Sync {
     /// Whether the head is asked; if not there are no logits of codes, only the outputs beside it.
     fn asks_head(&self) -> bool {
         true
     }
 
-    /// The loss of every row, in nats. `logits` has the codes that a visit may hold, row by row, and
-    /// `side` the outputs beside the head; both are replaced by `factor` times the gradient of the loss.
+    /// The loss of every row, in nats. `logits` has the codes that a visit may hold, row by row,
+    /// and `side` the outputs beside the head; both are replaced by `factor` times the gradient of
+    /// the loss.
     fn score(
         &self,
         rows: &[Asked<'_>],

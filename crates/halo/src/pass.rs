@@ -8,10 +8,11 @@ use crate::trunk::Trunk;
 use crate::weights::empty_corners;
 use crate::{Asked, Batch, Objective, Outputs, Weights};
 
-/// The network at work on batches; keeps its memory from one to the next.
+/// Passes of whole batches through the network, forward and back; keeps its memory from one batch
+/// to the next.
 ///
 /// ```
-/// use consequence_halo::{Batch, Codewise, Pass, Shape, Weights};
+/// use consequence_halo::{Batch, Codewise, TrainingPass, Shape, Weights};
 ///
 /// let (codes, positions, width) = (6, 4, 8);
 /// let shape = Shape { codes, positions, width, layers: 1, heads: 2, head_units: 2, side: 0 };
@@ -20,21 +21,21 @@ use crate::{Asked, Batch, Objective, Outputs, Weights};
 /// batch.begin();
 /// batch.push(0..5, [0, 3], []);
 /// let mut gradient = vec![0.0; weights.values().len()];
-/// let mut pass = Pass::default();
+/// let mut pass = TrainingPass::default();
 /// let nats = pass.train(&weights, &batch, &Codewise, 1.0, Default::default(), &mut gradient);
-/// assert_eq!(nats, Pass::default().nats(&weights, &batch, &Codewise));
+/// assert_eq!(nats, TrainingPass::default().nats(&weights, &batch, &Codewise));
 /// assert!(nats[0] > 0.0 && gradient.iter().any(|value| *value != 0.0));
 /// # Ok::<(), consequence_halo::ShapeError>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Pass {
+pub struct TrainingPass {
     trunk: Trunk,
     head: Head,
     side: Side,
     hidden_gradient: Vec<f32>,
 }
 
-impl Pass {
+impl TrainingPass {
     /// The loss of every row, in nats.
     pub fn nats(
         &mut self,
@@ -52,7 +53,7 @@ impl Pass {
     }
 
     /// The loss of every row, in nats; adds `scale` times the gradient of their sum to `gradient`,
-    /// which has the places of the weights. `dropout` leaves out some units of the head.
+    /// which is laid out as the weights are. `dropout` leaves out some units of the head.
     pub fn train(
         &mut self,
         weights: &Weights,
@@ -78,12 +79,12 @@ impl Pass {
         self.side.backward(weights, &self.trunk.hidden, &mut self.hidden_gradient, gradient);
         self.trunk.backward(weights, batch, &self.hidden_gradient, gradient);
         if objective.asks_head() {
-            empty_corners(weights.shape(), &weights.places, gradient, BLOCK);
+            empty_corners(weights.shape(), &weights.ranges, gradient, BLOCK);
         }
         nats
     }
 
-    /// Computes the outputs of a group, scores them, and leaves their gradients in their places.
+    /// Computes the outputs of a group, scores them, and replaces them by their gradients.
     fn score(
         &mut self,
         weights: &Weights,

@@ -1,12 +1,14 @@
 //! One visit at a time: attention over a cache, and a head that walks the codes once.
 //!
 //! What holds throughout:
-//! - The walk decides codes in order. When it reaches a code, the pre-activations of the first layer hold
-//!   the history and every code that came on before; a code that comes on adds its row to them at once.
-//! - A unit of the second layer is read only by codes after its own, so the units of a code are final when
-//!   the walk has passed it. Codes of earlier blocks reach a block by one product, codes inside it one by
-//!   one: each weight of the triangle is used once a visit.
-//! - Sums are made in one order whatever the batch is, so that a row has the same bits in any company.
+//! - The walk decides codes in order. When it reaches a code, the pre-activations of the first
+//!   layer hold the history and every code that came on before; a code that comes on adds its row
+//!   to them at once.
+//! - A unit of the second layer is read only by codes after its own, so the units of a code are
+//!   final when the walk has passed it. Codes of earlier blocks reach a block by one product, codes
+//!   inside it one by one: each weight of the triangle is used once a visit.
+//! - Sums are made in one order whatever the batch is, so that a row has the same bits in any
+//!   company.
 
 use std::ops::Range;
 
@@ -104,14 +106,14 @@ pub struct StepBuffers {
 impl Sampler {
     /// Lays out the weights.
     pub fn new(weights: &Weights) -> Self {
-        let (shape, places) = (*weights.shape(), &weights.places);
+        let (shape, ranges) = (*weights.shape(), &weights.ranges);
         let (width, units) = (shape.width, shape.units());
-        let owned = |place: &Range<usize>| weights.at(place).to_vec();
-        let linear = |place: &[Range<usize>; 2], inputs: usize| {
-            let matrix = View::new(weights.at(&place[0]), inputs, place[1].len());
-            (Packed::new(matrix), owned(&place[1]))
+        let owned = |range: &Range<usize>| weights.at(range).to_vec();
+        let linear = |range: &[Range<usize>; 2], inputs: usize| {
+            let matrix = View::new(weights.at(&range[0]), inputs, range[1].len());
+            (Packed::new(matrix), owned(&range[1]))
         };
-        let blocks = places
+        let blocks = ranges
             .blocks
             .iter()
             .map(|block| Block {
@@ -123,13 +125,13 @@ impl Sampler {
                 down: linear(&block.down, 4 * width),
             })
             .collect();
-        let (history, codes) = weights.at(&places.first[0]).split_at(width * units);
-        let second = View::new(weights.at(&places.second[0]), shape.codes, units);
+        let (history, codes) = weights.at(&ranges.first[0]).split_at(width * units);
+        let second = View::new(weights.at(&ranges.second[0]), shape.codes, units);
         let corner = |first: usize| {
             let codes = first..shape.codes.min(first + BLOCK);
             let (from, to) = (shape.units_before(first), shape.units_before(codes.end));
             let before = Packed::new(second.part(codes.clone(), 0..from).transposed());
-            let all = weights.at(&places.second[0]);
+            let all = weights.at(&ranges.second[0]);
             let inside = (from..to)
                 .flat_map(|unit| codes.clone().map(move |code| all[code * units + unit]))
                 .collect();
@@ -137,16 +139,16 @@ impl Sampler {
         };
         Self {
             shape,
-            codes: owned(&places.codes),
-            positions: owned(&places.positions),
+            codes: owned(&ranges.codes),
+            positions: owned(&ranges.positions),
             blocks,
-            norm: places.norm.each_ref().map(owned),
+            norm: ranges.norm.each_ref().map(owned),
             history: Packed::new(View::new(history, width, units)),
-            unit_bias: owned(&places.first[1]),
+            unit_bias: owned(&ranges.first[1]),
             unit_codes: codes.to_vec(),
             corners: (0..shape.codes).step_by(BLOCK).map(corner).collect(),
-            output_bias: owned(&places.second[1]),
-            side: (shape.side > 0).then(|| linear(&places.side, width)),
+            output_bias: owned(&ranges.second[1]),
+            side: (shape.side > 0).then(|| linear(&ranges.side, width)),
         }
     }
 
@@ -330,13 +332,14 @@ impl Sampler {
     /// Once a code is decided its units are final: keeps them.
     fn settle(&self, code: usize, each: usize, active: &mut [f32], units: &[f32]) {
         let from = self.shape.units_before(code);
-        // The units of the last code speak for none, and have no place.
+        // The units of the last code are read by no output, so none are stored.
         for (active, unit) in active.iter_mut().zip(units).skip(from).take(each) {
             *active = unit.max(0.0);
         }
     }
 
-    /// Keeps the units of a code that is decided, and adds what they say of later codes of the block.
+    /// Keeps the units of a code that is decided, and adds what they say of later codes of the
+    /// block.
     fn pass_on(
         &self,
         corner: &Corner,

@@ -22,9 +22,9 @@ impl Side {
         if count == 0 {
             return;
         }
-        let bias = weights.at(&weights.places.side[1]);
+        let bias = weights.at(&weights.ranges.side[1]);
         self.all.chunks_exact_mut(count).for_each(|row| row.copy_from_slice(bias));
-        let weight = View::new(weights.at(&weights.places.side[0]), width, count);
+        let weight = View::new(weights.at(&weights.ranges.side[0]), width, count);
         let to = ViewMut::new(&mut self.all, rows, count);
         product(to, View::new(hidden, rows, width), weight, true);
     }
@@ -40,7 +40,7 @@ impl Side {
         &mut self.group
     }
 
-    /// Takes the gradient of a group's outputs, which has the place of the outputs.
+    /// Takes the gradient of a group's outputs, which has replaced them.
     pub fn put_back(&mut self, weights: &Weights, outputs: &Outputs) {
         let count = weights.shape().side;
         for (at, &row) in outputs.rows.iter().enumerate() {
@@ -62,12 +62,12 @@ impl Side {
             return;
         }
         let rows = hidden.len() / width;
-        let places = &weights.places.side;
-        column_sums(&mut gradient[places[1].clone()], &self.all);
+        let ranges = &weights.ranges.side;
+        column_sums(&mut gradient[ranges[1].clone()], &self.all);
         let gradients = View::new(&self.all, rows, count);
-        let into = ViewMut::new(&mut gradient[places[0].clone()], width, count);
+        let into = ViewMut::new(&mut gradient[ranges[0].clone()], width, count);
         product(into, View::new(hidden, rows, width).transposed(), gradients, true);
-        let weight = View::new(weights.at(&places[0]), width, count).transposed();
+        let weight = View::new(weights.at(&ranges[0]), width, count).transposed();
         product(ViewMut::new(hidden_gradient, rows, width), gradients, weight, true);
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Trunk {
     wide_gradient: Vec<f32>,
 }
 
-/// Makes a buffer of a length; what it holds is of no account.
+/// Makes a buffer of a length; what it holds does not matter.
 fn fit<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
     buffer.resize(length, T::default());
 }
@@ -50,27 +50,27 @@ impl Trunk {
     pub fn forward(&mut self, weights: &Weights, batch: &Batch) {
         let shape = weights.shape();
         let (width, rows) = (shape.width, batch.rows());
-        let places = &weights.places;
+        let ranges = &weights.ranges;
         self.sequences = batch.sequences();
         self.kept.resize_with(shape.layers, Kept::default);
         fit(&mut self.last, rows * width);
         let x = &mut self.last;
-        let positions = weights.at(&places.positions);
+        let positions = weights.at(&ranges.positions);
         let mut row = 0;
         for &length in self.sequences.lengths() {
             x[row * width..(row + length) * width].copy_from_slice(&positions[..length * width]);
             row += length;
         }
-        add_gathered(x, width, weights.at(&places.codes), batch.inputs(), Steps::whole(width));
-        for (block, kept) in places.blocks.iter().zip(&mut self.kept) {
+        add_gathered(x, width, weights.at(&ranges.codes), batch.inputs(), Steps::whole(width));
+        for (block, kept) in ranges.blocks.iter().zip(&mut self.kept) {
             fit(&mut kept.input, rows * width);
             kept.input.copy_from_slice(x);
             fit(&mut kept.normed_1, rows * width);
             fit(&mut kept.normals_1, rows);
-            let [weight, bias] = block.norm_1.each_ref().map(|place| weights.at(place));
+            let [weight, bias] = block.norm_1.each_ref().map(|range| weights.at(range));
             layer_norm(&mut kept.normed_1, &mut kept.normals_1, x, weight, bias, EPSILON);
             fit(&mut kept.mixed, rows * 3 * width);
-            linear(weights, &block.qkv, &mut kept.mixed, &kept.normed_1, rows, width);
+            linear(weights, &block.qkv, &mut kept.mixed, &kept.normed_1);
             fit(&mut kept.attended, rows * width);
             let count = attention_probabilities(&self.sequences, shape.heads);
             fit(&mut kept.probabilities, count);
@@ -83,24 +83,24 @@ impl Trunk {
                 shape.heads,
             );
             fit(&mut self.down, rows * width);
-            linear(weights, &block.projection, &mut self.down, &kept.attended, rows, width);
+            linear(weights, &block.projection, &mut self.down, &kept.attended);
             add(x, &self.down);
             fit(&mut kept.middle, rows * width);
             kept.middle.copy_from_slice(x);
             fit(&mut kept.normed_2, rows * width);
             fit(&mut kept.normals_2, rows);
-            let [weight, bias] = block.norm_2.each_ref().map(|place| weights.at(place));
+            let [weight, bias] = block.norm_2.each_ref().map(|range| weights.at(range));
             layer_norm(&mut kept.normed_2, &mut kept.normals_2, x, weight, bias, EPSILON);
             fit(&mut kept.wide, rows * 4 * width);
-            linear(weights, &block.up, &mut kept.wide, &kept.normed_2, rows, width);
+            linear(weights, &block.up, &mut kept.wide, &kept.normed_2);
             fit(&mut kept.active, rows * 4 * width);
             gelu(&mut kept.active, &kept.wide);
-            linear(weights, &block.down, &mut self.down, &kept.active, rows, 4 * width);
+            linear(weights, &block.down, &mut self.down, &kept.active);
             add(x, &self.down);
         }
         fit(&mut self.hidden, rows * width);
         fit(&mut self.normals, rows);
-        let [weight, bias] = places.norm.each_ref().map(|place| weights.at(place));
+        let [weight, bias] = ranges.norm.each_ref().map(|range| weights.at(range));
         layer_norm(&mut self.hidden, &mut self.normals, x, weight, bias, EPSILON);
     }
 
@@ -114,53 +114,26 @@ impl Trunk {
     ) {
         let shape = weights.shape();
         let (width, rows) = (shape.width, batch.rows());
-        let places = &weights.places;
+        let ranges = &weights.ranges;
         let mut dx = vec![0f32; rows * width];
         norm_backward(
             weights,
-            &places.norm,
+            &ranges.norm,
             &mut dx,
             hidden_gradient,
             (&self.last, &self.normals),
             gradient,
         );
-        for (block, kept) in places.blocks.iter().zip(&self.kept).rev() {
+        for (block, kept) in ranges.blocks.iter().zip(&self.kept).rev() {
             let wide = &mut self.wide_gradient;
             fit(wide, rows * 4 * width);
-            linear_backward(
-                weights,
-                &block.down,
-                Some(wide),
-                &dx,
-                &kept.active,
-                rows,
-                4 * width,
-                gradient,
-            );
+            linear_backward(weights, &block.down, wide, &dx, &kept.active, gradient);
             gelu_backward(wide, &kept.wide);
             let down = &mut self.down;
-            linear_backward(
-                weights,
-                &block.up,
-                Some(down),
-                wide,
-                &kept.normed_2,
-                rows,
-                width,
-                gradient,
-            );
+            linear_backward(weights, &block.up, down, wide, &kept.normed_2, gradient);
             let kept_2 = (&kept.middle[..], &kept.normals_2[..]);
             norm_backward(weights, &block.norm_2, &mut dx, down, kept_2, gradient);
-            linear_backward(
-                weights,
-                &block.projection,
-                Some(down),
-                &dx,
-                &kept.attended,
-                rows,
-                width,
-                gradient,
-            );
+            linear_backward(weights, &block.projection, down, &dx, &kept.attended, gradient);
             let mixed = &mut self.mixed_gradient;
             fit(mixed, rows * 3 * width);
             attend_backward(
@@ -172,27 +145,18 @@ impl Trunk {
                 width,
                 shape.heads,
             );
-            linear_backward(
-                weights,
-                &block.qkv,
-                Some(down),
-                mixed,
-                &kept.normed_1,
-                rows,
-                width,
-                gradient,
-            );
+            linear_backward(weights, &block.qkv, down, mixed, &kept.normed_1, gradient);
             let kept_1 = (&kept.input[..], &kept.normals_1[..]);
             norm_backward(weights, &block.norm_1, &mut dx, down, kept_1, gradient);
         }
         scatter_rows(
-            &mut gradient[places.codes.clone()],
+            &mut gradient[ranges.codes.clone()],
             &dx,
             width,
             batch.inputs(),
             Steps::whole(width),
         );
-        let positions = &mut gradient[places.positions.clone()];
+        let positions = &mut gradient[ranges.positions.clone()];
         let mut row = 0;
         for &length in self.sequences.lengths() {
             add(&mut positions[..length * width], &dx[row * width..(row + length) * width]);
@@ -202,15 +166,9 @@ impl Trunk {
 }
 
 /// `to = from * weight + bias`.
-pub(crate) fn linear(
-    weights: &Weights,
-    [weight, bias]: &[Range<usize>; 2],
-    to: &mut [f32],
-    from: &[f32],
-    rows: usize,
-    inputs: usize,
-) {
+fn linear(weights: &Weights, [weight, bias]: &[Range<usize>; 2], to: &mut [f32], from: &[f32]) {
     let outputs = bias.len();
+    let (rows, inputs) = (to.len() / outputs, weight.len() / outputs);
     let weight = View::new(weights.at(weight), inputs, outputs);
     product(ViewMut::new(to, rows, outputs), View::new(from, rows, inputs), weight, false);
     add_bias(to, weights.at(bias));
@@ -218,27 +176,22 @@ pub(crate) fn linear(
 
 /// The gradients of [`linear`]: that of its argument replaces what is in `to`, those of weight and
 /// bias are added.
-#[allow(clippy::too_many_arguments)]
 fn linear_backward(
     weights: &Weights,
     [weight, bias]: &[Range<usize>; 2],
-    to: Option<&mut Vec<f32>>,
+    to: &mut [f32],
     dy: &[f32],
     from: &[f32],
-    rows: usize,
-    inputs: usize,
     gradient: &mut [f32],
 ) {
     let outputs = bias.len();
+    let (rows, inputs) = (dy.len() / outputs, weight.len() / outputs);
     column_sums(&mut gradient[bias.clone()], dy);
     let dy = View::new(dy, rows, outputs);
-    let turned = View::new(from, rows, inputs).transposed();
-    let into = ViewMut::new(&mut gradient[weight.clone()], inputs, outputs);
-    product(into, turned, dy, true);
-    if let Some(to) = to {
-        let weight = View::new(weights.at(weight), inputs, outputs).transposed();
-        product(ViewMut::new(to, rows, inputs), dy, weight, false);
-    }
+    let from = View::new(from, rows, inputs).transposed();
+    product(ViewMut::new(&mut gradient[weight.clone()], inputs, outputs), from, dy, true);
+    let weight = View::new(weights.at(weight), inputs, outputs).transposed();
+    product(ViewMut::new(to, rows, inputs), dy, weight, false);
 }
 
 fn norm_backward(

@@ -21,7 +21,7 @@ pub(crate) struct Block {
 
 /// Where the parameters of a network are, each weight before its bias.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct Ranges {
     /// `[codes, width]`.
     pub codes: Range<usize>,
     /// `[positions, width]`.
@@ -29,8 +29,8 @@ pub(crate) struct Places {
     /// Weights `[in, out]`.
     pub blocks: Vec<Block>,
     pub norm: [Range<usize>; 2],
-    /// The head's first layer, `[width + codes, units]`: input before output, so that the weights of
-    /// a code lie side by side.
+    /// The head's first layer, `[width + codes, units]`: input before output, so that the weights
+    /// of a code lie side by side.
     pub first: [Range<usize>; 2],
     /// The head's second layer, `[codes, units]`.
     pub second: [Range<usize>; 2],
@@ -39,7 +39,7 @@ pub(crate) struct Places {
     pub total: usize,
 }
 
-impl Places {
+impl Ranges {
     pub fn new(shape: &Shape) -> Self {
         let mut total = 0;
         let mut take = |count: usize| {
@@ -83,7 +83,7 @@ impl Places {
 #[derive(Clone, Debug)]
 pub struct Weights {
     shape: Shape,
-    pub(crate) places: Places,
+    pub(crate) ranges: Ranges,
     values: Vec<f32>,
 }
 
@@ -91,8 +91,8 @@ impl Weights {
     /// All zero.
     pub fn zero(shape: Shape) -> Result<Self, ShapeError> {
         shape.check()?;
-        let places = Places::new(&shape);
-        Ok(Self { shape, values: vec![0.0; places.total], places })
+        let ranges = Ranges::new(&shape);
+        Ok(Self { shape, values: vec![0.0; ranges.total], ranges })
     }
 
     /// The first values of a network before training: normal with a deviation of 0.02, smaller
@@ -100,7 +100,7 @@ impl Weights {
     pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
         let mut weights = Self::zero(shape)?;
         let draws = Draws::new(seed);
-        let places = weights.places.clone();
+        let ranges = weights.ranges.clone();
         let joined = 0.02 / (2.0 * shape.layers as f64).sqrt();
         let mut tensor = 0u64;
         let mut fill = |values: &mut [f32], deviation: f64| {
@@ -116,9 +116,9 @@ impl Weights {
             });
         };
         let values = &mut weights.values;
-        fill(&mut values[places.codes.clone()], 0.02);
-        fill(&mut values[places.positions.clone()], 0.02);
-        for block in &places.blocks {
+        fill(&mut values[ranges.codes.clone()], 0.02);
+        fill(&mut values[ranges.positions.clone()], 0.02);
+        for block in &ranges.blocks {
             values[block.norm_1[0].clone()].fill(1.0);
             values[block.norm_2[0].clone()].fill(1.0);
             fill(&mut values[block.qkv[0].clone()], 0.02);
@@ -126,10 +126,10 @@ impl Weights {
             fill(&mut values[block.up[0].clone()], 0.02);
             fill(&mut values[block.down[0].clone()], joined);
         }
-        values[places.norm[0].clone()].fill(1.0);
-        fill(&mut values[places.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
-        fill(&mut values[places.second[0].clone()], (1.0 / (3.0 * shape.units() as f64)).sqrt());
-        fill(&mut values[places.side[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
+        values[ranges.norm[0].clone()].fill(1.0);
+        fill(&mut values[ranges.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
+        fill(&mut values[ranges.second[0].clone()], (1.0 / (3.0 * shape.units() as f64)).sqrt());
+        fill(&mut values[ranges.side[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
         weights.empty_halves();
         Ok(weights)
     }
@@ -152,85 +152,86 @@ impl Weights {
 
     /// Sets the biases of the last layer, one for each code: the logits the network begins with.
     pub fn set_output_bias(&mut self, biases: &[f32]) {
-        let place = self.places.second[1].clone();
-        self.values[place].copy_from_slice(biases);
+        let range = self.ranges.second[1].clone();
+        self.values[range].copy_from_slice(biases);
     }
 
     /// The biases of the last layer, one for each code.
     pub fn output_bias(&self) -> &[f32] {
-        self.at(&self.places.second[1])
+        self.at(&self.ranges.second[1])
     }
 
     /// Sets the biases of the outputs beside the head.
     pub fn set_side_bias(&mut self, biases: &[f32]) {
-        let place = self.places.side[1].clone();
-        self.values[place].copy_from_slice(biases);
+        let range = self.ranges.side[1].clone();
+        self.values[range].copy_from_slice(biases);
     }
 
-    /// The places of the parameters of a network whose head is not asked: what makes the history, and
-    /// the outputs beside the head.
+    /// The ranges of the parameters of a network whose head is not asked: what makes the history,
+    /// and the outputs beside the head.
     pub fn live_without_head(&self) -> Vec<Range<usize>> {
-        let places = &self.places;
-        vec![0..places.first[0].start, places.side[0].start..places.side[1].end]
+        let ranges = &self.ranges;
+        vec![0..ranges.first[0].start, ranges.side[0].start..ranges.side[1].end]
     }
 
-    /// The places of all parameters that can make a difference, in ascending order: everything but
-    /// the empty halves of triangles. Those of the weights between codes of the head, for codes from
-    /// one on, are marked: they are many, and most are seldom used.
+    /// The ranges of all parameters that can make a difference, in ascending order: everything but
+    /// the empty halves of triangles. Those of the weights between codes of the head, for codes
+    /// from one on, are marked: they are many, and most are seldom used.
     pub fn live(&self, from: usize) -> Vec<(Range<usize>, bool)> {
-        let (shape, places) = (&self.shape, &self.places);
+        let (shape, ranges) = (&self.shape, &self.ranges);
         let (width, units) = (shape.width, shape.units());
-        let mut live = vec![(0..places.first[0].start, false)];
+        let mut live = vec![(0..ranges.first[0].start, false)];
         for input in 0..width + shape.codes {
-            let start = places.first[0].start + input * units;
+            let start = ranges.first[0].start + input * units;
             let code = input.checked_sub(width);
             let seen_from = code.map_or(input, |code| shape.units_before(code));
             live.push((start + seen_from..start + units, code.is_some_and(|code| code >= from)));
         }
-        live.push((places.first[1].clone(), false));
+        live.push((ranges.first[1].clone(), false));
         for code in 0..shape.codes {
-            let start = places.second[0].start + code * units;
+            let start = ranges.second[0].start + code * units;
             live.push((start..start + shape.units_before(code), code >= from));
         }
-        live.push((places.second[1].start..places.side[1].end, false));
+        live.push((ranges.second[1].start..ranges.side[1].end, false));
         live
     }
 
-    pub(crate) fn at(&self, place: &Range<usize>) -> &[f32] {
-        &self.values[place.clone()]
+    pub(crate) fn at(&self, range: &Range<usize>) -> &[f32] {
+        &self.values[range.clone()]
     }
 
     /// Clears what the triangular layers must not use.
     pub(crate) fn empty_halves(&mut self) {
-        empty_halves(&self.shape, &self.places, &mut self.values);
+        empty_halves(&self.shape, &self.ranges, &mut self.values);
     }
 }
 
 /// Clears the empty halves of the triangular layers.
 ///
-/// A hidden unit of the history sees the numbers of the history up to its own; one of a code sees all
-/// of the history and the codes up to its own. An output sees the units before its code.
-fn empty_halves(shape: &Shape, places: &Places, values: &mut [f32]) {
+/// A hidden unit of the history sees the numbers of the history up to its own; one of a code sees
+/// all of the history and the codes up to its own. An output sees the units before its code.
+fn empty_halves(shape: &Shape, ranges: &Ranges, values: &mut [f32]) {
     let (width, units) = (shape.width, shape.units());
-    let first = &mut values[places.first[0].clone()];
+    let first = &mut values[ranges.first[0].clone()];
     first.par_chunks_exact_mut(units).enumerate().for_each(|(input, outputs)| {
         let seen_from = if input < width { input } else { shape.units_before(input - width) };
         outputs[..seen_from].fill(0.0);
     });
-    let second = &mut values[places.second[0].clone()];
+    let second = &mut values[ranges.second[0].clone()];
     second.par_chunks_exact_mut(units).enumerate().for_each(|(code, inputs)| {
         inputs[shape.units_before(code)..].fill(0.0);
     });
 }
 
-/// Clears what products of whole blocks, of so many outputs, put into the empty halves of a gradient.
-pub(crate) fn empty_corners(shape: &Shape, places: &Places, gradient: &mut [f32], block: usize) {
+/// Clears what products of whole blocks, of so many outputs, put into the empty halves of a
+/// gradient.
+pub(crate) fn empty_corners(shape: &Shape, ranges: &Ranges, gradient: &mut [f32], block: usize) {
     let (width, units) = (shape.width, shape.units());
-    let history = &mut gradient[places.first[0].clone()][..width * units];
+    let history = &mut gradient[ranges.first[0].clone()][..width * units];
     for (input, outputs) in history.chunks_exact_mut(units).enumerate() {
         outputs[..input].fill(0.0);
     }
-    let second = &mut gradient[places.second[0].clone()];
+    let second = &mut gradient[ranges.second[0].clone()];
     second.par_chunks_exact_mut(units).enumerate().for_each(|(code, inputs)| {
         // A block may begin anywhere, so it ends within so many codes.
         let end = shape.units_before((code + block).min(shape.codes));

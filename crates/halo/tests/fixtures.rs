@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use consequence_engine::{Adam, Dropout, Settled, adam_step, sigmoid};
-use consequence_halo::{Batch, Codewise, Pass, Shape, Weights};
+use consequence_halo::{Batch, Codewise, Shape, TrainingPass, Weights};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -136,7 +136,7 @@ fn run(name: &str, rules: &[Value]) -> (Fixture, Batch, Vec<f32>) {
     let fixture = Fixture::read(name);
     let weights = fixture.weights("w.");
     let (batch, forced) = batch(&fixture, rules);
-    let mut pass = Pass::default();
+    let mut pass = TrainingPass::default();
     let logits = pass.logits(&weights, &batch);
     let probabilities: Vec<f32> = logits
         .iter()
@@ -181,7 +181,7 @@ fn run(name: &str, rules: &[Value]) -> (Fixture, Batch, Vec<f32>) {
 fn the_plain_network() {
     let (fixture, batch, _) = run("halo_tiny.safetensors", &[]);
     let weights = fixture.weights("w.");
-    let mut pass = Pass::default();
+    let mut pass = TrainingPass::default();
     let _ = pass.logits(&weights, &batch);
     let (sizes, hidden) = fixture.tensor("hidden");
     let width = sizes[2];
@@ -200,7 +200,7 @@ fn three_steps_of_adam() {
     let count = (batch.rows() * shape().codes) as f64;
     let size = weights.values().len();
     let (mut mean, mut square) = (vec![0.0; size], vec![0.0; size]);
-    let mut pass = Pass::default();
+    let mut pass = TrainingPass::default();
     let (_, losses) = fixture.tensor("losses_3_adam_steps_lr_1e-3");
     for (number, expected) in (1..).zip(losses) {
         let mut gradient = vec![0.0; size];

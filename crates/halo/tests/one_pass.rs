@@ -1,7 +1,7 @@
 //! The one-pass sampler against the network run anew for every single code, with the same draws.
 
 use consequence_engine::sigmoid;
-use consequence_halo::{Batch, Pass, Past, Sampler, Shape, StepBuffers, Weights};
+use consequence_halo::{Batch, Past, Sampler, Shape, StepBuffers, TrainingPass, Weights};
 use consequence_prng::{Draws, Purpose};
 
 const STATICS: usize = 9;
@@ -19,7 +19,7 @@ fn decide(draws: &Draws, record: u64, visit: usize, code: u32, logit: f32) -> bo
 fn naive(weights: &Weights, draws: &Draws, record: u64, visits: usize) -> Vec<Vec<u32>> {
     let shape = weights.shape();
     let mut done: Vec<Vec<u32>> = Vec::new();
-    let mut pass = Pass::default();
+    let mut pass = TrainingPass::default();
     for visit in 0..visits {
         let codes = range(visit, shape);
         let mut current: Vec<u32> = Vec::new();
@@ -126,7 +126,7 @@ fn logits_are_those_of_the_whole_network_bit_for_bit() {
     for (at, visit) in visits.iter().enumerate() {
         batch.push(range(at, &shape), visit.iter().copied(), []);
     }
-    let logits = Pass::default().logits(&weights, &batch);
+    let logits = TrainingPass::default().logits(&weights, &batch);
     let (mut past, mut hidden, mut buffers) = (Past::default(), Vec::new(), StepBuffers::default());
     let start = vec![shape.codes as u32 - 1];
     for (at, visit) in visits.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Outputs beside the head, and objectives other than the likelihood.
 
 use consequence_engine::Dropout;
-use consequence_halo::{Asked, Batch, Objective, Pass, Past, Sampler, Shape, Weights};
+use consequence_halo::{Asked, Batch, Objective, Past, Sampler, Shape, TrainingPass, Weights};
 
 const SHAPE: Shape =
     Shape { codes: 8, positions: 5, width: 8, layers: 2, heads: 2, head_units: 2, side: 3 };
@@ -66,7 +66,7 @@ fn weights() -> Weights {
 }
 
 fn loss(weights: &Weights, objective: &Squares) -> f64 {
-    Pass::default().nats(weights, &batch(), objective).iter().sum()
+    TrainingPass::default().nats(weights, &batch(), objective).iter().sum()
 }
 
 #[test]
@@ -75,27 +75,27 @@ fn gradients_are_those_of_finite_differences() {
         let (mut weights, objective) = (weights(), Squares { asks_head });
         let mut gradient = vec![0.0; weights.values().len()];
         let dropout = Dropout::default();
-        Pass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+        TrainingPass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
         let live: Vec<usize> = match asks_head {
             true => weights.live(0).into_iter().flat_map(|(range, _)| range).collect(),
             false => weights.live_without_head().into_iter().flatten().collect(),
         };
         let mut compared = 0;
-        for place in live.into_iter().step_by(7) {
-            let before = weights.values()[place];
+        for index in live.into_iter().step_by(7) {
+            let before = weights.values()[index];
             let at = |weights: &mut Weights, value: f32| {
-                weights.values_mut()[place] = value;
+                weights.values_mut()[index] = value;
                 loss(weights, &objective)
             };
             let step = 2e-3f32;
             let higher = at(&mut weights, before + step);
             let lower = at(&mut weights, before - step);
-            weights.values_mut()[place] = before;
+            weights.values_mut()[index] = before;
             let measured = (higher - lower) / f64::from(2.0 * step);
-            let found = f64::from(gradient[place]);
+            let found = f64::from(gradient[index]);
             assert!(
                 (measured - found).abs() < 2e-2 * (1.0 + measured.abs()),
-                "{place}: {measured} {found}"
+                "{index}: {measured} {found}"
             );
             compared += usize::from(measured.abs() > 1e-3);
         }
@@ -108,7 +108,7 @@ fn a_head_that_is_not_asked_learns_nothing() {
     let (weights, objective) = (weights(), Squares { asks_head: false });
     let mut gradient = vec![0.0; weights.values().len()];
     let dropout = Dropout::default();
-    Pass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+    TrainingPass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
     let mut outside: Vec<bool> = vec![true; gradient.len()];
     for range in weights.live_without_head() {
         outside[range].fill(false);

@@ -40,8 +40,9 @@ pub struct Card {
     pub history: Vec<Epoch>,
     /// The SHA-256 digest of the weights, or of the tables.
     pub digest: String,
-    /// The SHA-256 digest of the text of the card, with zeros where this digest stands; none in a card of
-    /// format 1. It comes last, so that it can be told from anything else that looks like it.
+    /// The SHA-256 digest of the text of the card, with zeros where this digest stands; none in a
+    /// card of format 1. It comes last, so that it can be told from anything else that looks like
+    /// it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub card_digest: String,
 }
@@ -52,7 +53,7 @@ struct Numbered {
     format: u32,
 }
 
-/// What stands in the place of the card's own digest while that is computed.
+/// What stands for the card's own digest while that is computed.
 const NO_DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Why a text is no card.
@@ -97,7 +98,7 @@ impl Card {
 /// A text with the last occurrence of a part of it replaced.
 fn with_last(text: &str, from: &str, to: &str) -> String {
     match text.rfind(from) {
-        Some(place) => [&text[..place], to, &text[place + from.len()..]].concat(),
+        Some(at) => [&text[..at], to, &text[at + from.len()..]].concat(),
         None => text.to_owned(),
     }
 }

@@ -1,13 +1,14 @@
 //! A model on disk: a folder with the weights and a card that says what they are.
 //!
-//! The weights are written first and the card last, with their digest and its own in it. So a folder with
-//! a card is whole, and one in which a byte was changed is refused.
+//! The weights are written first and the card last, with their digest and its own in it. So a
+//! folder with a card is whole, and one in which a byte was changed is refused.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_advice::{Advice, Advise};
 use consequence_halo::{Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
@@ -15,7 +16,7 @@ use consequence_store::{StoreError, WorkingFolder, create_directory, digest, wri
 use thiserror::Error;
 
 use crate::card::{Card, CodeLists, FORMAT, ModelKind, Unread};
-use crate::{CodeOrder, Markov, Network};
+use crate::{Markov, Network};
 
 /// The file that says what a model is.
 pub const CARD_FILE: &str = "model.json";
@@ -37,7 +38,7 @@ pub enum Trained {
 
 impl Trained {
     /// The codes, in the order they are decided.
-    pub fn codes(&self) -> &CodeOrder {
+    pub fn codes(&self) -> &Order {
         match self {
             Self::Network(network) => network.codes(),
             Self::Markov(markov) => crate::Generator::codes(&**markov),
@@ -67,17 +68,17 @@ pub struct Model {
 #[non_exhaustive]
 pub enum ModelError {
     /// There is no card.
-    #[error("{what}\n  --> {}\n  = help: {help}", path.display())]
+    #[error("{what}\n  --> {}", path.display())]
     NoModel {
         /// The folder.
         path: PathBuf,
         /// What is there instead.
         what: &'static str,
-        /// What to do about it.
+        /// What to do about it, settings in braces.
         help: &'static str,
     },
     /// A file cannot be read.
-    #[error("cannot read the model: {reason}\n  --> {}\n  = help: check that this is a file you may read", path.display())]
+    #[error("cannot read the model: {reason}\n  --> {}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -85,7 +86,7 @@ pub enum ModelError {
         reason: io::Error,
     },
     /// The card makes no sense.
-    #[error("this is no model card: {what}\n  --> {}\n  = help: the file may be damaged, or made by another version; train the model again", path.display())]
+    #[error("this is no model card: {what}\n  --> {}", path.display())]
     Card {
         /// The file.
         path: PathBuf,
@@ -93,13 +94,13 @@ pub enum ModelError {
         what: String,
     },
     /// The card is not as it was written.
-    #[error("{CARD_FILE} is not as it was written\n  --> {}\n  = help: take it from where it came, or train again; other rules are given with --rules", path.display())]
+    #[error("{CARD_FILE} is not as it was written\n  --> {}", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
     },
     /// The model is of a format that this program does not know.
-    #[error("{}\n  --> {}\n  = help: use the version that made it, or train the model again", unknown_format(*format), path.display())]
+    #[error("{}\n  --> {}", unknown_format(*format), path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -107,13 +108,13 @@ pub enum ModelError {
         format: u32,
     },
     /// The card and the weights do not belong together.
-    #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}\n  = help: the folder was changed, or training it was stopped while it was written; train with --resume, or anew", path.display())]
+    #[error("the weights are not those that {CARD_FILE} speaks of\n  --> {}", path.display())]
     OtherWeights {
         /// The file.
         path: PathBuf,
     },
     /// The weights cannot be used.
-    #[error("{source}\n  --> {}\n  = help: the file may be damaged or of another model; take it from where it came, or train again", path.display())]
+    #[error("{source}\n  --> {}", path.display())]
     Weights {
         /// The file.
         path: PathBuf,
@@ -123,6 +124,31 @@ pub enum ModelError {
     /// A file cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Advise for ModelError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
+            Self::NoModel { help, .. } => help,
+            Self::Unreadable { .. } => "check that this is a file you may read",
+            Self::Card { .. } => {
+                "the file may be damaged, or made by another version; train the model again"
+            }
+            Self::Changed { .. } => {
+                "take it from where it came, or train again; other rules are given with {rules}"
+            }
+            Self::Format { .. } => "use the version that made it, or train the model again",
+            Self::OtherWeights { .. } => {
+                "the folder was changed, or training it was stopped while it was written; train \
+                 with {resume}, or anew"
+            }
+            Self::Weights { .. } => {
+                "the file may be damaged or of another model; take it from where it came, or train \
+                 again"
+            }
+            Self::Store(_) => return None,
+        }))
+    }
 }
 
 fn unknown_format(format: u32) -> String {
@@ -224,7 +250,7 @@ fn missing(folder: &Path) -> ModelError {
     let unfinished = WorkingFolder::path_for(folder).unwrap_or_else(|_| folder.to_path_buf());
     let begun = |folder: &Path| folder.join(CHECKPOINT_FILE).exists();
     let (what, help) = if begun(&unfinished) || begun(folder) {
-        ("the model has not finished training", "go on with `consequence train ... --resume`")
+        ("the model has not finished training", "go on with `consequence train ... {resume}`")
     } else if folder.is_dir() {
         ("this folder holds no model", "give the folder that `consequence train` wrote")
     } else {
@@ -245,16 +271,16 @@ fn belongs(card: &Card, path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
 }
 
 impl CodeLists {
-    fn new(codes: &CodeOrder) -> Self {
+    fn new(codes: &Order) -> Self {
         let names = |visit: usize| {
-            let codes_of = codes.range(visit).map(|position| codes.order().code(position));
+            let codes_of = codes.range(visit).map(|position| codes.code(position));
             codes_of.map(|code| codes.vocabulary().name(code).to_owned()).collect()
         };
         Self { statics: names(0), encounters: names(1) }
     }
 
     /// The codes numbered in the order they are decided, but for `END`, which is the last number.
-    fn order(&self) -> Result<CodeOrder, String> {
+    fn order(&self) -> Result<Order, String> {
         let named = |list: &[String], kind: Kind| -> Vec<(String, Kind)> {
             list.iter().filter(|name| *name != "END").map(|name| (name.clone(), kind)).collect()
         };
@@ -263,9 +289,8 @@ impl CodeLists {
         let vocabulary = Vocabulary::new(all).map_err(|error| error.to_string())?;
         let positions = self.statics.iter().chain(&self.encounters);
         let codes = positions.map(|name| vocabulary.code(name)).collect::<Option<Vec<_>>>();
-        let order = codes.and_then(|codes| Order::new(codes, &vocabulary));
-        let order = order.ok_or("its codes are in no order, or `END` is not among them")?;
-        Ok(CodeOrder::new(Arc::new(vocabulary), order))
+        let order = codes.and_then(|codes| Order::new(codes, Arc::new(vocabulary)));
+        Ok(order.ok_or("its codes are in no order, or `END` is not among them")?)
     }
 }
 
@@ -274,13 +299,15 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
+    use consequence_rules::Order;
+
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
-    use crate::{Card, CodeOrder, Network, Sizes};
+    use crate::{Card, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
     fn model() -> Model {
         let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
-        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let sizes = Sizes { max_visits: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
         let network = Network::drawn(codes, &sizes, 3).unwrap();
         Model { card: Card::default(), trained: Trained::Network(Box::new(network)) }
@@ -301,7 +328,7 @@ mod tests {
         assert_eq!(before.weights().values(), after.weights().values());
         let names = |network: &Network| -> Vec<String> {
             let codes = network.codes();
-            let all = codes.order().codes().iter();
+            let all = codes.codes().iter();
             all.map(|&code| codes.vocabulary().name(code).to_owned()).collect()
         };
         assert_eq!(names(before), names(after));
@@ -332,12 +359,12 @@ mod tests {
         fs::write(&weights, &weight_bytes).unwrap();
 
         // A byte of the card, wherever it is.
-        for place in 0..card_bytes.len() {
+        for at in 0..card_bytes.len() {
             for bit in [1, 2, 16, 32] {
                 let mut other = card_bytes.clone();
-                other[place] ^= bit;
+                other[at] ^= bit;
                 fs::write(&card, &other).unwrap();
-                assert!(Model::open(folder.path()).is_err(), "byte {place}, bit {bit}");
+                assert!(Model::open(folder.path()).is_err(), "byte {at}, bit {bit}");
             }
         }
 

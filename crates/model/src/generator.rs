@@ -1,14 +1,15 @@
 //! What a model must be able to do to write records.
 
-use crate::CodeOrder;
+use consequence_rules::Order;
 
 /// Who decides the codes of one visit: sampling, rules, or a record that exists.
 pub trait Decide: Send {
-    /// Whether the code at a position of the order is in the visit, given the probability that the model
-    /// gives it.
+    /// Whether the code at a position of the order is in the visit, given the probability that the
+    /// model gives it.
     fn decide(&mut self, position: u32, probability: f64) -> bool;
 
-    /// Told what a network says beside the probabilities of codes, before those of a visit are decided.
+    /// Told what a network says beside the probabilities of codes, before those of a visit are
+    /// decided.
     fn open(&mut self, side: &[f32]) {
         let _ = side;
     }
@@ -26,21 +27,22 @@ pub struct Turn<'a, P> {
 
 /// A model that gives the probability of each code of the next visit.
 ///
-/// The probability of a code may depend on the visits before and on the codes of the same visit that come
-/// before it in the order. It must not depend on which other records are in the batch.
+/// The probability of a code may depend on the visits before and on the codes of the same visit
+/// that come before it in the order. It must not depend on which other records are in the batch.
 ///
 /// A model that knows nothing, as an example:
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Decide, Generator, Turn};
+/// use consequence_model::{Decide, Generator, Turn};
+/// use consequence_rules::Order;
 /// use consequence_record::{Kind, Vocabulary};
 ///
-/// struct Coin(CodeOrder);
+/// struct Coin(Order);
 ///
 /// impl Generator for Coin {
 ///     type Past = usize; // visits so far
 ///     type Scratch = ();
-///     fn codes(&self) -> &CodeOrder { &self.0 }
+///     fn codes(&self) -> &Order { &self.0 }
 ///     fn max_visits(&self) -> usize { 10 }
 ///     fn begin(&self) -> usize { 0 }
 ///     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
@@ -60,7 +62,7 @@ pub struct Turn<'a, P> {
 ///         true
 ///     }
 /// }
-/// let coin = Coin(CodeOrder::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?)));
+/// let coin = Coin(Order::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?)));
 /// let (mut past, mut all) = (1, All(Vec::new()));
 /// coin.next(&mut [Turn { past: &mut past, last: Some(&[]), decider: &mut all }], &mut ());
 /// assert_eq!(all.0, [0, 1]);
@@ -73,7 +75,7 @@ pub trait Generator: Sync {
     type Scratch: Default + Send;
 
     /// The codes, in the order they are decided.
-    fn codes(&self) -> &CodeOrder;
+    fn codes(&self) -> &Order;
 
     /// The most encounters that a record may have.
     fn max_visits(&self) -> usize;
@@ -81,7 +83,7 @@ pub trait Generator: Sync {
     /// What the model knows before the first visit.
     fn begin(&self) -> Self::Past;
 
-    /// Takes in each record's last visit and has its next one decided: the decider is asked for every
-    /// position that the visit may hold, in order.
+    /// Takes in each record's last visit and has its next one decided: the decider is asked for
+    /// every position that the visit may hold, in order.
     fn next(&self, turns: &mut [Turn<'_, Self::Past>], scratch: &mut Self::Scratch);
 }

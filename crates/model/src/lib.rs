@@ -1,8 +1,8 @@
 //! Models that give the probability of each code of the next visit, and their files.
 //!
-//! A [`Generator`] is any model that walks the codes of a visit in order and gives the probability of
-//! each, knowing the visits before and the codes decided so far. Enforcement, sampling and evaluation
-//! are written against it. There are two:
+//! A [`Generator`] is any model that walks the codes of a visit in order and gives the probability
+//! of each, knowing the visits before and the codes decided so far. Enforcement, sampling and
+//! evaluation are written against it. There are two:
 //!
 //! - [`Network`], the HALO network, with its [`NetworkGenerator`];
 //! - [`Markov`], counts of codes and of pairs of codes, trained in a moment.
@@ -11,17 +11,17 @@
 #![forbid(unsafe_code)]
 
 mod card;
-mod codes;
 mod folder;
 mod generator;
 mod markov;
 mod network;
 
+pub use consequence_engine::Settled;
+
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
-pub use codes::CodeOrder;
 pub use folder::{
     CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
-pub use network::{Known, Network, NetworkGenerator, NetworkScratch, Sizes};
+pub use network::{Network, NetworkGenerator, NetworkScratch, Sizes};

@@ -5,15 +5,16 @@ use std::ops::Range;
 use consequence_engine::Settled;
 use consequence_halo::{Batch, Past, Sampler, Shape, ShapeError, StepBuffers, Weights};
 use consequence_record::RecordView;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
-use crate::{CodeOrder, Decide, Generator, Turn};
+use crate::{Decide, Generator, Turn};
 
 /// A HALO network over the codes of a vocabulary: one input for each code in order, and one for the
 /// mark that begins a record.
 #[derive(Clone, Debug)]
 pub struct Network {
-    codes: CodeOrder,
+    codes: Order,
     weights: Weights,
 }
 
@@ -34,7 +35,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// The shape of a network for these codes.
-    pub fn shape(&self, codes: &CodeOrder) -> Shape {
+    pub fn shape(&self, codes: &Order) -> Shape {
         Shape {
             codes: codes.len() + 1,
             // The mark at the beginning, the static visit, and all encounters but the last.
@@ -50,13 +51,13 @@ impl Sizes {
 
 impl Network {
     /// An untrained network.
-    pub fn drawn(codes: CodeOrder, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
+    pub fn drawn(codes: Order, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
         Self::drawn_with_side(codes, sizes, 0, seed)
     }
 
     /// An untrained network, with so many outputs beside the head.
     pub fn drawn_with_side(
-        codes: CodeOrder,
+        codes: Order,
         sizes: &Sizes,
         side: usize,
         seed: u64,
@@ -66,12 +67,12 @@ impl Network {
     }
 
     /// A network with these weights; none if they are for another number of codes.
-    pub fn new(codes: CodeOrder, weights: Weights) -> Option<Self> {
+    pub fn new(codes: Order, weights: Weights) -> Option<Self> {
         (weights.shape().codes == codes.len() + 1).then_some(Self { codes, weights })
     }
 
     /// The codes, in the order they are decided.
-    pub fn codes(&self) -> &CodeOrder {
+    pub fn codes(&self) -> &Order {
         &self.codes
     }
 
@@ -95,39 +96,33 @@ impl Network {
         Batch::new(self.codes.len() as u32)
     }
 
-    /// Appends a record to a batch. `known` gives, for each visit, what is known apart from it.
-    pub fn push<'a>(
+    /// Appends a record to a batch, with what is known of its visits from elsewhere: for each visit
+    /// the outputs that something else decides, counted from the first code that the visit may
+    /// hold, and facts that the network's objective asks for. Either list may be shorter than the
+    /// record.
+    pub fn push(
         &self,
         batch: &mut Batch,
         record: RecordView<'_>,
-        known: impl Fn(usize) -> Known<'a>,
+        settled: &[Vec<Settled>],
+        facts: &[Vec<u32>],
     ) {
         batch.begin();
         for visit in 0..record.len() {
             let range = self.codes.range(visit);
             let codes = range.start as usize..range.end as usize;
-            let known = known(visit);
-            let settled = known.settled.iter().copied();
+            let settled = settled.get(visit).into_iter().flatten().copied();
             batch.push(codes, self.codes.positions(record, visit), settled);
-            batch.note(known.facts.iter().copied());
+            batch.note(facts.get(visit).into_iter().flatten().copied());
         }
     }
-}
-
-/// What is known of a visit apart from the codes it holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// Outputs that something else decides, by position less the first that the visit may hold.
-    pub settled: &'a [Settled],
-    /// Facts that the network's objective asks for.
-    pub facts: &'a [u32],
 }
 
 /// A network made ready to write records.
 ///
 /// All records begin alike, so what the network makes of the beginning is computed once.
 pub struct NetworkGenerator {
-    codes: CodeOrder,
+    codes: Order,
     max_visits: usize,
     sampler: Sampler,
     begun: Past,
@@ -152,8 +147,8 @@ impl NetworkGenerator {
         }
     }
 
-    /// A network that gives the probability of each code by its output beside the head, from the visits
-    /// before alone; it has one for each code.
+    /// A network that gives the probability of each code by its output beside the head, from the
+    /// visits before alone; it has one for each code.
     pub fn without_head(network: &Network) -> Self {
         Self { has_head: false, ..Self::new(network) }
     }
@@ -187,7 +182,7 @@ impl Generator for NetworkGenerator {
     type Past = Past;
     type Scratch = NetworkScratch;
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use consequence_model::{
-    CARD_FILE, Card, CodeOrder, Decide, Generator, Markov, Model, ModelError, Network,
-    NetworkGenerator, Sizes, TABLES_FILE, Trained, Turn, WEIGHTS_FILE,
+    CARD_FILE, Card, Decide, Generator, Markov, Model, ModelError, Network, NetworkGenerator,
+    Sizes, TABLES_FILE, Trained, Turn, WEIGHTS_FILE,
 };
-use consequence_record::{Code, Cohort, Kind, Record};
+use consequence_record::{Code, Cohort, Kind, Record, Selection};
 use consequence_rules::Order;
 use consequence_testing::every;
 use consequence_testing::worlds::Choices;
@@ -16,7 +16,7 @@ use consequence_testing::worlds::Choices;
 const MAX_VISITS: usize = 2;
 
 /// Codes of a small world in some order that decides static codes first.
-fn codes(case: u64) -> CodeOrder {
+fn codes(case: u64) -> Order {
     let vocabulary = every::vocabulary(2, 2);
     let mut choices = Choices::new(1, case);
     let mut codes: Vec<Code> = vocabulary.codes().collect();
@@ -24,12 +24,11 @@ fn codes(case: u64) -> CodeOrder {
         codes.swap(last, choices.below(last + 1));
     }
     codes.sort_by_key(|&code| vocabulary.kind(code) != Kind::Static);
-    let order = Order::new(codes, &vocabulary).expect("static codes come first");
-    CodeOrder::new(vocabulary, order)
+    Order::new(codes, vocabulary).expect("static codes come first")
 }
 
 /// Records in which the codes depend on each other and on the visit before.
-fn seen(codes: &CodeOrder, records: u64) -> Cohort {
+fn seen(codes: &Order, records: u64) -> Cohort {
     let mut cohort = Cohort::default();
     for number in 0..records {
         let mut choices = Choices::new(2, number);
@@ -50,13 +49,12 @@ fn seen(codes: &CodeOrder, records: u64) -> Cohort {
     cohort
 }
 
-fn markov(codes: &CodeOrder, cohort: &Cohort) -> Markov {
-    let all: Vec<usize> = (0..cohort.len()).collect();
-    Markov::fit(codes.clone(), cohort, &all, MAX_VISITS)
+fn markov(codes: &Order, cohort: &Cohort) -> Markov {
+    Markov::fit(codes.clone(), Selection::all(cohort), MAX_VISITS)
 }
 
 /// A network that was not trained, with weights large enough for codes to depend on each other.
-fn network(codes: &CodeOrder, side: usize) -> Network {
+fn network(codes: &Order, side: usize) -> Network {
     let sizes = Sizes { max_visits: MAX_VISITS, width: 8, layers: 2, heads: 2, head_units: 2 };
     let mut network = Network::drawn_with_side(codes.clone(), &sizes, side, 3).expect("sizes");
     network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= 4.0);
@@ -113,7 +111,7 @@ fn cohort(records: &[Record]) -> Cohort {
 }
 
 /// The probability of a record by what a model says; the end is certain where no visit may follow.
-fn probability(codes: &CodeOrder, record: &Record, said: &[Vec<(u32, f64)>]) -> f64 {
+fn probability(codes: &Order, record: &Record, said: &[Vec<(u32, f64)>]) -> f64 {
     let one = cohort(std::slice::from_ref(record));
     let of_visit = |(visit, asked): (usize, &Vec<(u32, f64)>)| -> f64 {
         let present = codes.positions(one.record(0), visit);
@@ -150,7 +148,7 @@ fn is_a_distribution(model: &impl Generator) {
 fn an_order_is_a_permutation_that_keeps_kinds_apart() {
     for case in 0..40 {
         let codes = codes(case);
-        let (vocabulary, order) = (codes.vocabulary(), codes.order());
+        let (vocabulary, order) = (codes.vocabulary(), codes);
         assert_eq!((codes.len(), codes.statics()), (5, 2));
         assert_eq!((codes.range(0), codes.range(1), codes.range(7)), (0..2, 2..5, 2..5));
         assert_eq!(order.code(codes.end()), vocabulary.end());
@@ -232,7 +230,7 @@ fn a_markov_model_does_not_depend_on_the_number_of_threads() {
     assert!([2, 3, 5].into_iter().all(|threads| on(threads) == alone));
 }
 
-fn models(codes: &CodeOrder) -> [(Model, &'static str); 2] {
+fn models(codes: &Order) -> [(Model, &'static str); 2] {
     let card = || Card { rules: "rule r: E0 => E1\n".into(), ..Card::default() };
     let markov = Trained::Markov(Box::new(markov(codes, &seen(codes, 100))));
     let network = Trained::Network(Box::new(network(codes, 0)));
@@ -267,9 +265,9 @@ fn a_model_says_the_same_after_a_round_through_its_folder() {
         assert_eq!(again.card, model.card);
         assert_eq!(again.trained.max_visits(), MAX_VISITS);
         // Numbers of codes may differ, names and positions do not.
-        let names = |codes: &CodeOrder| -> Vec<String> {
+        let names = |codes: &Order| -> Vec<String> {
             let name = |&code: &Code| codes.vocabulary().name(code).to_owned();
-            codes.order().codes().iter().map(name).collect()
+            codes.codes().iter().map(name).collect()
         };
         assert_eq!(names(again.trained.codes()), names(&codes));
         let renamed = |record: &Record| {

@@ -133,7 +133,7 @@ impl Cohort {
         self.visit_starts.len() - 1
     }
 
-    /// A record by its place in the cohort.
+    /// A record by its index in the cohort.
     pub fn record(&self, index: usize) -> RecordView<'_> {
         let (from, to) =
             (self.record_starts[index] as usize, self.record_starts[index + 1] as usize);

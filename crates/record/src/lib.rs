@@ -21,10 +21,12 @@
 
 mod cohort;
 mod lists;
+mod selection;
 mod split;
 mod vocabulary;
 
 pub use cohort::{Cohort, Record, RecordView};
 pub use lists::Lists;
+pub use selection::Selection;
 pub use split::Split;
 pub use vocabulary::{Code, END_NAME, Kind, Vocabulary, VocabularyError};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Cohort;
+
 /// The part of a cohort a subject belongs to, by the names MEDS gives the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Split {
@@ -39,6 +41,17 @@ impl Split {
             8 => Self::Tuning,
             _ => Self::HeldOut,
         }
+    }
+
+    /// The split of each record of a cohort, by [`Split::of`].
+    pub fn of_records(cohort: &Cohort) -> Vec<Self> {
+        (0..cohort.len()).map(|index| Self::of(cohort.id(index))).collect()
+    }
+
+    /// The indices of the records of this split, given the split of each record: what a
+    /// [`Selection`](crate::Selection) of the split is made from.
+    pub fn indices(self, splits: &[Self]) -> Vec<usize> {
+        (0..splits.len()).filter(|&index| splits[index] == self).collect()
     }
 
     /// The name MEDS gives the split.

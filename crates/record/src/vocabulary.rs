@@ -63,6 +63,9 @@ pub enum VocabularyError {
 }
 
 /// The codes of a cohort: names, kinds, and `END` as the last of them.
+///
+/// Two are equal if they have the same names and kinds in the same order, so that a code means the
+/// same in both.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     names: Vec<Box<str>>,
@@ -136,7 +139,20 @@ impl Vocabulary {
     pub fn codes(&self) -> impl ExactSizeIterator<Item = Code> + use<> {
         (0..self.names.len() as u32).map(Code)
     }
+
+    /// The static codes, in order.
+    pub fn statics(&self) -> impl Iterator<Item = Code> {
+        self.codes().filter(|&code| self.kind(code) == Kind::Static)
+    }
 }
+
+impl PartialEq for Vocabulary {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.names, &self.kinds) == (&other.names, &other.kinds)
+    }
+}
+
+impl Eq for Vocabulary {}
 
 #[cfg(test)]
 mod tests {
@@ -149,6 +165,9 @@ mod tests {
         assert_eq!(vocabulary.kind(Code(1)), Kind::Static);
         assert_eq!(vocabulary.end(), Code(2));
         assert_eq!(vocabulary.name(vocabulary.end()), END_NAME);
+        assert_eq!(vocabulary.statics().collect::<Vec<_>>(), [Code(1)]);
+        let turned = Vocabulary::new([("A", Kind::Static), ("B", Kind::Encounter)]).unwrap();
+        assert!(vocabulary == vocabulary.clone() && vocabulary != turned);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Conditions on the static visit.
 
+use consequence_advice::{Advice, Advise};
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{Formula, Origin, Rule, Says};
 use thiserror::Error;
@@ -28,7 +29,7 @@ pub struct Condition {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ConditionError {
     /// The model does not know the code.
-    #[error("the model has no code `{name}`{}", near(similar))]
+    #[error("the model has no code `{name}`")]
     Unknown {
         /// The name as it was given.
         name: String,
@@ -36,25 +37,29 @@ pub enum ConditionError {
         similar: Vec<String>,
     },
     /// The code is none of the static visit.
-    #[error(
-        "`{0}` is no static code, and only the static visit can be given\n  = help: to begin with \
-         certain encounters, give a cohort of them as the prefix"
-    )]
+    #[error("`{0}` is no static code, and only the static visit can be given")]
     NotStatic(String),
     /// There is nothing between two commas.
-    #[error(
-        "a condition is empty\n  = help: write codes with commas between, `SEX//F, not SMOKER`"
-    )]
+    #[error("a condition is empty")]
     Empty,
     /// A quote is not closed.
-    #[error("a name begins with a quote and does not end with one\n  = help: close the quote")]
+    #[error("a name begins with a quote and does not end with one")]
     OpenQuote,
 }
 
-fn near(similar: &[String]) -> String {
-    match similar {
-        [] => "\n  = help: only static codes of the model can be given".into(),
-        names => format!("\n  = help: it has {}", names.join(", ")),
+impl Advise for ConditionError {
+    fn advice(&self) -> Option<Advice> {
+        Some(match self {
+            Self::Unknown { similar, .. } if similar.is_empty() => {
+                Advice::new("only static codes of the model can be given")
+            }
+            Self::Unknown { similar, .. } => Advice::new(format!("it has {}", similar.join(", "))),
+            Self::NotStatic(_) => {
+                Advice::new("to begin with certain encounters, give a cohort of them as the prefix")
+            }
+            Self::Empty => Advice::new("write codes with commas between, `SEX//F, not SMOKER`"),
+            Self::OpenQuote => Advice::new("close the quote"),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use consequence_advice::{Advice, Advise};
 use consequence_rules::{CompileError, RuleSet};
 use consequence_store::StoreError;
 use consequence_tables::WriteError;
@@ -13,22 +14,18 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum SampleError {
     /// A temperature that is none.
-    #[error("a temperature is a number above 0, and {0} is none\n  = help: 1 changes nothing")]
+    #[error("a temperature is a number above 0, and {0} is none")]
     Temperature(f64),
     /// A number of things that must not be zero.
-    #[error("no {0} at all cannot be asked for\n  = help: ask for at least one")]
+    #[error("no {0} at all cannot be asked for")]
     Nothing(&'static str),
     /// A pass goes with nothing else.
     #[error(
-        "a pass over whole visits goes with no other rules, conditions or records to go on with\n  \
-         = help: ask for mode `off` without them"
+        "a pass over whole visits goes with no other rules, conditions or records to go on with"
     )]
     PassAlone,
     /// The rules are about other codes than the model's.
-    #[error(
-        "the rules were read over other codes than the model's\n  = help: read them over the \
-         model's vocabulary"
-    )]
+    #[error("the rules were read over other codes than the model's")]
     OtherCodes,
     /// The rules, with the conditions given, have no plan in the model's order of codes.
     #[error("{error}")]
@@ -39,21 +36,17 @@ pub enum SampleError {
         rules: Arc<RuleSet>,
     },
     /// There is no record to go on with.
-    #[error("the prefix has no record\n  = help: give a cohort with at least one")]
+    #[error("the prefix has no record")]
     EmptyPrefix,
     /// A record to go on with holds codes that the model does not have there.
-    #[error(
-        "record {record} of the prefix has a code that the model does not know in that visit\n  = \
-         help: read the prefix over the model's vocabulary"
-    )]
+    #[error("record {record} of the prefix has a code that the model does not know in that visit")]
     PrefixCodes {
         /// The record, counted from 1.
         record: usize,
     },
     /// A record to go on with is longer than the model can write.
     #[error(
-        "record {record} of the prefix has {visits} encounters; the model writes {most} at most\n  \
-         = help: cut the record, or train a model with more visits"
+        "record {record} of the prefix has {visits} encounters; the model writes {most} at most"
     )]
     PrefixTooLong {
         /// The record, counted from 1.
@@ -65,8 +58,7 @@ pub enum SampleError {
     },
     /// A record to go on with is forbidden, or everything that could follow it is.
     #[error(
-        "record {record} of the prefix cannot be gone on with: at visit {visit} {} forbids it\n  = \
-         help: repair the prefix with `enforce`, leave the record out, or change the rules",
+        "record {record} of the prefix cannot be gone on with: at visit {visit} {} forbids it",
         one_of(rules)
     )]
     PrefixForbidden {
@@ -79,8 +71,7 @@ pub enum SampleError {
     },
     /// No attempt at a record obeyed the rules.
     #[error(
-        "none of {attempts} attempts at record {record} obeys the rules; broken most often: {}\n  \
-         = help: allow more attempts, or write the records in mode `guided` or `exact`",
+        "none of {attempts} attempts at record {record} obeys the rules; broken most often: {}",
         counted(broken)
     )]
     Exhausted {
@@ -92,31 +83,20 @@ pub enum SampleError {
         broken: Vec<(String, u64)>,
     },
     /// A record does not obey the rules: a defect of this program.
-    #[error(
-        "the referee rejects generated record {record}; its shard was not written\n  = help: this \
-         is a defect of the program; please report it with the rules"
-    )]
+    #[error("the referee rejects generated record {record}; its shard was not written")]
     Rejected {
         /// The record, counted from 1.
         record: u64,
     },
     /// The model gave something that is no probability.
-    #[error(
-        "the model gives a code a probability that is not a number from 0 to 1\n  = help: the model is \
-         damaged; train it again"
-    )]
+    #[error("the model gives a code a probability that is not a number from 0 to 1")]
     Probability,
     /// A run that was stopped is in the way.
-    #[error(
-        "an unfinished run is in the way\n  --> {}\n  = help: complete it with --resume, or give \
-         --force to drop it",
-        .0.display()
-    )]
+    #[error("an unfinished run is in the way\n  --> {}", .0.display())]
     Unfinished(PathBuf),
     /// What is there was begun with something else.
     #[error(
-        "what is there was not begun with this request: it has {there}, and not {asked}\n  --> {}\n  \
-         = help: ask for the same, or choose another place",
+        "what is there was not begun with this request: it has {there}, and not {asked}\n  --> {}",
         path.display()
     )]
     OtherRequest {
@@ -130,8 +110,7 @@ pub enum SampleError {
     /// What is there was begun by a program that kept other notes of it.
     #[error(
         "what is there was begun by {} version of this program: its format is {format}, and this \
-         one goes on with {known}\n  --> {}\n  = help: complete it with that version, choose another \
-         place, or give --force without --resume to begin anew",
+         one goes on with {known}\n  --> {}",
         if format > known { "a newer" } else { "an older" }, path.display()
     )]
     OtherFormat {
@@ -144,9 +123,7 @@ pub enum SampleError {
     },
     /// What is there was begun by another version of the program.
     #[error(
-        "what is there was begun by version {version} of this program, and this is {ours}\n  --> {}\n  \
-         = help: complete it with that version, choose another place, or give --force without \
-         --resume to begin anew",
+        "what is there was begun by version {version} of this program, and this is {ours}\n  --> {}",
         path.display()
     )]
     OtherVersion {
@@ -158,18 +135,11 @@ pub enum SampleError {
         ours: String,
     },
     /// A file is in the folder that the run did not write, and would become part of the dataset.
-    #[error(
-        "this is not a file of the run that is to be completed\n  --> {}\n  = help: move it away, or \
-         give --force without --resume to begin anew",
-        .0.display()
-    )]
+    #[error("this is not a file of the run that is to be completed\n  --> {}", .0.display())]
     Stranger(PathBuf),
-    /// The folder of an unfinished run says nothing of how it was begun, or nothing that can be read.
-    #[error(
-        "cannot tell how the unfinished run was begun: {reason}\n  --> {}\n  = help: delete the \
-         folder, or give --force to drop it",
-        path.display()
-    )]
+    /// The folder of an unfinished run says nothing of how it was begun, or nothing that can be
+    /// read.
+    #[error("cannot tell how the unfinished run was begun: {reason}\n  --> {}", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
@@ -182,6 +152,39 @@ pub enum SampleError {
     /// Something cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+}
+
+impl Advise for SampleError {
+    fn advice(&self) -> Option<Advice> {
+        Some(Advice::new(match self {
+            Self::Temperature(_) => "1 changes nothing",
+            Self::Nothing(_) => "ask for at least one",
+            Self::PassAlone => "ask for mode `off` without them",
+            Self::OtherCodes => "read them over the model's vocabulary",
+            Self::EmptyPrefix => "give a cohort with at least one",
+            Self::PrefixCodes { .. } => "read the prefix over the model's vocabulary",
+            Self::PrefixTooLong { .. } => "cut the record, or train a model with more visits",
+            Self::PrefixForbidden { .. } => {
+                "repair the prefix with `enforce`, leave the record out, or change the rules"
+            }
+            Self::Exhausted { .. } => {
+                "allow more attempts, or write the records in mode `guided` or `exact`"
+            }
+            Self::Rejected { .. } => {
+                "this is a defect of the program; please report it with the rules"
+            }
+            Self::Probability => "the model is damaged; train it again",
+            Self::Unfinished(_) => "complete it with {resume}, or give {force} to drop it",
+            Self::OtherRequest { .. } => "ask for the same, or choose another place",
+            Self::OtherFormat { .. } | Self::OtherVersion { .. } => {
+                "complete it with that version, choose another place, or give {force} without \
+                 {resume} to begin anew"
+            }
+            Self::Stranger(_) => "move it away, or give {force} without {resume} to begin anew",
+            Self::Manifest { .. } => "delete the folder, or give {force} to drop it",
+            Self::Compile { .. } | Self::Store(_) | Self::Write(_) => return None,
+        }))
+    }
 }
 
 fn one_of(rules: &[String]) -> String {

@@ -1,27 +1,27 @@
 //! Records written by a model, obeying rules.
 //!
-//! A [`Source`] is a model with the rules, the conditions and the beginnings that its records must
-//! follow. It writes a batch of records at a time, which refills as records finish, and gives them in
-//! order of their numbers. A record depends on the seed and on its number alone: not on the size of
-//! the batch, the number of threads, the shard it is in, or a restart.
+//! A [`Sampler`] is a model with the rules, the conditions and the beginnings that its records must
+//! follow. It writes a batch of records at a time, which refills as records finish, and gives them
+//! in order of their numbers. A record depends on the seed and on its number alone: not on the size
+//! of the batch, the number of threads, the shard it is in, or a restart.
 //!
-//! [`write_dataset`] puts records into a MEDS dataset, shard by shard, so that a run that was killed
-//! goes on where it was; [`write_lines`] puts them into one file of JSON lines.
+//! [`write_dataset`] puts records into a MEDS dataset, shard by shard, so that a run that was
+//! killed goes on where it was; [`write_lines`] puts them into one file of JSON lines.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use consequence_model::{CodeOrder, Network, NetworkGenerator, Sizes};
-//! use consequence_rules::RuleSet;
-//! use consequence_sample::{Request, Source, Totals};
+//! use consequence_model::{Network, NetworkGenerator, Sizes};
+//! use consequence_rules::{Order, RuleSet};
+//! use consequence_sample::{Request, Sampler, Totals};
 //!
 //! let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
-//! let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+//! let codes = Order::natural(Arc::clone(rules.vocabulary()));
 //! let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 //! let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 //!
-//! let source = Source::new(&generator, &rules, Request::default())?;
+//! let sampler = Sampler::new(&generator, &rules, Request::default())?;
 //! let mut totals = Totals::default();
-//! source.records(0..100, &mut totals, |number, record| {
+//! sampler.records(0..100, &mut totals, |number, record| {
 //!     let ill: Vec<bool> = record.visits[1..].iter().map(|visit| !visit.is_empty()).collect();
 //!     assert!(number < 100 && ill.is_sorted(), "once ill, always ill");
 //!     Ok(())
@@ -31,25 +31,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod blame;
 mod condition;
-mod dataset;
-mod draft;
+mod decider;
+mod drafts;
 mod error;
-mod hand;
-mod lines;
 mod manifest;
+mod output;
 mod prefix;
-mod queue;
 mod request;
-mod source;
-mod totals;
+mod sampler;
 
 pub use condition::{Condition, ConditionError};
-pub use dataset::{DatasetOptions, Written, write_dataset};
 pub use error::SampleError;
-pub use lines::write_lines;
 pub use manifest::{Identity, Manifest};
-pub use request::{Mode, Request};
-pub use source::Source;
-pub use totals::Totals;
+pub use output::{DatasetOptions, Written, write_dataset, write_lines};
+pub use request::{Mode, Request, Totals};
+pub use sampler::Sampler;

@@ -9,13 +9,13 @@ use consequence_model::Generator;
 use consequence_store::{StoreError, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::{Mode, SampleError, Source};
+use crate::{Mode, SampleError, Sampler};
 
 /// The file of the manifest in a dataset.
 pub(crate) const FILE: &str = "metadata/generation.json";
 
-/// The number of the format. It counts up when the file changes, and when the same request would give
-/// other records. Format 1 had no digests.
+/// The number of the format. It counts up when the file changes, and when the same request would
+/// give other records. Format 1 had no digests.
 const FORMAT: u32 = 2;
 
 /// What the files are that records are made from, by a digest of each.
@@ -66,12 +66,12 @@ struct Numbered {
 
 impl Manifest {
     pub(crate) fn new<G: Generator>(
-        source: &Source<'_, G>,
+        sampler: &Sampler<'_, G>,
         records: u64,
         shard_records: u64,
         made_from: Identity,
     ) -> Self {
-        let (request, vocabulary) = (source.request(), source.codes().vocabulary());
+        let (request, vocabulary) = (sampler.request(), sampler.codes().vocabulary());
         Self {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,14 +1,13 @@
-//! Records to go on with.
+//! Records that generated ones begin with, and why rules forbid one.
 
 use consequence_enforce::{Enforcer, Ruling, Writer};
-use consequence_model::CodeOrder;
-use consequence_record::{Cohort, Kind, RecordView};
+use consequence_record::{Code, Cohort, Kind, RecordView};
+use consequence_rules::{Clause, Order, Plan};
 use rayon::prelude::*;
 
 use crate::SampleError;
-use crate::blame::blame;
 
-/// What is known of the end of a record to go on with, at the last visit that it has.
+/// What is known of the end of a record that another begins with, at the last visit that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The record may end there or go on.
@@ -17,14 +16,14 @@ pub(crate) enum Ending {
     Certain(bool),
 }
 
-/// A record to go on with.
+/// A record that another begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning<'a> {
     pub record: RecordView<'a>,
     pub ending: Ending,
 }
 
-/// Records to go on with, each found to be possible.
+/// Records that others begin with, each found to be possible.
 #[derive(Debug)]
 pub(crate) struct Prefix<'a> {
     cohort: &'a Cohort,
@@ -35,7 +34,7 @@ impl<'a> Prefix<'a> {
     /// Refuses records that the model cannot write or the rules do not allow.
     pub fn new(
         cohort: &'a Cohort,
-        codes: &CodeOrder,
+        codes: &Order,
         max_visits: usize,
         enforcer: Option<&Enforcer>,
     ) -> Result<Self, SampleError> {
@@ -76,7 +75,7 @@ impl<'a> Prefix<'a> {
 }
 
 /// Whether every code of a record is one of the model's, in the visit where it belongs.
-fn is_of(codes: &CodeOrder, record: RecordView<'_>) -> bool {
+fn is_of(codes: &Order, record: RecordView<'_>) -> bool {
     let vocabulary = codes.vocabulary();
     record.len() > 1
         && record.visits().enumerate().all(|(visit, list)| {
@@ -86,7 +85,7 @@ fn is_of(codes: &CodeOrder, record: RecordView<'_>) -> bool {
         })
 }
 
-/// How a record to go on with can end, or the visit at which the rules forbid it.
+/// How a record that begins with this one can end there, or the visit at which the rules forbid it.
 fn ending(enforcer: &Enforcer, record: RecordView<'_>) -> Result<Ending, usize> {
     let mut writer = enforcer.writer();
     let last = record.len() - 1;
@@ -115,16 +114,39 @@ fn copies(
     visit: usize,
     ends: bool,
 ) -> bool {
-    let (order, codes) = (enforcer.plan().order(), record.visit(visit));
-    let end = writer.end();
-    for position in writer.open() {
-        let code = order.code(position);
-        let present = if code == end { ends } else { codes.binary_search(&code).is_ok() };
-        if writer.ruling(position) == Ruling::Forced(!present) {
-            return false;
-        }
-        writer.place(position, present);
+    let order = enforcer.plan().order();
+    let codes = record.visit(visit).iter().map(|&code| order.position(code));
+    let mut truth: Vec<u32> = codes.chain(ends.then(|| order.end())).collect();
+    truth.sort_unstable();
+    let mut allowed = true;
+    writer.replay(&truth, |_, ruling, present| allowed &= ruling != Ruling::Forced(!present));
+    allowed
+}
+
+/// The names of the rules that forbid a record to be as it is at a visit, whether it ends there or
+/// goes on: those of the clause that needs the fewest of them.
+fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<String> {
+    let end = plan.rules().vocabulary().end();
+    let broken = |clause: &Clause<'_>, ends: bool| {
+        let has = |then: usize, code: Code| match code == end {
+            true => then == visit && ends,
+            false => record.visit(then).binary_search(&code).is_ok(),
+        };
+        clause.visits.contains(visit)
+            && !clause.literals.iter().any(|&literal| plan.decode(literal).holds(visit, has))
+    };
+    let rules_against = |ends: bool| -> Vec<u32> {
+        let clauses = plan.clauses().filter(|clause| broken(clause, ends));
+        let fewest = clauses.min_by_key(|clause| clause.rules.len()).map(|one| one.rules.to_vec());
+        let dense = || plan.diagram().map(|diagram| diagram.rules.clone());
+        fewest.or_else(dense).unwrap_or_default()
+    };
+    let last = visit + 1 == record.len();
+    let mut rules = rules_against(false);
+    if last && visit > 0 {
+        rules.extend(rules_against(true));
     }
-    writer.close();
-    true
+    rules.sort_unstable();
+    rules.dedup();
+    rules.into_iter().map(|rule| plan.rule(rule).name.to_string()).collect()
 }

@@ -7,17 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::*;
+use consequence_advice::Advise;
 use consequence_model::NetworkGenerator;
 use consequence_rules::RuleSet;
 use consequence_sample::{
-    DatasetOptions, Mode, Request, SampleError, Source, Written, write_dataset,
+    DatasetOptions, Mode, Request, SampleError, Sampler, Written, write_dataset,
 };
 
 const MANIFEST: &str = "metadata/generation.json";
 
 /// A dataset of five data files, the same in mode `off`, and a folder to complete it in.
 struct World {
-    place: tempfile::TempDir,
+    folder: tempfile::TempDir,
     generator: NetworkGenerator,
     rules: RuleSet,
 }
@@ -27,22 +28,22 @@ impl World {
         let vocabulary = vocabulary(3, 40);
         let text = "rule one: exactly one of S0, S1, S2  rule lasts: E3 in previous => E3";
         let (generator, rules) = (network(&vocabulary, 8, 4), rules(text, &vocabulary));
-        let world = Self { place: tempfile::tempdir().unwrap(), generator, rules };
+        let world = Self { folder: tempfile::tempdir().unwrap(), generator, rules };
         world.generate("whole", Mode::Guided, false).unwrap();
         world.generate("off", Mode::Off, false).unwrap();
         world
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn generate(&self, name: &str, mode: Mode, resume: bool) -> Result<Written, SampleError> {
         let request = Request { mode, ..Request::default() };
-        let source = Source::new(&self.generator, &self.rules, request).unwrap();
+        let sampler = Sampler::new(&self.generator, &self.rules, request).unwrap();
         let options =
             DatasetOptions { records: 90, shard_records: 20, resume, ..DatasetOptions::default() };
-        write_dataset(&source, self.path(name), &options, &|_| {})
+        write_dataset(&sampler, self.path(name), &options, &|_| {})
     }
 
     /// The whole dataset as a killed run leaves it, or complete, and then changed.
@@ -126,8 +127,9 @@ fn a_file_of_nobody_is_refused_by_name() {
             });
             let error = refused.unwrap_err();
             assert!(matches!(error, SampleError::Stranger(_)), "{error}");
-            let named = format!("{name}/{stranger}\n  = help: move it away");
-            assert!(error.to_string().contains(&named), "{error}");
+            assert!(error.to_string().ends_with(&format!("{name}/{stranger}")), "{error}");
+            let advice = "move it away, or give FORCE without RESUME to begin anew";
+            assert_eq!(error.advice().unwrap().worded(|it| it.name.to_uppercase()), advice);
             let missing = world.path(name).join("data/000000.parquet");
             assert!(!missing.exists(), "refused before anything is generated");
         }
@@ -145,10 +147,12 @@ fn what_another_version_began_is_refused() {
                 assert!(text.contains(from), "{text}");
                 fs::write(path, text.replacen(from, to, 1)).unwrap();
             };
-            world.changed(name, change).unwrap_err().to_string()
+            world.changed(name, change).unwrap_err()
         });
-        assert!(changed.iter().all(|said| said.contains("= help: complete it with that version")));
-        changed[0].clone()
+        let advised = |error: &SampleError| error.advice().unwrap().worded(|it| it.name.into());
+        let complete = "complete it with that version";
+        assert!(changed.iter().all(|error| advised(error).starts_with(complete)));
+        changed[0].to_string()
     };
     let said = refused("\"format\": 2", "\"format\": 9");
     assert!(said.contains("by a newer version of this program: its format is 9, and"), "{said}");

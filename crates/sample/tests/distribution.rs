@@ -1,8 +1,8 @@
 //! On networks small enough to enumerate, every mode writes the distribution that it says.
 //!
-//! The seeds are fixed, so these tests give the same answer every time. Frequencies are held against
-//! the exact distribution by chi-square, and must be within four standard deviations of what probability
-//! explains: a right sampler fails for one seed in 30,000.
+//! The seeds are fixed, so these tests give the same answer every time. Frequencies are held
+//! against the exact distribution by chi-square, and must be within four standard deviations of
+//! what probability explains: a right sampler fails for one seed in 30,000.
 
 mod common;
 
@@ -50,7 +50,8 @@ impl World {
         all
     }
 
-    /// Every record that obeys the rules with its probability among them, and the probability of all of them.
+    /// Every record that obeys the rules with its probability among them, and the probability of
+    /// all of them.
     fn obeying(&self) -> (Vec<(Record, f64)>, f64) {
         let referee = Referee::new(&self.rules);
         let mut valid = self.free(1.0);

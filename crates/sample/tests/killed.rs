@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use common::*;
-use consequence_sample::{DatasetOptions, Request, Source, write_dataset};
+use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 
 /// Names the folder to the program that is killed.
 const OUT: &str = "CONSEQUENCE_TEST_OUT";
@@ -22,15 +22,15 @@ fn generate(out: &Path) {
     let vocabulary = vocabulary(3, 90);
     let generator = network(&vocabulary, 8, 4);
     let rules =
-        rules("rule one: exactly one of S0, S1, S2  rule lasts: E3 in previous => E3", &vocabulary);
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
+        rules("rule one: exactly one of S0, S1, S2  rule lasts: A3 in previous => A3", &vocabulary);
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let options = DatasetOptions {
         records: 100 * SHARDS as u64 - 50,
         shard_records: 100,
         resume: true,
         ..DatasetOptions::default()
     };
-    write_dataset(&source, out, &options, &|_| {}).unwrap();
+    write_dataset(&sampler, out, &options, &|_| {}).unwrap();
 }
 
 /// The program that the other test kills.
@@ -72,9 +72,9 @@ fn finished(unfinished: &Path) -> usize {
 
 #[test]
 fn three_kills_change_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let [whole, out] = ["whole", "out"].map(|name| place.path().join(name));
-    let unfinished = place.path().join("out.unfinished");
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, out] = ["whole", "out"].map(|name| folder.path().join(name));
+    let unfinished = folder.path().join("out.unfinished");
     generate(&whole);
     let mut kills = 0;
     for (wait, shards) in [(0, 0), (3, 4), (7, 12)] {

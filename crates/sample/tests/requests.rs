@@ -5,13 +5,13 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{OrderedPass, RuleSet};
+use consequence_rules::{Order, OrderedPass, RuleSet};
 use consequence_sample::{
-    Condition, DatasetOptions, Mode, Request, SampleError, Source, Totals, write_dataset,
+    Condition, DatasetOptions, Mode, Request, SampleError, Sampler, Totals, write_dataset,
 };
 
 /// Random clauses of a few literals, now and in windows.
@@ -56,23 +56,23 @@ fn every_mode_that_promises_valid_records_writes_them() {
         let generator = network(&vocabulary, 4, seed);
         let set = random_rules(seed, &vocabulary);
         let referee = Referee::new(&set);
-        for (place, mode) in Mode::ALL.into_iter().filter(|mode| mode.obeys()).enumerate() {
+        for (index, mode) in Mode::ALL.into_iter().filter(|mode| mode.obeys()).enumerate() {
             let request = Request { mode, seed, proposals: 3, ..Request::default() };
-            let source = match Source::new(&generator, &set, request) {
-                Ok(source) => source,
+            let sampler = match Sampler::new(&generator, &set, request) {
+                Ok(sampler) => sampler,
                 Err(error) => {
                     assert!(matches!(error, SampleError::Compile { .. }), "{error}");
                     continue;
                 }
             };
             tried += 1;
-            let done = source.records(0..40, &mut Totals::default(), |_, record| {
+            let done = sampler.records(0..40, &mut Totals::default(), |_, record| {
                 assert!(referee.is_valid(&record), "{mode}, rules {seed}");
                 assert!(record.ended && record.visits.len() <= 5);
                 Ok(())
             });
             match done {
-                Ok(()) => written[place] += 1,
+                Ok(()) => written[index] += 1,
                 Err(error) => {
                     assert_eq!(mode, Mode::Reject, "{error}");
                     assert!(matches!(error, SampleError::Exhausted { .. }), "{error}");
@@ -103,7 +103,7 @@ fn conditions_hold_in_every_mode() {
     }
     let refused = |mode, text: &str| {
         let request = Request { mode, given: given(text, &vocabulary), ..Request::default() };
-        match Source::new(&generator, &set, request) {
+        match Sampler::new(&generator, &set, request) {
             Err(error) => error.to_string(),
             Ok(_) => String::new(),
         }
@@ -155,9 +155,9 @@ fn prefixes_are_gone_on_with() {
             let begun = cohort.record(number % 4).to_record();
             assert!(record.visits.starts_with(&begun.visits), "{mode} {number}");
         }
-        let longer = |place: usize| {
-            let ones = records.iter().skip(place).step_by(4);
-            ones.filter(|record| record.visits.len() > cohort.record(place).len()).count()
+        let longer = |index: usize| {
+            let ones = records.iter().skip(index).step_by(4);
+            ones.filter(|record| record.visits.len() > cohort.record(index).len()).count()
         };
         assert!((1..100).contains(&longer(0)) && (1..100).contains(&longer(1)), "{mode}");
         assert!(mode == Mode::Off || longer(2) == 0, "a rule ends it");
@@ -182,7 +182,7 @@ fn prefixes_that_cannot_be_are_refused() {
         cohort.push("a", &Record::new(vec![vec![], vec![]]));
         cohort.push("b", &Record { visits, ended: true });
         let request = Request { mode, prefix: Some(&cohort), ..Request::default() };
-        Source::new(&generator, &set, request).err().map(|error| error.to_string())
+        Sampler::new(&generator, &set, request).err().map(|error| error.to_string())
     };
     for mode in [Mode::Guided, Mode::Override, Mode::Exact, Mode::Reject] {
         let said = refused(vec![vec![], vec![code("E0")], vec![]], mode).unwrap();
@@ -205,7 +205,7 @@ fn prefixes_that_cannot_be_are_refused() {
     assert!(said.contains("a code that the model does not know in that visit"), "{said}");
     let empty = Cohort::default();
     let request = Request { prefix: Some(&empty), ..Request::default() };
-    assert!(matches!(Source::new(&generator, &set, request), Err(SampleError::EmptyPrefix)));
+    assert!(matches!(Sampler::new(&generator, &set, request), Err(SampleError::EmptyPrefix)));
 }
 
 #[test]
@@ -215,23 +215,23 @@ fn numbers_that_make_no_sense_are_refused() {
     let set = rules("", &vocabulary);
     for temperature in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let request = Request { temperature, ..Request::default() };
-        let refused = Source::new(&generator, &set, request);
+        let refused = Sampler::new(&generator, &set, request);
         assert!(matches!(refused, Err(SampleError::Temperature(_))));
     }
     let none = |mode| Request { mode, proposals: 0, attempts: 0, ..Request::default() };
     for request in
         [none(Mode::Exact), none(Mode::Reject), Request { batch: 0, ..Request::default() }]
     {
-        assert!(matches!(Source::new(&generator, &set, request), Err(SampleError::Nothing(_))));
+        assert!(matches!(Sampler::new(&generator, &set, request), Err(SampleError::Nothing(_))));
     }
-    assert!(Source::new(&generator, &set, none(Mode::Guided)).is_ok());
+    assert!(Sampler::new(&generator, &set, none(Mode::Guided)).is_ok());
 }
 
 #[test]
 fn other_codes_are_refused() {
     let generator = network(&vocabulary(1, 2), 3, 8);
     let set = RuleSet::parse("rule other: B => C", None).unwrap();
-    let refused = Source::new(&generator, &set, Request::default());
+    let refused = Sampler::new(&generator, &set, Request::default());
     assert!(matches!(refused, Err(SampleError::OtherCodes)));
 }
 
@@ -243,25 +243,25 @@ fn rejection_gives_up_and_names_the_rules() {
                 rule rare: S0 => not E1";
     let set = rules(text, &vocabulary);
     let request = Request { mode: Mode::Reject, attempts: 50, ..Request::default() };
-    let source = Source::new(&generator, &set, request).unwrap();
-    let place = tempfile::tempdir().unwrap();
+    let sampler = Sampler::new(&generator, &set, request).unwrap();
+    let index = tempfile::tempdir().unwrap();
     let options = DatasetOptions { records: 10, ..DatasetOptions::default() };
-    let error = write_dataset(&source, place.path().join("out"), &options, &|_| {}).unwrap_err();
+    let error = write_dataset(&sampler, index.path().join("out"), &options, &|_| {}).unwrap_err();
     let said = error.to_string();
     assert!(
         said.contains("none of 50 attempts at record 1 ") && said.contains("`every` ("),
         "{said}"
     );
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left");
+    assert_eq!(std::fs::read_dir(index.path()).unwrap().count(), 0, "nothing is left");
 }
 
 /// A model that has come apart.
-struct Broken(CodeOrder);
+struct Broken(Order);
 
 impl Generator for Broken {
     type Past = usize;
     type Scratch = ();
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.0
     }
     fn max_visits(&self) -> usize {
@@ -283,11 +283,11 @@ impl Generator for Broken {
 #[test]
 fn a_model_that_gives_no_probabilities_is_refused() {
     let vocabulary = vocabulary(1, 2);
-    let broken = Broken(CodeOrder::natural(Arc::clone(&vocabulary)));
+    let broken = Broken(Order::natural(Arc::clone(&vocabulary)));
     let set = rules("", &vocabulary);
     for mode in Mode::ALL {
-        let source = Source::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
-        let refused = source.records(0..3, &mut Totals::default(), |_, _| Ok(()));
+        let sampler = Sampler::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
+        let refused = sampler.records(0..3, &mut Totals::default(), |_, _| Ok(()));
         assert!(matches!(refused, Err(SampleError::Probability)));
     }
 }
@@ -311,10 +311,10 @@ fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
     }
     let referee = Referee::new(&set);
     let broken = |records: &[Record]| records.iter().filter(|one| !referee.is_valid(*one)).count();
-    assert!(totals.turned > 0 && broken(&passed) > 0 && broken(&passed) < broken(&free));
+    assert!(totals.overruled > 0 && broken(&passed) > 0 && broken(&passed) < broken(&free));
 
     let refused = Request { mode: Mode::Guided, ..request };
-    let error = Source::new(&generator, &set, refused).err().unwrap();
+    let error = Sampler::new(&generator, &set, refused).err().unwrap();
     assert!(matches!(error, SampleError::PassAlone));
 }
 

@@ -13,7 +13,7 @@ use consequence_model::NetworkGenerator;
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_rules::RuleSet;
 use consequence_sample::{
-    DatasetOptions, Identity, Mode, Request, SampleError, Source, Totals, write_dataset,
+    DatasetOptions, Identity, Mode, Request, SampleError, Sampler, Totals, write_dataset,
     write_lines,
 };
 use consequence_tables::Dataset;
@@ -54,14 +54,14 @@ fn whatever_the_batch_and_the_threads() {
             assert_eq!(again.1, totals, "{mode}, batch {batch}, {threads} threads");
         }
         // Whatever others are written.
-        let source = Source::new(&generator, &rules, request(7)).unwrap();
+        let sampler = Sampler::new(&generator, &rules, request(7)).unwrap();
         let mut some = Vec::new();
         let numbers = [3, 4, 17, 59];
         let push = |number, record: Record| {
             some.push((number, record));
             Ok(())
         };
-        source.records(numbers, &mut Totals::default(), push).unwrap();
+        sampler.records(numbers, &mut Totals::default(), push).unwrap();
         for ((number, record), expected_number) in some.iter().zip(numbers) {
             assert_eq!(*number, expected_number);
             assert_eq!(*record, expected[*number as usize], "{mode}");
@@ -106,18 +106,18 @@ fn cohort(path: &Path, vocabulary: &Arc<Vocabulary>) -> Cohort {
 #[test]
 fn in_one_shard_or_ten_or_in_lines() {
     let World { generator, rules, vocabulary } = world();
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let path = |name| place.path().join(name);
-    write_dataset(&source, path("one"), &options(1000, false), &|_| {}).unwrap();
-    write_dataset(&source, path("ten"), &options(25, false), &|_| {}).unwrap();
-    write_lines(&source, path("lines.jsonl"), 250, false, &|_| {}).unwrap();
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    write_dataset(&sampler, path("one"), &options(1000, false), &|_| {}).unwrap();
+    write_dataset(&sampler, path("ten"), &options(25, false), &|_| {}).unwrap();
+    write_lines(&sampler, path("lines.jsonl"), 250, false, &|_| {}).unwrap();
     let one = cohort(&path("one"), &vocabulary);
     assert_eq!(one.len(), 250);
     assert_eq!(one, cohort(&path("ten"), &vocabulary));
     assert_eq!(one, cohort(&path("lines.jsonl"), &vocabulary));
     assert_eq!(files(&path("ten")).iter().filter(|(name, _)| name.starts_with("data")).count(), 10);
-    for (index, record) in records(&source, 250).0.iter().enumerate() {
+    for (index, record) in records(&sampler, 250).0.iter().enumerate() {
         assert_eq!(one.id(index), (index + 1).to_string());
         assert_eq!(one.record(index).to_record(), *record);
     }
@@ -126,11 +126,11 @@ fn in_one_shard_or_ten_or_in_lines() {
 #[test]
 fn stopped_and_resumed() {
     let World { generator, rules, .. } = world();
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let path = |name: &str| place.path().join(name);
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
     let whole = path("whole");
-    let written = write_dataset(&source, &whole, &options(30, false), &|_| {}).unwrap();
+    let written = write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
     assert_eq!((written.kept, written.totals.records), (0, 250));
     let expected = files(&whole);
     for stop in [0, 1, 29, 31, 100, 249] {
@@ -143,18 +143,18 @@ fn stopped_and_resumed() {
             }
         };
         let stopped = catch_unwind(AssertUnwindSafe(|| {
-            write_dataset(&source, &out, &options(30, stop > 0), &stopping)
+            write_dataset(&sampler, &out, &options(30, stop > 0), &stopping)
         }));
         assert!(stopped.is_err() && !out.exists() && unfinished.is_dir());
         // What a kill leaves of a file that was being written.
         fs::write(unfinished.join("data/.partial-7-8-9"), "half").unwrap();
-        let refused = write_dataset(&source, &out, &options(30, false), &|_| {}).unwrap_err();
+        let refused = write_dataset(&sampler, &out, &options(30, false), &|_| {}).unwrap_err();
         assert!(matches!(refused, SampleError::Unfinished(_)), "{refused}");
         let told = AtomicU64::new(0);
         let telling = |records| {
             told.fetch_add(records, Ordering::Relaxed);
         };
-        let written = write_dataset(&source, &out, &options(30, true), &telling).unwrap();
+        let written = write_dataset(&sampler, &out, &options(30, true), &telling).unwrap();
         assert_eq!(written.kept + written.totals.records, 250);
         assert_eq!(told.into_inner(), 250);
         assert!(written.kept + 30 > stop && written.kept <= stop + 1, "finished shards are kept");
@@ -165,12 +165,12 @@ fn stopped_and_resumed() {
 #[test]
 fn any_shards_may_be_missing() {
     let World { generator, rules, .. } = world();
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let [whole, out] = ["whole", "out"].map(|name| place.path().join(name));
-    write_dataset(&source, &whole, &options(30, false), &|_| {}).unwrap();
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, out] = ["whole", "out"].map(|name| folder.path().join(name));
+    write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
     let expected = files(&whole);
-    let unfinished = place.path().join("out.unfinished");
+    let unfinished = folder.path().join("out.unfinished");
     for missing in [vec![0], vec![8], vec![0, 3, 4, 8], (0..9).collect(), vec![]] {
         let _ = fs::remove_dir_all(&out);
         for inner in ["data", "metadata"] {
@@ -182,10 +182,10 @@ fn any_shards_may_be_missing() {
                 fs::write(unfinished.join(name), bytes).unwrap();
             }
         }
-        write_dataset(&source, &out, &options(30, true), &|_| {}).unwrap();
+        write_dataset(&sampler, &out, &options(30, true), &|_| {}).unwrap();
         assert!(files(&out) == expected, "{missing:?}");
         // Killed once it was in place.
-        let again = write_dataset(&source, &out, &options(30, true), &|_| {}).unwrap();
+        let again = write_dataset(&sampler, &out, &options(30, true), &|_| {}).unwrap();
         assert_eq!((again.kept, again.totals.records), (250, 0));
     }
 }
@@ -193,41 +193,41 @@ fn any_shards_may_be_missing() {
 #[test]
 fn only_the_same_request_is_resumed() {
     let World { generator, rules, .. } = world();
-    let source = Source::new(&generator, &rules, Request::default()).unwrap();
-    let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("out");
-    write_dataset(&source, &out, &options(30, false), &|_| {}).unwrap();
+    let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    write_dataset(&sampler, &out, &options(30, false), &|_| {}).unwrap();
     let expected = files(&out);
-    let refused = |source: &Source<'_, _>, options: &DatasetOptions| {
-        write_dataset(source, &out, options, &|_| {}).unwrap_err().to_string()
+    let refused = |sampler: &Sampler<'_, _>, options: &DatasetOptions| {
+        write_dataset(sampler, &out, options, &|_| {}).unwrap_err().to_string()
     };
-    for place in ["out", "out.unfinished"] {
-        if place == "out.unfinished" {
-            fs::rename(&out, out.with_file_name(place)).unwrap();
+    for name in ["out", "out.unfinished"] {
+        if name == "out.unfinished" {
+            fs::rename(&out, out.with_file_name(name)).unwrap();
         }
-        let said = refused(&source, &options(31, true));
+        let said = refused(&sampler, &options(31, true));
         assert!(said.contains("it has records in a shard 30, and not 31"), "{said}");
         let request = Request { seed: 9, ..Request::default() };
-        let said = refused(&Source::new(&generator, &rules, request).unwrap(), &options(30, true));
+        let said = refused(&Sampler::new(&generator, &rules, request).unwrap(), &options(30, true));
         assert!(said.contains("it has seed 1, and not 9"), "{said}");
         let other = Identity { model: "n".into(), ..Identity::default() };
-        let said = refused(&source, &DatasetOptions { made_from: other, ..options(30, true) });
+        let said = refused(&sampler, &DatasetOptions { made_from: other, ..options(30, true) });
         assert!(said.contains("it has the model m, and not n"), "{said}");
     }
     // What is not ours is not taken for ours.
     let unfinished = out.with_file_name("out.unfinished");
     fs::write(unfinished.join("metadata/generation.json"), "{").unwrap();
-    let said = refused(&source, &options(30, true));
+    let said = refused(&sampler, &options(30, true));
     assert!(said.starts_with("cannot tell how the unfinished run was begun"), "{said}");
     fs::remove_file(unfinished.join("metadata/generation.json")).unwrap();
-    let said = refused(&source, &options(30, true));
+    let said = refused(&sampler, &options(30, true));
     assert!(said.contains("it has data, and no manifest"), "{said}");
     // Whoever insists begins anew.
     let insisting = DatasetOptions { replace: true, ..options(30, false) };
-    write_dataset(&source, &out, &insisting, &|_| {}).unwrap();
+    write_dataset(&sampler, &out, &insisting, &|_| {}).unwrap();
     assert!(files(&out) == expected && !unfinished.exists());
-    let said = refused(&source, &options(30, false));
+    let said = refused(&sampler, &options(30, false));
     assert!(said.contains("the folder is not empty"), "{said}");
-    write_dataset(&source, &out, &insisting, &|_| {}).unwrap();
+    write_dataset(&sampler, &out, &insisting, &|_| {}).unwrap();
     assert!(files(&out) == expected);
 }

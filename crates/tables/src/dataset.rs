@@ -43,7 +43,7 @@ pub struct Dataset {
 impl Dataset {
     /// A dataset without titles and times, each record in the split that its id gives.
     pub fn new(cohort: Cohort, vocabulary: Arc<Vocabulary>) -> Self {
-        let splits = (0..cohort.len()).map(|index| Split::of(cohort.id(index))).collect();
+        let splits = Split::of_records(&cohort);
         Self { cohort, vocabulary, splits, titles: BTreeMap::new(), times: None }
     }
 

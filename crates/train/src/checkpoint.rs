@@ -25,7 +25,7 @@ pub struct Checkpoints {
 /// A file that a run can be taken up from.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
-    place: Checkpoints,
+    checkpoints: Checkpoints,
     last: Instant,
 }
 
@@ -42,13 +42,13 @@ const VERSION: &str = "version";
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Checkpoint {
-    pub fn new(place: &Checkpoints) -> Self {
-        Self { place: place.clone(), last: Instant::now() }
+    pub fn new(checkpoints: &Checkpoints) -> Self {
+        Self { checkpoints: checkpoints.clone(), last: Instant::now() }
     }
 
     /// Whether it is time to write one.
     pub fn is_due(&self) -> bool {
-        self.last.elapsed() >= self.place.every
+        self.last.elapsed() >= self.checkpoints.every
     }
 
     pub fn write(&mut self, state: &State) -> Result<(), TrainError> {
@@ -65,7 +65,7 @@ impl Checkpoint {
             }
             let progress =
                 serde_json::to_string(&state.progress).map_err(|error| error.to_string())?;
-            let fingerprint = self.place.fingerprint.clone();
+            let fingerprint = self.checkpoints.fingerprint.clone();
             let digest = digest_of(bytes.each_ref().map(Vec::as_slice), &progress, &fingerprint);
             let said = [
                 (PROGRESS, progress),
@@ -79,14 +79,14 @@ impl Checkpoint {
             safetensors::serialize(views, Some(metadata)).map_err(|error| error.to_string())
         };
         let written = written().map_err(|what| self.refused(what))?;
-        write_atomically(&self.place.path, |file| file.write_all(&written))?;
+        write_atomically(&self.checkpoints.path, |file| file.write_all(&written))?;
         self.last = Instant::now();
         Ok(())
     }
 
     /// The state to go on from; that of the network given, if there is no checkpoint.
     pub fn read(&self, network: Network) -> Result<State, TrainError> {
-        let bytes = match std::fs::read(&self.place.path) {
+        let bytes = match std::fs::read(&self.checkpoints.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(State::new(network));
@@ -112,7 +112,7 @@ impl Checkpoint {
         if *digest != digest_of(found, progress, fingerprint) {
             return Err(refused("it is not as it was written".into()));
         }
-        if said(FINGERPRINT) != Some(&self.place.fingerprint) {
+        if said(FINGERPRINT) != Some(&self.checkpoints.fingerprint) {
             return Err(refused("it was made with other records, rules or settings".into()));
         }
         state.progress = serde_json::from_str::<Progress>(progress)
@@ -134,7 +134,7 @@ impl Checkpoint {
     }
 
     fn refused(&self, what: String) -> TrainError {
-        TrainError::Checkpoint { path: self.place.path.clone(), what }
+        TrainError::Checkpoint { path: self.checkpoints.path.clone(), what }
     }
 }
 
@@ -163,14 +163,15 @@ fn refuse_other_version(format: Option<&String>, version: Option<&String>) -> Re
 mod tests {
     use std::sync::Arc;
 
-    use consequence_model::{CodeOrder, Network, Sizes};
+    use consequence_model::{Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
+    use consequence_rules::Order;
 
     use super::*;
 
     fn network() -> Network {
         let codes = [("A", Kind::Encounter), ("SEX//F", Kind::Static)];
-        let codes = CodeOrder::natural(Arc::new(Vocabulary::new(codes).unwrap()));
+        let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let sizes = Sizes { max_visits: 2, width: 4, layers: 1, heads: 1, head_units: 1 };
         Network::drawn(codes, &sizes, 3).unwrap()
     }
@@ -179,12 +180,12 @@ mod tests {
     fn a_changed_byte_is_refused_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("checkpoint.safetensors");
-        let place = Checkpoints {
+        let checkpoints = Checkpoints {
             path: path.clone(),
             every: Duration::from_secs(60),
             fingerprint: "f".into(),
         };
-        let mut checkpoint = Checkpoint::new(&place);
+        let mut checkpoint = Checkpoint::new(&checkpoints);
         let mut state = State::new(network());
         state.progress.steps = 7;
         checkpoint.write(&state).unwrap();

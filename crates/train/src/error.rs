@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use consequence_advice::{Advice, Advise};
 use consequence_store::StoreError;
 use thiserror::Error;
 
@@ -10,14 +11,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum TrainError {
     /// Nothing to train on, or nothing to validate with.
-    #[error(
-        "the {0} split has no records\n  = help: a cohort needs records of the train split to train on and of the tuning split to know when to stop"
-    )]
+    #[error("the {0} split has no records")]
     NoRecords(&'static str),
     /// A record is longer than the network.
-    #[error(
-        "a record has {found} encounters; the network has room for {room}\n  = help: give --max-visits {found}, or import the cohort with a smaller --max-visits"
-    )]
+    #[error("a record has {found} encounters; the network has room for {room}")]
     TooLong {
         /// Encounters of the longest record.
         found: usize,
@@ -25,7 +22,7 @@ pub enum TrainError {
         room: usize,
     },
     /// The loss is no number any more.
-    #[error("the loss is not a number after step {step}\n  = help: try a lower --rate")]
+    #[error("the loss is not a number after step {step}")]
     Diverged {
         /// The step.
         step: u64,
@@ -34,11 +31,28 @@ pub enum TrainError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A checkpoint cannot be read.
-    #[error("cannot go on from the checkpoint: {what}\n  --> {}\n  = help: delete it to begin anew", path.display())]
+    #[error("cannot go on from the checkpoint: {what}\n  --> {}", path.display())]
     Checkpoint {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         what: String,
     },
+}
+
+impl Advise for TrainError {
+    fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::NoRecords(_) => Some(Advice::new(
+                "a cohort needs records of the train split to train on and of the tuning split to \
+                 know when to stop",
+            )),
+            Self::TooLong { found, .. } => Some(Advice::new(format!(
+                "give {{max_visits={found}}}, or import the cohort with a smaller {{max_visits}}"
+            ))),
+            Self::Diverged { .. } => Some(Advice::new("try a lower {rate}")),
+            Self::Checkpoint { .. } => Some(Advice::new("delete it to begin anew")),
+            Self::Store(_) => None,
+        }
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! - [`Preset`] and [`TrainOptions`]: how large, how long, how fast.
 //! - [`Teacher`]: what the rules settle, so that the network need not learn it.
-//! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken up
-//!   from, bit for bit.
+//! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken
+//!   up from, bit for bit.
 #![forbid(unsafe_code)]
 
 mod batches;

@@ -31,8 +31,8 @@ pub struct TrainOptions {
     pub dropout: f32,
     /// How much smaller each step makes the weights between codes, times the learning rate.
     pub decay: f32,
-    /// Epochs over which weights are averaged: it is their average that is validated and kept. None for
-    /// 0.
+    /// Epochs over which weights are averaged: it is their average that is validated and kept. None
+    /// for 0.
     pub average: f32,
     /// Epochs without a better network, on the tuning split, before it stops.
     pub patience: u32,

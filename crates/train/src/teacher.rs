@@ -3,12 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer};
+use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer, nats};
 use consequence_engine::Settled;
 use consequence_halo::{Codewise, Objective};
-use consequence_model::{CodeOrder, Known};
 use consequence_record::RecordView;
-use consequence_rules::Plan;
+use consequence_rules::{Order, Plan};
 use thiserror::Error;
 
 /// How rules take part in training.
@@ -55,7 +54,7 @@ impl Display for TrainMode {
 /// Something other to learn than the likelihood of codes that rules leave open.
 pub trait Aim: Objective {
     /// For every visit of a record, the facts that the objective asks for.
-    fn facts(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<u32>>;
+    fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>>;
 }
 
 /// Says what a network is trained for: which codes of a record the rules settle, or another aim.
@@ -93,9 +92,9 @@ impl<'a> Teacher<'a> {
         }
     }
 
-    /// For every visit of a record, the codes that rules settle, counted from the first the visit may
-    /// hold.
-    pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+    /// For every visit of a record, the codes that rules settle, counted from the first the visit
+    /// may hold.
+    pub fn settled(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         self.reader().settled(codes, record)
     }
 
@@ -118,33 +117,18 @@ pub(crate) enum TeacherReader<'a> {
     Aim(&'a dyn Aim),
 }
 
-/// What is known of the visits of a record before the network is asked.
-pub(crate) struct KnownVisits {
-    settled: Vec<Vec<Settled>>,
-    facts: Vec<Vec<u32>>,
-}
-
-impl KnownVisits {
-    pub fn of(&self, visit: usize) -> Known<'_> {
-        Known {
-            settled: self.settled.get(visit).map_or(&[], Vec::as_slice),
-            facts: self.facts.get(visit).map_or(&[], Vec::as_slice),
-        }
-    }
-}
-
 impl TeacherReader<'_> {
-    /// What is known of the visits of a record.
-    pub fn known(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> KnownVisits {
-        let facts = match self {
+    /// For every visit of a record, the facts that the objective asks for; none if it asks for
+    /// none.
+    pub fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
+        match self {
             Self::Aim(aim) => aim.facts(codes, record),
             Self::Off | Self::Causal(_) | Self::Paper(_) => Vec::new(),
-        };
-        KnownVisits { settled: self.settled(codes, record), facts }
+        }
     }
 
     /// For every visit, the codes that rules settle, counted from the first the visit may hold.
-    pub fn settled(&mut self, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+    pub fn settled(&mut self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
         match self {
             Self::Off | Self::Aim(_) => vec![Vec::new(); record.len()],
             Self::Causal(writer) => causal(writer, codes, record),
@@ -155,39 +139,26 @@ impl TeacherReader<'_> {
     }
 }
 
-fn causal(writer: &mut Writer<'_>, codes: &CodeOrder, record: RecordView<'_>) -> Vec<Vec<Settled>> {
-    let mut all = Vec::with_capacity(record.len());
-    for visit in 0..record.len() {
-        let truth = codes.positions(record, visit);
-        let range = writer.open();
-        let mut rest = truth.iter().copied().peekable();
-        let mut settled = Vec::new();
-        for position in range.clone() {
-            let present = rest.next_if_eq(&position).is_some();
-            let nats = match writer.ruling(position) {
-                Ruling::Free => None,
-                Ruling::Forced(_) => Some(0.0),
-                Ruling::Soft { probability, .. } => Some(cost(probability, present)),
+fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
+    let mut all = vec![Vec::new(); record.len()];
+    for (visit, settled) in all.iter_mut().enumerate() {
+        let first = codes.range(visit).start;
+        writer.replay(&codes.positions(record, visit), |position, ruling, present| {
+            let nats = match ruling {
+                Ruling::Free => return,
+                Ruling::Forced(_) => 0.0,
+                Ruling::Soft { probability, .. } => nats(probability, present) as f32,
             };
-            settled.extend(nats.map(|nats| Settled { output: position - range.start, nats }));
-            writer.place(position, present);
-        }
-        writer.close();
-        all.push(settled);
+            settled.push(Settled { output: position - first, nats });
+        });
     }
     writer.take();
     all
 }
 
-/// What an event costs that has this probability.
-fn cost(probability: f64, present: bool) -> f32 {
-    let probability = if present { probability } else { 1.0 - probability };
-    -probability.ln() as f32
-}
-
 /// The rules as the paper applies them while training: each concludes one code from the true visit
-/// and the visits before, and of two that speak of one code the later wins. `at most one of` is read as
-/// the paper writes it: what is set excludes what comes after it.
+/// and the visits before, and of two that speak of one code the later wins. `at most one of` is
+/// read as the paper writes it: what is set excludes what comes after it.
 #[derive(Clone, Debug)]
 pub struct PaperRules(Conclusions);
 
@@ -202,17 +173,18 @@ impl PaperRules {
         Self(Conclusions::one_way(plan).certain())
     }
 
-    /// What they settle in a visit of a record, counted from the first code that the visit may hold.
-    pub fn settled(&self, codes: &CodeOrder, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
+    /// What they settle in a visit of a record, counted from the first code that the visit may
+    /// hold.
+    pub fn settled(&self, codes: &Order, record: RecordView<'_>, visit: usize) -> Vec<Settled> {
         let range = codes.range(visit);
         let truth = codes.positions(record, visit);
         let mut settled: Vec<Settled> = Vec::new();
         for conclusion in self.0.of(record, visit) {
-            let position = codes.order().position(conclusion.code);
+            let position = codes.position(conclusion.code);
             let present = truth.binary_search(&position).is_ok();
             let nats = match conclusion.probability {
                 0.0 | 1.0 => 0.0,
-                probability => cost(probability, present),
+                probability => nats(probability, present) as f32,
             };
             let output = position - range.start;
             settled.retain(|one| one.output != output);

@@ -4,27 +4,25 @@ use std::ops::Range;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
-use consequence_halo::{Batch, Pass, ShapeError};
-use consequence_model::{CodeOrder, Epoch, Network, Sizes};
-use consequence_record::Cohort;
+use consequence_halo::{Batch, ShapeError, TrainingPass};
+use consequence_model::{Epoch, Network, Sizes};
+use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use crate::batches;
 use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::schedule::rate;
 use crate::state::State;
-use crate::teacher::KnownVisits;
 use crate::{Teacher, TrainError, TrainOptions};
 
 /// What to train on.
 #[derive(Clone, Copy, Debug)]
 pub struct Examples<'a> {
-    /// The records.
-    pub cohort: &'a Cohort,
-    /// Those to train on.
-    pub train: &'a [usize],
+    /// The records to train on.
+    pub train: Selection<'a>,
     /// Those that tell when to stop.
-    pub tuning: &'a [usize],
+    pub tuning: Selection<'a>,
 }
 
 /// A network before training: it knows how frequent each code is, and no more.
@@ -33,7 +31,7 @@ pub struct Examples<'a> {
 ///
 /// If a record holds a code that is not of the vocabulary.
 pub fn untrained(
-    codes: CodeOrder,
+    codes: Order,
     sizes: &Sizes,
     examples: &Examples<'_>,
     seed: u64,
@@ -42,8 +40,7 @@ pub fn untrained(
     let codes = network.codes();
     let mut present = vec![0u64; codes.len()];
     let mut visits = [0u64; 2];
-    for &record in examples.train {
-        let record = examples.cohort.record(record);
+    for record in examples.train.records() {
         for visit in 0..record.len() {
             visits[visit.min(1)] += 1;
             for position in codes.positions(record, visit) {
@@ -117,13 +114,13 @@ pub fn train(
     checkpoints: Option<&Checkpoints>,
     watch: &mut dyn FnMut(Event) -> bool,
 ) -> Result<Trained, TrainError> {
-    let Examples { cohort, train, tuning } = *examples;
+    let Examples { train, tuning } = *examples;
     for (records, name) in [(train, "train"), (tuning, "tuning")] {
         if records.is_empty() {
             return Err(TrainError::NoRecords(name));
         }
     }
-    let longest = train.iter().chain(tuning).map(|&record| cohort.record(record).len() - 1).max();
+    let longest = train.records().chain(tuning.records()).map(|record| record.len() - 1).max();
     if let Some(found) = longest.filter(|&found| found > network.max_visits()) {
         return Err(TrainError::TooLong { found, room: network.max_visits() });
     }
@@ -143,10 +140,9 @@ pub fn train(
         ranges.map(|(range, _)| range.clone()).collect()
     };
     let mut trainer = Trainer {
-        examples,
         teacher,
         options,
-        pass: Pass::default(),
+        pass: TrainingPass::default(),
         decaying: chosen(true),
         plain: chosen(false),
         live: live.iter().map(|(range, _)| range.clone()).collect(),
@@ -156,10 +152,15 @@ pub fn train(
     while !interrupted && state.progress.epochs < options.epochs && !is_stale(&state, options) {
         let began = Instant::now();
         let epoch = state.progress.epochs + 1;
-        let batches = batches::epoch(cohort, train, options, epoch);
+        let batches = batches::epoch(train, options, epoch);
         let steps = batches.len() as u64 * u64::from(options.epochs);
         for records in batches.iter().skip(state.progress.batches as usize) {
-            trainer.step(&mut state, records, &mut gradient, steps)?;
+            trainer.step(
+                &mut state,
+                Selection::new(train.cohort(), records),
+                &mut gradient,
+                steps,
+            )?;
             let progress = &state.progress;
             let nats = progress.nats / progress.records as f64;
             let (more, of) = (records.len() as u64, train.len() as u64);
@@ -207,11 +208,10 @@ fn is_stale(state: &State, options: &TrainOptions) -> bool {
 }
 
 struct Trainer<'a> {
-    examples: &'a Examples<'a>,
     teacher: &'a Teacher<'a>,
     options: &'a TrainOptions,
-    pass: Pass,
-    /// The places of all parameters that can make a difference.
+    pass: TrainingPass,
+    /// The ranges of all parameters that can make a difference.
     live: Vec<Range<usize>>,
     /// Those of them that are made smaller with every step, and the others.
     decaying: Vec<Range<usize>>,
@@ -223,7 +223,7 @@ impl Trainer<'_> {
     fn step(
         &mut self,
         state: &mut State,
-        records: &[usize],
+        records: Selection<'_>,
         gradient: &mut [f32],
         steps: u64,
     ) -> Result<(), TrainError> {
@@ -265,7 +265,7 @@ impl Trainer<'_> {
     }
 
     /// The nats of records, in all, under the average of the weights.
-    fn averaged_nats(&mut self, state: &mut State, records: &[usize]) -> f64 {
+    fn averaged_nats(&mut self, state: &mut State, records: Selection<'_>) -> f64 {
         state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
         let nats = self.nats(&state.network, records);
         state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
@@ -273,29 +273,33 @@ impl Trainer<'_> {
     }
 
     /// The nats of records, in all.
-    fn nats(&mut self, network: &Network, records: &[usize]) -> f64 {
+    fn nats(&mut self, network: &Network, records: Selection<'_>) -> f64 {
         let mut total = 0.0;
         let objective = self.teacher.objective();
-        for records in batches::cut(self.examples.cohort, records, self.options) {
-            let batch = self.batch(network, &records);
+        let cohort = records.cohort();
+        for records in batches::cut(cohort, records.indices(), self.options) {
+            let batch = self.batch(network, Selection::new(cohort, &records));
             total += self.pass.nats(network.weights(), &batch, objective).iter().sum::<f64>();
         }
         total
     }
 
-    fn batch(&self, network: &Network, records: &[usize]) -> Batch {
-        let cohort = self.examples.cohort;
-        let known: Vec<KnownVisits> = records
-            .par_iter()
+    fn batch(&self, network: &Network, records: Selection<'_>) -> Batch {
+        let codes = network.codes();
+        let known: Vec<_> = (0..records.len())
+            .into_par_iter()
             .with_min_len(8)
             .map_init(
                 || self.teacher.reader(),
-                |reader, &record| reader.known(network.codes(), cohort.record(record)),
+                |reader, number| {
+                    let record = records.record(number);
+                    (reader.settled(codes, record), reader.facts(codes, record))
+                },
             )
             .collect();
         let mut batch = network.batch();
-        for (&record, known) in records.iter().zip(&known) {
-            network.push(&mut batch, cohort.record(record), |visit| known.of(visit));
+        for (record, (settled, facts)) in records.records().zip(&known) {
+            network.push(&mut batch, record, settled, facts);
         }
         batch
     }

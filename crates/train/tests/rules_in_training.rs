@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_engine::Settled;
-use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Record};
-use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_rules::{CompileOptions, Order, RuleSet, compile};
 use consequence_train::{PaperRules, Teacher, TrainMode};
 
 const RULES: &str = "static SEX//F, SEX//M
@@ -22,8 +21,8 @@ fn settled(mode: TrainMode, visits: &[&[&str]]) -> Vec<Vec<(String, f32)>> {
     let vocabulary = Arc::clone(rules.vocabulary());
     let enforcer = Enforcer::new(&compile(rules, &CompileOptions::default()).unwrap());
     let codes = match mode {
-        TrainMode::Paper => CodeOrder::natural(Arc::clone(&vocabulary)),
-        _ => CodeOrder::new(Arc::clone(&vocabulary), enforcer.plan().order().clone()),
+        TrainMode::Paper => Order::natural(Arc::clone(&vocabulary)),
+        _ => enforcer.plan().order().clone(),
     };
     let number = |name: &&str| vocabulary.code(name).unwrap();
     let visits = visits.iter().map(|visit| visit.iter().map(number).collect());
@@ -34,7 +33,7 @@ fn settled(mode: TrainMode, visits: &[&[&str]]) -> Vec<Vec<(String, f32)>> {
     let named = |(visit, list): (usize, &Vec<Settled>)| {
         let first = codes.range(visit).start;
         let mut all: Vec<_> =
-            list.iter().map(|one| (codes.order().code(first + one.output), one.nats)).collect();
+            list.iter().map(|one| (codes.code(first + one.output), one.nats)).collect();
         all.sort_by_key(|(code, _)| *code);
         all.iter().map(|&(code, nats)| (vocabulary.name(code).to_owned(), nats)).collect()
     };
@@ -76,7 +75,7 @@ fn the_paper_looks_at_the_whole_visit() {
 #[test]
 fn the_hard_rules_of_the_paper_alone() {
     let rules = Arc::new(RuleSet::parse(RULES, None).unwrap());
-    let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+    let codes = Order::natural(Arc::clone(rules.vocabulary()));
     let plan = compile(rules, &CompileOptions::default()).unwrap();
     let mut cohort = Cohort::default();
     cohort.push("p", &Record::new(vec![vec![], vec![]]));

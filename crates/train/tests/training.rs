@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{CodeOrder, Network, Sizes};
-use consequence_record::{Cohort, Split};
+use consequence_model::{Network, Sizes};
+use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_train::{
@@ -29,21 +29,20 @@ impl World {
         let rules = Arc::clone(&simulation.truth().rules);
         let options = CompileOptions { max_visits: 200, ..CompileOptions::default() };
         let enforcer = Enforcer::new(&compile(rules, &options).unwrap());
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&at| Split::of(cohort.id(at)) == split).collect()
-        };
-        let parts = [of(Split::Train), of(Split::Tuning)];
+        let splits = Split::of_records(&cohort);
+        let parts = [Split::Train, Split::Tuning].map(|split| split.indices(&splits));
         Self { cohort, enforcer, parts }
     }
 
     fn examples(&self) -> Examples<'_> {
-        let [train, tuning] = &self.parts;
-        Examples { cohort: &self.cohort, train, tuning }
+        let [train, tuning] =
+            self.parts.each_ref().map(|records| Selection::new(&self.cohort, records));
+        Examples { train, tuning }
     }
 
     fn network(&self) -> Network {
         let plan = self.enforcer.plan();
-        let codes = CodeOrder::new(Arc::clone(plan.rules().vocabulary()), plan.order().clone());
+        let codes = plan.order().clone();
         untrained(codes, &SIZES, &self.examples(), 1).unwrap()
     }
 
@@ -113,12 +112,12 @@ fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
     let world = World::new(120);
     let expected = world.fit(TrainMode::Causal, None, &mut |_| true).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let place = checkpoints(folder.path());
+    let kept = checkpoints(folder.path());
     let mut stops = 0;
     let got = loop {
         let mut steps = 0;
         let trained = world
-            .fit(TrainMode::Causal, Some(&place), &mut |event| {
+            .fit(TrainMode::Causal, Some(&kept), &mut |event| {
                 steps += usize::from(matches!(event, Event::Step { .. }));
                 steps < 3
             })
@@ -137,24 +136,24 @@ fn a_run_that_is_stopped_again_and_again_ends_as_one_that_is_not() {
 fn bad_checkpoints_are_refused() {
     let world = World::new(60);
     let folder = tempfile::tempdir().unwrap();
-    let place = checkpoints(folder.path());
-    world.fit(TrainMode::Off, Some(&place), &mut |_| false).unwrap();
-    let other = Checkpoints { fingerprint: "two".into(), ..place.clone() };
-    let refused = |place: &Checkpoints| {
-        world.fit(TrainMode::Off, Some(place), &mut |_| true).unwrap_err().to_string()
+    let kept = checkpoints(folder.path());
+    world.fit(TrainMode::Off, Some(&kept), &mut |_| false).unwrap();
+    let other = Checkpoints { fingerprint: "two".into(), ..kept.clone() };
+    let refused = |kept: &Checkpoints| {
+        world.fit(TrainMode::Off, Some(kept), &mut |_| true).unwrap_err().to_string()
     };
     assert!(refused(&other).contains("other records, rules or settings"));
-    let bytes = std::fs::read(&place.path).unwrap();
-    std::fs::write(&place.path, &bytes[..bytes.len() - 5]).unwrap();
-    assert!(refused(&place).contains("cannot go on from the checkpoint"));
-    std::fs::write(&place.path, b"rubbish").unwrap();
-    assert!(refused(&place).contains("cannot go on from the checkpoint"));
+    let bytes = std::fs::read(&kept.path).unwrap();
+    std::fs::write(&kept.path, &bytes[..bytes.len() - 5]).unwrap();
+    assert!(refused(&kept).contains("cannot go on from the checkpoint"));
+    std::fs::write(&kept.path, b"rubbish").unwrap();
+    assert!(refused(&kept).contains("cannot go on from the checkpoint"));
 }
 
 #[test]
 fn too_little_and_too_long_are_refused() {
     let world = World::new(60);
-    let examples = Examples { tuning: &[], ..world.examples() };
+    let examples = Examples { tuning: Selection::new(&world.cohort, &[]), ..world.examples() };
     let teacher = Teacher::Off;
     let refused = |network: Network, examples: &Examples<'_>| {
         train(network, examples, &teacher, &options(), None, &mut |_| true).unwrap_err()

@@ -11,7 +11,7 @@
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use consequence_halo::Pass;
+use consequence_halo::TrainingPass;
 use consequence_studies::speed_cpu::{
     Probabilities, Scale, Subject, Training, Writing, full, peak_memory,
 };
@@ -135,7 +135,7 @@ impl Desk {
                 batch.push(codes, positions.iter().copied(), []);
             }
         }
-        let logits = Pass::default().logits(network.weights(), &batch);
+        let logits = TrainingPass::default().logits(network.weights(), &batch);
         json!({"records": records, "logits": logits})
     }
 }

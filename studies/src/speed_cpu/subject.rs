@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_model::{Network, Sizes};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_simulate::{Preset, Simulation};
@@ -156,7 +156,7 @@ fn drawn(
     let sizes = scale.sizes();
     let options = CompileOptions { max_visits: sizes.max_visits as u16, ..Default::default() };
     let plan = compile(Arc::new(rules.clone()), &options).expect("these rules have a plan");
-    let codes = CodeOrder::new(Arc::clone(rules.vocabulary()), plan.order().clone());
+    let codes = plan.order().clone();
     let logit = |probability: f64| (probability / (1.0 - probability)).ln() as f32;
     let end = rules.vocabulary().end();
     let bias = |&code: &consequence_record::Code| {
@@ -164,7 +164,7 @@ fn drawn(
     };
     // The mark that begins a record never comes again.
     let never = std::iter::once(-20.0);
-    let biases: Vec<f32> = codes.order().codes().iter().map(bias).chain(never).collect();
+    let biases: Vec<f32> = codes.codes().iter().map(bias).chain(never).collect();
     let mut network = Network::drawn(codes, &sizes, SEED).expect("sizes of a network");
     network.weights_mut().set_output_bias(&biases);
     network

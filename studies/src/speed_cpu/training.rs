@@ -4,10 +4,11 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step, squared_norm};
-use consequence_halo::{Codewise, Pass};
-use consequence_model::{CodeOrder, Network};
+use consequence_halo::{Codewise, TrainingPass};
+use consequence_model::Network;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::RecordView;
+use consequence_rules::Order;
 use consequence_simulate::{Preset, Simulation};
 use rayon::prelude::*;
 
@@ -42,7 +43,7 @@ pub struct Training {
     gradient: Vec<f32>,
     mean: Vec<f32>,
     square: Vec<f32>,
-    pass: Pass,
+    pass: TrainingPass,
     steps: u64,
 }
 
@@ -51,7 +52,7 @@ impl Training {
     pub fn new(network: Network) -> Self {
         let zeros = || vec![0f32; network.weights().values().len()];
         let (gradient, mean, square) = (zeros(), zeros(), zeros());
-        Self { network, gradient, mean, square, pass: Pass::default(), steps: 0 }
+        Self { network, gradient, mean, square, pass: TrainingPass::default(), steps: 0 }
     }
 
     /// The records of a step: for each visit the positions of its codes, ascending.
@@ -99,7 +100,7 @@ impl Training {
 }
 
 /// Simulated inpatients, for a network of their vocabulary.
-fn simulated(codes: &CodeOrder, first: usize) -> Vec<Vec<Vec<u32>>> {
+fn simulated(codes: &Order, first: usize) -> Vec<Vec<Vec<u32>>> {
     let simulation = Simulation::new(Preset::Inpatient, first + BATCH, 5);
     let cohort = simulation.part(first..first + BATCH);
     let positions = |record: RecordView<'_>| {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use consequence_model::{Network, NetworkGenerator};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, Request, Source, Totals};
+use consequence_sample::{Mode, Request, Sampler, Totals};
 use serde::Serialize;
 
 /// What a run took and gave.
@@ -48,16 +48,16 @@ impl Writing {
 
     /// Writes so many records without rules.
     pub fn plain(&self, seed: u64, batch: usize, records: u64) -> Run {
-        timed(&self.source(Mode::Off, seed, batch), records)
+        timed(&self.sampler(Mode::Off, seed, batch), records)
     }
 
     /// Writes records without rules and with them, the referee included, in turn: which of the two
     /// is first changes from round to round. The first round is not counted.
     pub fn rounds(&self, rounds: usize, batch: usize, records: u64) -> Vec<[Run; 2]> {
-        let sources = [Mode::Off, Mode::Guided].map(|mode| self.source(mode, 1, batch));
+        let samplers = [Mode::Off, Mode::Guided].map(|mode| self.sampler(mode, 1, batch));
         let round = |round: usize| {
             let turned = round % 2;
-            let (one, other) = (&sources[turned], &sources[1 - turned]);
+            let (one, other) = (&samplers[turned], &samplers[1 - turned]);
             let mut runs = [timed(one, records), timed(other, records)];
             runs.rotate_left(turned);
             runs
@@ -65,17 +65,17 @@ impl Writing {
         (0..=rounds).map(round).skip(1).collect()
     }
 
-    fn source(&self, mode: Mode, seed: u64, batch: usize) -> Source<'_, NetworkGenerator> {
+    fn sampler(&self, mode: Mode, seed: u64, batch: usize) -> Sampler<'_, NetworkGenerator> {
         let request = Request { mode, seed, batch, ..Request::default() };
-        Source::new(&self.generator, &self.rules, request).expect("these rules have a plan")
+        Sampler::new(&self.generator, &self.rules, request).expect("these rules have a plan")
     }
 }
 
-fn timed(source: &Source<'_, NetworkGenerator>, records: u64) -> Run {
+fn timed(sampler: &Sampler<'_, NetworkGenerator>, records: u64) -> Run {
     let mut totals = Totals::default();
     let mut lengths = Vec::with_capacity(records as usize);
     let (start, busy) = (Instant::now(), busy_seconds());
-    let written = source.records(0..records, &mut totals, |_, record| {
+    let written = sampler.records(0..records, &mut totals, |_, record| {
         lengths.push(record.visits.len() - 1);
         Ok(())
     });

@@ -13,7 +13,8 @@ fn mixed() -> impl Strategy<Value = Small> {
 proptest! {
     #![proptest_config(settings())]
 
-    /// Whole visits, decided codes and probabilities of 0 and 1 all come out obeying what is expressed.
+    /// Whole visits, decided codes and probabilities of 0 and 1 all come out obeying what is
+    /// expressed.
     #[test]
     fn what_is_expressed_holds(small in mixed(), visit in 0..2usize) {
         let constraint = small.constraint();

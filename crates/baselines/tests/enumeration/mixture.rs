@@ -106,8 +106,8 @@ proptest! {
         prop_assert!((sum - 1.0).abs() < 1e-9);
     }
 
-    /// Whatever probabilities a network gives, drawing never leaves the valid visits: where only one value
-    /// is left its probability is exactly 0 or 1.
+    /// Whatever probabilities a network gives, drawing never leaves the valid visits: where only
+    /// one value is left its probability is exactly 0 or 1.
     #[test]
     fn drawing_obeys_the_rules(
         small in worlds(6, 4), visit in 0..2usize, draws in proptest::collection::vec(0.0..1.0, 7),

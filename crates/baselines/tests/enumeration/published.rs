@@ -5,7 +5,6 @@ use std::sync::Arc;
 use consequence_baselines::{
     Circuit, Constraint, Layer, Limits, Mixture, Reason, Row, SemanticLoss, Unexpressed, World,
 };
-use consequence_model::CodeOrder;
 use consequence_record::Kind;
 use consequence_rules::{
     CompileLimits, LanguageLimits, ResolveOptions, TupleFile, WrittenRules, resolve,
@@ -22,9 +21,7 @@ fn published() -> Option<Constraint> {
     let options = ResolveOptions::default();
     let resolved = resolve(std::slice::from_ref(&file.rules), vocabulary, &options).unwrap();
     let written = WrittenRules::new(Arc::new(resolved.rules), &CompileLimits::default()).unwrap();
-    let vocabulary = Arc::clone(written.rules().vocabulary());
-    let codes = CodeOrder::new(vocabulary, written.order().clone());
-    Some(Constraint::new(&written, &codes).unwrap())
+    Some(Constraint::new(&written, written.order()).unwrap())
 }
 
 /// Whether a visit obeys the static clauses.

@@ -5,18 +5,17 @@ use std::sync::Arc;
 use consequence_baselines::{
     BaselineError, Circuit, Constraint, Layer, Limits, Mixture, Reason, SemanticLoss,
 };
-use consequence_model::CodeOrder;
 use consequence_record::{Cohort, Kind, Record, Vocabulary};
-use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 
 pub struct Written {
-    pub codes: CodeOrder,
+    pub codes: Order,
     pub constraint: Constraint,
 }
 
 pub fn small(text: &str) -> Written {
     let rules = Arc::new(RuleSet::parse(text, None).unwrap());
-    let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+    let codes = Order::natural(Arc::clone(rules.vocabulary()));
     let written = WrittenRules::new(rules, &CompileLimits::default()).unwrap();
     let constraint = Constraint::new(&written, &codes).unwrap();
     Written { codes, constraint }
@@ -93,6 +92,6 @@ fn other_codes_are_refused() {
     let rules = Arc::new(RuleSet::parse("rule lift: A => B", None).unwrap());
     let written = WrittenRules::new(rules, &CompileLimits::default()).unwrap();
     let names = [("A", Kind::Encounter), ("C", Kind::Encounter)];
-    let codes = CodeOrder::natural(Arc::new(Vocabulary::new(names).unwrap()));
+    let codes = Order::natural(Arc::new(Vocabulary::new(names).unwrap()));
     assert_eq!(Constraint::new(&written, &codes).unwrap_err(), BaselineError::OtherCodes);
 }

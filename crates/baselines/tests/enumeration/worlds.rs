@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use consequence_baselines::{Constraint, NamedRule, SpannedClause, World};
-use consequence_model::CodeOrder;
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
 use consequence_rules::{Literal, Order, VisitRange, Window};
 use proptest::prelude::*;
@@ -19,7 +18,7 @@ pub fn settings() -> ProptestConfig {
 /// Clauses, a record of some encounters, and logits for each code.
 #[derive(Clone, Debug)]
 pub struct Small {
-    pub codes: CodeOrder,
+    pub codes: Order,
     pub clauses: Vec<SpannedClause>,
     pub record: Record,
     pub logits: Vec<f32>,
@@ -65,7 +64,7 @@ impl Small {
         }
         let range = self.codes.range(visit);
         clause.literals.iter().any(|literal| {
-            let position = self.codes.order().position(literal.code);
+            let position = self.codes.position(literal.code);
             let found = match &literal.window {
                 None => range.contains(&position) && choice >> (position - range.start) & 1 == 1,
                 Some(window) => (0..visit).any(|then| {
@@ -138,8 +137,8 @@ pub fn worlds(clauses: usize, literals: usize) -> impl Strategy<Value = Small> {
     worlds_of(proptest::collection::vec(clause, 0..=clauses))
 }
 
-/// A world of implications within an encounter, each of one code from one or two, some of which must
-/// be absent.
+/// A world of implications within an encounter, each of one code from one or two, some of which
+/// must be absent.
 pub fn implications(count: usize) -> impl Strategy<Value = Small> {
     let now = |code, present| Literal { window: None, code: Code(code), present };
     let antecedent = (STATIC..CODES, proptest::bool::weighted(0.2));
@@ -167,8 +166,7 @@ fn worlds_of(
             });
             let vocabulary = Arc::new(Vocabulary::new(names).unwrap());
             let order = (0..STATIC).map(Code).chain(shuffled).collect();
-            let order = Order::new(order, &vocabulary).unwrap();
-            let codes = CodeOrder::new(vocabulary, order);
+            let codes = Order::new(order, vocabulary).unwrap();
             let clauses = (0..).zip(clauses).map(|(rule, (literals, span))| SpannedClause {
                 literals,
                 span,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
-use consequence_evaluate::{CohortShape, CompareOptions, Interval, Sample, compare};
-use consequence_record::Cohort;
+use consequence_evaluate::{CohortShape, CompareOptions, Interval, compare};
+use consequence_record::{Cohort, Selection};
 use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Table};
 
 use super::Page;
@@ -71,12 +71,12 @@ impl Page<'_> {
             .zip(cohorts.iter().zip(&places))
             .map(|((figures, _, ours), (cohort, records))| Panel {
                 title: figures.title.to_owned(),
-                sample: Sample { cohort, records },
+                sample: Selection::new(cohort, records),
                 r2: figures.generation.r2.map(|figure| figure.map(|figure| figure.mean)),
                 ours,
             })
             .collect();
-        let real = Sample { cohort: &self.arena.cohort, records: &self.arena.train };
+        let real = Selection::new(&self.arena.cohort, &self.arena.train);
         let mut blocks = vec![Block::Table(table), Block::Table(rare)];
         blocks.extend(scatters(real, &panels, &self.arena.vocabulary)?);
         Ok(Section {
@@ -89,12 +89,12 @@ impl Page<'_> {
 
     pub(super) fn lengths(&self, cohorts: &[Cohort]) -> Result<Section, Error> {
         let arena = self.arena;
-        let real = Sample { cohort: &arena.cohort, records: &arena.train };
+        let real = Selection::new(&arena.cohort, &arena.train);
         let mut shapes: Vec<(String, CohortShape)> = Vec::new();
         let mut original = None;
         for (figures, cohort) in self.report.methods.iter().zip(cohorts) {
             let records: Vec<usize> = (0..cohort.len()).collect();
-            let sample = Sample { cohort, records: &records };
+            let sample = Selection::new(cohort, &records);
             let found = compare(real, sample, &arena.vocabulary, &CompareOptions::default())?;
             original = Some(found.real);
             shapes.push((figures.title.to_owned(), found.synthetic));

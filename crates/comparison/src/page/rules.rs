@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use consequence_baselines::Method;
-use consequence_evaluate::{HardRule, Sample, violations};
+use consequence_evaluate::{HardRule, violations};
+use consequence_record::Selection;
 use consequence_report::{
     Bar, BarPanel, Bars, Better, Block, Cell, Column, Findings, Row, ScaleKind, Section, Table,
     Verdict,
@@ -86,7 +87,7 @@ impl Page<'_> {
             (0..rules.len()).map(judged).collect()
         };
         // As many as a generation has, so that the counts can be compared.
-        let train = Sample { cohort: &self.arena.cohort, records: &self.arena.train };
+        let train = Selection::new(&self.arena.cohort, &self.arena.train);
         let found = violations(train, rules, &CompileLimits::default());
         let scale = self.report.effort.records as f64 / self.arena.train.len() as f64;
         let found: BTreeMap<String, f64> = found.map_or_else(

@@ -5,13 +5,12 @@ mod text;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Reader, Violation};
-use consequence_record::{Cohort, Split};
+use consequence_record::{Selection, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use consequence_pipeline::load::LoadedCohort;
 use consequence_pipeline::{
     Error, OpenedRecords, RecordInputs, Report, RuleReference, Task, Watch, watched,
 };
@@ -138,25 +137,27 @@ impl Task for AuditTask {
     /// Checks every record of the cohort against every hard rule.
     fn run(&self, watch: &dyn Watch) -> Result<AuditReport, Error> {
         let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open(watch)?;
-        let records_are_lines = known.records_are_lines;
-        let (cohort, places) = chosen(&self.inputs, known, self.split)?;
-        let place = |index: usize| places.as_ref().map_or(index, |places| places[index]);
+        let cohort = &known.cohort;
+        let of_split = self.split.map(|split| split.indices(&known.splits));
+        let chosen = match &of_split {
+            None => Selection::all(cohort),
+            Some(records) => Selection::new(cohort, records),
+        };
+        if let Some(split) = self.split.filter(|_| chosen.is_empty()) {
+            let what = format!("no record is in the {split} split");
+            let advice = "audit another split, or all records";
+            return Err(Error::refused_at(&self.inputs.cohort, what, advice));
+        }
         let set = &loaded.rules;
         let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
             .map_err(|error| Error::compile(set, error))?;
         let auditor = Auditor::new(&written);
-        let records = cohort.len() as u64;
+        let records = chosen.len() as u64;
         let found = watched(watch, "auditing", Some(records), || {
-            auditor.audit(&cohort, self.examples, &|done| watch.advance(done))
+            auditor.audit(chosen, self.examples, &|done| watch.advance(done))
         });
         if self.referee {
-            watched(watch, "judging again", Some(records), || agree(&auditor, set, &cohort, watch))
-                .map_err(|error| match error {
-                    Error::Disagreement { record, visit, rule } => {
-                        Error::Disagreement { record: place(record - 1) + 1, visit, rule }
-                    }
-                    other => other,
-                })?;
+            watched(watch, "judging again", Some(records), || agree(&auditor, set, chosen, watch))?;
         }
         let mut broken: Vec<BrokenRule> = set
             .iter()
@@ -171,7 +172,7 @@ impl Task for AuditTask {
                     .examples
                     .iter()
                     .map(|example| BrokenVisit {
-                        record: place(example.record) + 1,
+                        record: example.record + 1,
                         visit: example.visit,
                         id: self.show_ids.then(|| cohort.id(example.record).to_owned()),
                     })
@@ -193,44 +194,23 @@ impl Task for AuditTask {
             soft_rules: set.len() - hard,
             broken,
             refereed: self.referee,
-            records_are_lines,
+            records_are_lines: known.records_are_lines,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
             top: self.top,
         })
     }
 }
 
-/// The records to look at and, where these are not all, their places in the cohort.
-fn chosen(
-    inputs: &RecordInputs,
-    loaded: LoadedCohort,
-    split: Option<Split>,
-) -> Result<(Cohort, Option<Vec<usize>>), Error> {
-    let Some(split) = split else { return Ok((loaded.cohort, None)) };
-    let of_split = |&index: &usize| loaded.splits.get(index) == Some(&split);
-    let places: Vec<usize> = (0..loaded.cohort.len()).filter(of_split).collect();
-    if places.is_empty() {
-        let what = format!("no record is in the {split} split");
-        return Err(Error::refused_at(&inputs.cohort, what, "audit another split, or all records"));
-    }
-    let mut part = Cohort::default();
-    for &index in &places {
-        let record = loaded.cohort.record(index);
-        part.push_visits(loaded.cohort.id(index), record.visits(), record.ended());
-    }
-    Ok((part, Some(places)))
-}
-
 /// Has the referee judge every record, and refuses any disagreement with the auditor.
 fn agree(
     auditor: &Auditor,
     set: &RuleSet,
-    cohort: &Cohort,
+    records: Selection<'_>,
     watch: &dyn Watch,
 ) -> Result<(), Error> {
     let referee = Referee::new(set);
-    let compare = |reader: &mut Reader<'_>, index: usize| {
-        let record = cohort.record(index);
+    let compare = |reader: &mut Reader<'_>, number: usize| {
+        let record = records.record(number);
         let mut ours = Vec::new();
         reader.violations(record, &mut ours);
         let theirs: Vec<Violation> = referee
@@ -245,11 +225,11 @@ fn agree(
         match only(&ours, &theirs).or_else(|| only(&theirs, &ours)) {
             None => Ok(()),
             Some(violation) => Err(Error::Disagreement {
-                record: index + 1,
+                record: records.index(number) + 1,
                 visit: violation.visit,
                 rule: set[violation.rule].name.to_string(),
             }),
         }
     };
-    (0..cohort.len()).into_par_iter().try_for_each_init(|| auditor.reader(), compare)
+    (0..records.len()).into_par_iter().try_for_each_init(|| auditor.reader(), compare)
 }

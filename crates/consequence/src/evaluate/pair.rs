@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_evaluate::{Sample, Samples};
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_evaluate::Samples;
+use consequence_record::{Code, Cohort, Selection, Split, Vocabulary};
 use serde::Serialize;
 
 use super::union::union;
@@ -59,10 +59,8 @@ impl Pair {
         let (vocabulary, synthetic) =
             union(&real.vocabulary, &vocabulary, &cohort, &task.synthetic)?;
         let LoadedCohort { cohort: real, splits, titles, .. } = real;
-        let of = |split: Split| -> Vec<usize> {
-            (0..real.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
-        };
-        let [train, held_out, tuning] = [Split::Train, Split::HeldOut, Split::Tuning].map(of);
+        let [train, held_out, tuning] =
+            [Split::Train, Split::HeldOut, Split::Tuning].map(|split| split.indices(&splits));
         let of_train_split = !train.is_empty();
         // What is held out must stay so, whatever else there is.
         let others = || (0..real.len()).filter(|&place| splits.get(place) != Some(&Split::HeldOut));
@@ -88,13 +86,13 @@ impl Pair {
     }
 
     /// The real records that the generated ones are held against.
-    pub fn real_sample(&self) -> Sample<'_> {
-        Sample { cohort: &self.real, records: &self.base }
+    pub fn real_sample(&self) -> Selection<'_> {
+        Selection::new(&self.real, &self.base)
     }
 
     /// The generated records.
-    pub fn synthetic_sample(&self) -> Sample<'_> {
-        Sample { cohort: &self.synthetic, records: &self.generated }
+    pub fn synthetic_sample(&self) -> Selection<'_> {
+        Selection::new(&self.synthetic, &self.generated)
     }
 
     /// Those trained on, those generated, and those that nobody saw.
@@ -102,7 +100,7 @@ impl Pair {
         Samples {
             train: self.real_sample(),
             synthetic: self.synthetic_sample(),
-            held_out: Sample { cohort: &self.real, records: &self.held_out },
+            held_out: Selection::new(&self.real, &self.held_out),
             vocabulary: &self.vocabulary,
         }
     }
@@ -131,8 +129,8 @@ impl Pair {
             return Ok(None);
         }
         let records = others.len().min(self.synthetic.len());
-        let other = Sample { cohort: &self.real, records: &others[..records] };
-        let generated = Sample { records: &self.generated[..records], ..self.synthetic_sample() };
+        let other = Selection::new(&self.real, &others[..records]);
+        let generated = self.synthetic_sample().part(0..records);
         Ok(Some(FreshSample {
             records,
             real: reference.compare(other)?.all,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{
-    Likelihood, ReplayOptions, SettledPosition, UnnormalisedLikelihood, likelihood,
-    likelihood_with_rules, likelihood_with_settled,
+    Likelihood, ReplayOptions, UnnormalisedLikelihood, likelihood, likelihood_with_rules,
+    likelihood_with_settled,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
-use consequence_record::{Cohort, Split};
+use consequence_record::{RecordView, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
@@ -107,14 +107,13 @@ impl Task for PerplexityTask {
             (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
         }
         let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
-        let of_split = |&place: &usize| real.splits.get(place) == Some(&self.split);
-        let records: Vec<usize> = (0..real.cohort.len()).filter(of_split).collect();
+        let records = self.split.indices(&real.splits);
         if records.is_empty() {
             let what = format!("no record is in the {} split", self.split);
             return Err(Error::refused_at(&self.real, what, "measure on another split"));
         }
-        let measure =
-            Measure { model: &model, rules: &loaded.rules, cohort: &real.cohort, records };
+        let records = Selection::new(&real.cohort, &records);
+        let measure = Measure { model: &model, rules: &loaded.rules, records };
         let (likelihood, paper) = match &model.trained {
             Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
             Trained::Markov(markov) => measure.of(&**markov, watch)?,
@@ -139,8 +138,7 @@ impl Task for PerplexityTask {
 struct Measure<'a> {
     model: &'a Model,
     rules: &'a Arc<RuleSet>,
-    cohort: &'a Cohort,
-    records: Vec<usize>,
+    records: Selection<'a>,
 }
 
 impl Measure<'_> {
@@ -154,31 +152,21 @@ impl Measure<'_> {
         let options = ReplayOptions { progress: &progress, ..ReplayOptions::default() };
         if self.rules.is_empty() {
             let alone = watched(watch, "measuring", total, || {
-                likelihood(generator, self.cohort, &self.records, &options)
+                likelihood(generator, self.records, &options)
             })?;
             return Ok((alone, None));
         }
         let enforcer = watched(watch, "compiling and proving", None, || self.enforcer(generator))?;
         let with_rules = watched(watch, "measuring", total, || {
-            likelihood_with_rules(generator, &enforcer, self.cohort, &self.records, &options)
+            likelihood_with_rules(generator, &enforcer, self.records, &options)
         })?;
         if self.model.card.train_mode != TrainMode::Paper.to_string() {
             return Ok((with_rules, None));
         }
         let (codes, paper) = (generator.codes(), PaperRules::new(enforcer.plan()));
-        let settled = |record: usize, visit: usize| -> Vec<SettledPosition> {
-            let first = codes.range(visit).start;
-            let settled = paper.settled(codes, self.cohort.record(record), visit).into_iter();
-            let position = |output: u32| first + output;
-            settled
-                .map(|one| SettledPosition {
-                    position: position(one.output),
-                    nats: f64::from(one.nats),
-                })
-                .collect()
-        };
+        let settled = |record: RecordView<'_>, visit| paper.settled(codes, record, visit);
         let paper = watched(watch, "measuring as the paper does", total, || {
-            likelihood_with_settled(generator, settled, self.cohort, &self.records, &options)
+            likelihood_with_settled(generator, settled, self.records, &options)
         })?;
         Ok((with_rules, Some(paper)))
     }
@@ -187,7 +175,7 @@ impl Measure<'_> {
     fn enforcer<G: Generator>(&self, generator: &G) -> Result<Enforcer, Error> {
         let options = CompileOptions {
             max_visits: u16::try_from(generator.max_visits()).unwrap_or(u16::MAX),
-            order: Some(generator.codes().order().clone()),
+            order: Some(generator.codes().clone()),
             ..CompileOptions::default()
         };
         let plan = compile(Arc::clone(self.rules), &options)

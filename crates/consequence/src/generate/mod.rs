@@ -11,7 +11,7 @@ use consequence_model::{Card, Generator, NetworkGenerator, Trained};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
-    Condition, DatasetOptions, Identity, Request, Source, Written, write_dataset, write_lines,
+    Condition, DatasetOptions, Identity, Request, Sampler, Written, write_dataset, write_lines,
 };
 use consequence_store::digest;
 use consequence_tables::Format;
@@ -164,16 +164,16 @@ impl Job<'_> {
         watch: &dyn Watch,
     ) -> Result<(Written, f64), Error> {
         let task = self.task;
-        let source = watched(watch, "compiling and proving", None, || {
-            Source::new(generator, self.rules, request)
+        let sampler = watched(watch, "compiling and proving", None, || {
+            Sampler::new(generator, self.rules, request)
         })?;
         let began = Instant::now();
         let progress = |records| watch.advance(records);
-        let made_from = self.identity(source.codes().vocabulary())?;
+        let made_from = self.identity(sampler.codes().vocabulary())?;
         let written = watched(watch, "generating", Some(task.records), || {
             if Format::to_write(&task.out.path) == Format::Lines {
                 let totals =
-                    write_lines(&source, &task.out.path, task.records, task.out.force, &progress)?;
+                    write_lines(&sampler, &task.out.path, task.records, task.out.force, &progress)?;
                 return Ok(Written { totals, ..Written::default() });
             }
             let options = DatasetOptions {
@@ -182,9 +182,9 @@ impl Job<'_> {
                 resume: task.out.resume,
                 replace: task.out.force,
                 made_from,
-                titles: self.titles(source.codes().vocabulary()),
+                titles: self.titles(sampler.codes().vocabulary()),
             };
-            write_dataset(&source, &task.out.path, &options, &progress)
+            write_dataset(&sampler, &task.out.path, &options, &progress)
         })?;
         Ok((written, began.elapsed().as_secs_f64()))
     }

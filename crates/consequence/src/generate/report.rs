@@ -170,7 +170,7 @@ impl Display for GenerateReport {
             totals.codes_per_visit()
         )?;
         if self.hard_rules + self.soft_rules > 0 && self.mode != Mode::Reject {
-            let turned = count(totals.turned, "code");
+            let turned = count(totals.overruled, "code");
             writeln!(out, "  mode {}: rules decided {turned} otherwise than drawn", self.mode)?;
         }
         if self.mode == Mode::Reject {
@@ -185,8 +185,8 @@ impl Display for GenerateReport {
                 100.0 * obeying
             )?;
         }
-        if totals.full > 0 {
-            let full = count(totals.full, "record");
+        if totals.truncated > 0 {
+            let full = count(totals.truncated, "record");
             writeln!(out, "  {full} ended because the model writes no more encounters")?;
         }
         writeln!(

@@ -4,10 +4,9 @@ use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use consequence_enforce::{Auditor, Reader, Violation};
-use consequence_record::Cohort;
+use consequence_enforce::Auditor;
+use consequence_record::Selection;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use consequence_pipeline::Error;
@@ -35,38 +34,21 @@ pub struct BrokenBy {
 }
 
 impl BrokenRecords {
-    /// Looks at some records of a cohort, by their places.
-    pub(super) fn find(
-        rules: &Arc<RuleSet>,
-        cohort: &Cohort,
-        places: &[usize],
-    ) -> Result<Self, Error> {
+    /// Looks at records.
+    pub(super) fn find(rules: &Arc<RuleSet>, records: Selection<'_>) -> Result<Self, Error> {
         let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())
             .map_err(|error| Error::compile(rules, error))?;
-        let auditor = Auditor::new(&written);
-        let broken_by = |reader: &mut Reader<'_>, found: &mut Vec<Violation>, place: usize| {
-            reader.violations(cohort.record(place), found);
-            let mut rules: Vec<usize> = found.iter().map(|violation| violation.rule).collect();
-            rules.sort_unstable();
-            rules.dedup();
-            rules
-        };
-        let found: Vec<Vec<usize>> = places
-            .par_iter()
-            .map_init(
-                || (auditor.reader(), Vec::new()),
-                |(reader, found), &place| broken_by(reader, found, place),
-            )
-            .collect();
-        let mut counts = vec![0u64; rules.len()];
-        found.iter().flatten().for_each(|&rule| counts[rule] += 1);
-        let broken = rules.iter().zip(counts).filter(|&(_, records)| records > 0);
+        let audit = Auditor::new(&written).audit(records, 0, &|_| {});
+        let broken = rules.iter().zip(&audit.rules);
         let mut broken: Vec<BrokenBy> = broken
-            .map(|(rule, records)| BrokenBy { rule: rule.name.to_string(), records })
+            .filter(|(_, finding)| finding.records > 0)
+            .map(|(rule, finding)| BrokenBy {
+                rule: rule.name.to_string(),
+                records: finding.records,
+            })
             .collect();
         broken.sort_by_key(|rule| Reverse(rule.records));
-        let records = found.iter().filter(|rules| !rules.is_empty()).count() as u64;
-        Ok(Self { records, rules: broken })
+        Ok(Self { records: audit.records - audit.valid_records, rules: broken })
     }
 }
 

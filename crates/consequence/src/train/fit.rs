@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use consequence_model::{Epoch, Trained};
+use consequence_record::Selection;
 use consequence_train::{Checkpoints, Event, Examples, Teacher, train, untrained};
 
 use super::NetworkTask;
@@ -30,8 +31,10 @@ pub(super) fn network(
     checkpoint: (PathBuf, Duration, String),
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let examples =
-        Examples { cohort: &lesson.cohort, train: &lesson.train, tuning: &lesson.tuning };
+    let examples = Examples {
+        train: Selection::new(&lesson.cohort, &lesson.train),
+        tuning: Selection::new(&lesson.cohort, &lesson.tuning),
+    };
     let sizes = task.sizes.with_visits(lesson.max_visits);
     let fresh = untrained(lesson.codes.clone(), &sizes, &examples, task.options.seed)?;
     let teacher = match &lesson.enforcer {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{Card, CodeOrder, Data};
-use consequence_record::{Cohort, Split};
-use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, compile};
+use consequence_model::{Card, Data};
+use consequence_record::{Cohort, Selection, Split};
+use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub(super) struct Lesson {
     /// The places of records that tell when to stop.
     pub tuning: Vec<usize>,
     /// The codes in the order that the model decides them.
-    pub codes: CodeOrder,
+    pub codes: Order,
     pub max_visits: usize,
     /// How rules take part.
     pub mode: TrainMode,
@@ -42,10 +42,7 @@ impl Lesson {
         let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open(watch)?;
         let LoadedCohort { cohort, splits, titles, .. } = known;
         let rules = loaded.rules;
-        let of = |split: Split| -> Vec<usize> {
-            (0..cohort.len()).filter(|&place| splits.get(place) == Some(&split)).collect()
-        };
-        let (train, tuning) = (of(Split::Train), of(Split::Tuning));
+        let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
             ModelChoice::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
             ModelChoice::Markov => &[(&train, "train")],
@@ -64,7 +61,7 @@ impl Lesson {
             (ModelChoice::Halo(network), false) => network.mode,
             _ => TrainMode::Off,
         };
-        let natural = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+        let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
             max_visits,
@@ -95,10 +92,10 @@ impl Lesson {
     /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
         let plan = watched(watch, "compiling and proving", None, || self.plan())?;
-        self.codes = CodeOrder::new(Arc::clone(self.rules.vocabulary()), plan.order().clone());
+        self.codes = plan.order().clone();
         self.enforcer = Some(Enforcer::new(&plan));
         self.broken = watched(watch, "auditing", None, || {
-            BrokenRecords::find(&self.rules, &self.cohort, &self.train)
+            BrokenRecords::find(&self.rules, Selection::new(&self.cohort, &self.train))
         })?;
         Ok(())
     }
@@ -106,7 +103,7 @@ impl Lesson {
     fn plan(&self) -> Result<Plan, Error> {
         let max_visits = u16::try_from(self.max_visits).unwrap_or(u16::MAX);
         // The paper's networks decide codes as the vocabulary has them, and so must the rules.
-        let order = (self.mode == TrainMode::Paper).then(|| self.codes.order().clone());
+        let order = (self.mode == TrainMode::Paper).then(|| self.codes.clone());
         let options = CompileOptions { max_visits, order, ..CompileOptions::default() };
         compile(Arc::clone(&self.rules), &options).map_err(|error| {
             let too_early = matches!(error, CompileError::SoftTooEarly { .. });

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use consequence_model::{
     CARD_FILE, CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
+use consequence_record::Selection;
 use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
 
 use consequence_pipeline::{Advice, Error, Task, Watch, watched};
@@ -114,7 +115,7 @@ fn fit(
         ModelChoice::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);
             let markov = watched(watch, "counting", None, || {
-                Markov::fit(codes, &lesson.cohort, records, lesson.max_visits)
+                Markov::fit(codes, Selection::new(&lesson.cohort, records), lesson.max_visits)
             });
             Ok((Trained::Markov(Box::new(markov)), Vec::new(), None))
         }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use consequence_model::{CodeOrder, Sizes};
+use consequence_model::Sizes;
+use consequence_rules::Order;
 use consequence_train::{Preset, TrainMode, TrainOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -123,7 +124,7 @@ impl NetworkSizes {
     }
 
     /// Refuses sizes that make no network.
-    pub(super) fn check(self, codes: &CodeOrder, max_visits: usize) -> Result<(), Error> {
+    pub(super) fn check(self, codes: &Order, max_visits: usize) -> Result<(), Error> {
         Ok(self.with_visits(max_visits).shape(codes).check()?)
     }
 }

@@ -33,8 +33,8 @@ impl Tile {
     }
 
     /// `out (+)= strip * panel`, where the strip has the elements of each of its columns side by
-    /// side, as many as `out` has rows, and the panel those of each of its rows, as many as the tile
-    /// has columns.
+    /// side, as many as `out` has rows, and the panel those of each of its rows, as many as the
+    /// tile has columns.
     pub fn multiply(self, out: &mut ViewMut<'_>, strip: &[f32], panel: &[f32], accumulate: bool) {
         let (rows, columns) = (out.rows(), out.columns());
         assert!(rows <= self.rows() && columns <= self.columns(), "the tile is large enough");
@@ -204,8 +204,8 @@ unsafe fn plain<const ROWS: usize>(
     }
 }
 
-/// Adds a factor times a slice to another slice, rounded as a product rounds: continuing the sums of
-/// a product with it gives the bits of a longer product.
+/// Adds a factor times a slice to another slice, rounded as a product rounds: continuing the sums
+/// of a product with it gives the bits of a longer product.
 ///
 /// ```
 /// let mut to = [1.0, 2.0];

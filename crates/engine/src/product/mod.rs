@@ -1,8 +1,8 @@
 //! Products of matrices.
 //!
 //! Every element of a product is one chain of additions over the inner dimension, from its first
-//! term to its last, whatever the shape, the blocks or the threads. So a row has the same bits alone
-//! and among a thousand others.
+//! term to its last, whatever the shape, the blocks or the threads. So a row has the same bits
+//! alone and among a thousand others.
 
 mod kernel;
 mod pack;
@@ -88,8 +88,8 @@ pub fn product_packed(out: ViewMut<'_>, a: View<'_>, b: &Packed, accumulate: boo
 }
 
 /// Cuts a matrix into tasks and works on all of them, each told its first row and column: strips of
-/// columns, and these into parts only if there would be too few tasks, since every task lays out its
-/// strip of the second factor anew.
+/// columns, and these into parts only if there would be too few tasks, since every task lays out
+/// its strip of the second factor anew.
 fn tasks(
     out: ViewMut<'_>,
     inner: usize,

@@ -60,7 +60,7 @@ impl<'a> View<'a> {
         Self { data, rows: height, columns: width, ..self }
     }
 
-    /// The element at a place.
+    /// The element at a row and a column.
     #[inline(always)]
     pub(super) fn at(&self, row: usize, column: usize) -> f32 {
         self.data[row * self.row_stride + column * self.column_stride]

@@ -11,27 +11,27 @@ pub fn spoilt(good: &Cohort, real: &Cohort, vocabulary: &Vocabulary) -> Cohort {
     let statics: Vec<Code> =
         vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).collect();
     let mut cohort = Cohort::default();
-    for place in 0..good.len() {
-        let from = if place < COPIES { real } else { good };
-        let mut record = from.record(place).to_record();
-        if place >= COPIES {
-            spoil(&mut record, place, &statics);
+    for index in 0..good.len() {
+        let from = if index < COPIES { real } else { good };
+        let mut record = from.record(index).to_record();
+        if index >= COPIES {
+            spoil(&mut record, index, &statics);
         }
         let ended = record.ended;
         let visits = record.visits;
-        cohort.push(&format!("bad-{place}"), &Record { ended, ..Record::new(visits) });
+        cohort.push(&format!("bad-{index}"), &Record { ended, ..Record::new(visits) });
     }
     cohort
 }
 
-fn spoil(record: &mut Record, place: usize, statics: &[Code]) {
-    if place.is_multiple_of(7) {
-        record.visits[0].push(statics[place % statics.len()]);
+fn spoil(record: &mut Record, index: usize, statics: &[Code]) {
+    if index.is_multiple_of(7) {
+        record.visits[0].push(statics[index % statics.len()]);
     }
     for (number, visit) in record.visits.iter_mut().enumerate().skip(1) {
-        if (place + number).is_multiple_of(4) && visit.len() > 1 {
-            visit.remove(place % visit.len());
+        if (index + number).is_multiple_of(4) && visit.len() > 1 {
+            visit.remove(index % visit.len());
         }
     }
-    record.ended = !place.is_multiple_of(11);
+    record.ended = !index.is_multiple_of(11);
 }

@@ -1,5 +1,5 @@
-//! Measures simulated cohorts, and writes them and every figure into a folder, for another program to
-//! work out again: `tools/cross_check.py`.
+//! Measures simulated cohorts, and writes them and every figure into a folder, for another program
+//! to work out again: `tools/cross_check.py`.
 
 mod cohorts;
 mod rules;
@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_evaluate::{
-    CompareOptions, Independent, Interval, PrivacyOptions, ReplayOptions, Sample, Samples,
-    UtilityOptions, compare, draw_records, likelihood, privacy, shares, utility, violations,
+    CompareOptions, Independent, Interval, PrivacyOptions, ReplayOptions, Samples, UtilityOptions,
+    compare, draw_records, likelihood, privacy, shares, utility, violations,
 };
-use consequence_model::CodeOrder;
-use consequence_record::{Cohort, Kind, Vocabulary};
-use consequence_rules::{CompileLimits, RuleSet};
+use consequence_record::{Cohort, Kind, Selection, Vocabulary};
+use consequence_rules::{CompileLimits, Order, RuleSet};
 use consequence_simulate::{Preset, Simulation};
 use consequence_tables::jsonl;
 use serde_json::{Value, json};
@@ -38,8 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&folder, "vocabulary.json", &codes(vocabulary))?;
     write(&folder, "rules.json", &rules::as_json(&rules)?)?;
 
-    let places: Vec<usize> = (0..PATIENTS).collect();
-    let (train, held_out) = places.split_at(TRAIN);
+    let indices: Vec<usize> = (0..PATIENTS).collect();
+    let (train, held_out) = indices.split_at(TRAIN);
     let world = World { real: &real, train, held_out, rules: &rules, vocabulary };
     let wide = UtilityOptions::default();
     let narrow = UtilityOptions { codes: 12, examples: 150 };
@@ -67,8 +66,8 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    fn sample<'a>(&'a self, records: &'a [usize]) -> Sample<'a> {
-        Sample { cohort: self.real, records }
+    fn records<'a>(&'a self, records: &'a [usize]) -> Selection<'a> {
+        Selection::new(self.real, records)
     }
 
     fn measure(
@@ -77,9 +76,8 @@ impl World<'_> {
         for_utility: &UtilityOptions,
         for_privacy: &PrivacyOptions,
     ) -> Result<Value, Box<dyn Error>> {
-        let places: Vec<usize> = (0..cohort.len()).collect();
-        let synthetic = Sample { cohort, records: &places };
-        let (train, held_out) = (self.sample(self.train), self.sample(self.held_out));
+        let synthetic = Selection::all(cohort);
+        let (train, held_out) = (self.records(self.train), self.records(self.held_out));
         let samples = Samples { train, synthetic, held_out, vocabulary: self.vocabulary };
         let drawn = draw_records(&samples, for_privacy);
         let pairs = 40;
@@ -104,20 +102,18 @@ impl World<'_> {
 
     /// The likelihood of held-out records where codes are independent.
     fn independent(&self) -> Result<Value, Box<dyn Error>> {
-        let codes = CodeOrder::natural(Arc::clone(self.vocabulary));
-        let model = Independent::fit(codes, self.real, self.train, 1_000)?;
-        let figures = likelihood(&model, self.real, self.held_out, &ReplayOptions::default())?;
+        let codes = Order::natural(Arc::clone(self.vocabulary));
+        let model = Independent::fit(codes, self.records(self.train), 1_000)?;
+        let figures = likelihood(&model, self.records(self.held_out), &ReplayOptions::default())?;
         Ok(serde_json::to_value(figures)?)
     }
 
     /// The agreement of codes over parts of a cohort, as if each part were a run.
     fn interval(&self, cohort: &Cohort) -> Result<Value, Box<dyn Error>> {
-        let places: Vec<usize> = (0..cohort.len()).collect();
         let mut values = Vec::new();
-        for records in places.chunks(cohort.len().div_ceil(5)) {
-            let part = Sample { cohort, records };
+        for part in Selection::all(cohort).chunks(cohort.len().div_ceil(5)) {
             let options = CompareOptions::default();
-            let comparison = compare(self.sample(self.train), part, self.vocabulary, &options)?;
+            let comparison = compare(self.records(self.train), part, self.vocabulary, &options)?;
             values.extend(comparison.all.code.r2);
         }
         Ok(json!({ "values": values, "interval": Interval::of(&values) }))

@@ -1,4 +1,5 @@
-//! Rules in a form that says everything: implications between codes, each with the visits it looks at.
+//! Rules in a form that says everything: implications between codes, each with the visits it looks
+//! at.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -33,8 +34,8 @@ pub fn with_soft(rules: &RuleSet, cohort: &Cohort) -> RuleSet {
         .expect("the codes are of the vocabulary")
 }
 
-/// Each rule with the visits it is required of. A hard rule is a list of implications; a soft rule has
-/// a condition, as a conjunction of disjunctions, and an output.
+/// Each rule with the visits it is required of. A hard rule is a list of implications; a soft rule
+/// has a condition, as a conjunction of disjunctions, and an output.
 pub fn as_json(rules: &RuleSet) -> Result<Value, Box<dyn Error>> {
     let vocabulary = rules.vocabulary();
     let clauses = |formula: &Formula| {

@@ -35,12 +35,12 @@ pub struct GuessFigures {
     pub balanced_accuracy: Option<f64>,
 }
 
-/// An attacker knows a train record but for its sensitive codes, and reads them off from the synthetic
-/// record that is nearest in the codes known.
+/// An attacker knows a train record but for its sensitive codes, and reads them off from the
+/// synthetic record that is nearest in the codes known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AttributeInference {
-    /// The sensitive codes: the most frequent encounter codes that at most half of the train records
-    /// have.
+    /// The sensitive codes: the most frequent encounter codes that at most half of the train
+    /// records have.
     pub sensitive: Vec<String>,
     /// The train records that are attacked.
     pub victims: u64,

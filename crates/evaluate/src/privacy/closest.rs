@@ -25,8 +25,8 @@ pub struct ClosestRecords {
     /// The nearest held-out record: what a generator that copies nobody has for both.
     pub to_held_out: Distances,
     /// The share of synthetic records that are nearer to a train record than to any held-out one;
-    /// equally near ones count half. It varies more from sample to sample than a count of coins: all
-    /// synthetic records are held against the same real ones.
+    /// equally near ones count half. It varies more from sample to sample than a count of coins:
+    /// all synthetic records are held against the same real ones.
     pub closer_to_train: f64,
     /// What it is for a generator that copies nobody: one half.
     pub expected: f64,
@@ -73,7 +73,7 @@ fn summary(mut distances: Vec<f64>) -> Distances {
 
 /// Of sorted values, with a straight line between neighbours.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    low + (high - low) * place.fract()
+    let rank = share * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+    low + (high - low) * rank.fract()
 }

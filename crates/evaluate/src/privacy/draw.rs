@@ -1,15 +1,16 @@
 //! Which records are measured: as many train as held-out ones, and not too many.
 
 use consequence_prng::{Draws, Purpose};
+use consequence_record::Selection;
 
 use super::PrivacyOptions;
-use crate::Sample;
 use crate::measured::{Role, Samples};
 
-/// The visit number of the draws: past every visit of a record, so that they are shared with no other.
-const PLACE: u16 = u16::MAX;
+/// The visit number of the draws: past every visit of a record, so that they are shared with no
+/// other.
+const PAST_ALL_VISITS: u16 = u16::MAX;
 
-/// Places of the records that privacy is measured on, ascending.
+/// Indices of the records that privacy is measured on, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrawnRecords {
     /// Train records, as many as held-out ones.
@@ -22,11 +23,11 @@ pub struct DrawnRecords {
 
 /// Draws the records that [`privacy`](super::privacy) measures: the same for the same seed.
 ///
-/// As many train as held-out records, and of both and of the synthetic ones no more than the limit, which
-/// is 1 at least.
+/// As many train as held-out records, and of both and of the synthetic ones no more than the limit,
+/// which is 1 at least.
 pub fn draw_records(samples: &Samples<'_>, options: &PrivacyOptions) -> DrawnRecords {
     let limit = options.records.max(1);
-    let real = samples.train.records.len().min(samples.held_out.records.len()).min(limit);
+    let real = samples.train.len().min(samples.held_out.len()).min(limit);
     let drawn = |role, limit| drawn(samples.of(role), role, options.seed, limit);
     DrawnRecords {
         train: drawn(Role::Train, real),
@@ -36,15 +37,15 @@ pub fn draw_records(samples: &Samples<'_>, options: &PrivacyOptions) -> DrawnRec
 }
 
 /// The records with the lowest of keys drawn for each.
-fn drawn(sample: Sample<'_>, role: Role, seed: u64, limit: usize) -> Vec<usize> {
+fn drawn(records: Selection<'_>, role: Role, seed: u64, limit: usize) -> Vec<usize> {
     let draws = Draws::new(seed);
-    let key = |place: usize| {
-        let mut words = draws.visit(place as u64, role as u16, PLACE, Purpose::Order);
-        (words.word(0), words.word(1), place)
+    let key = |index: usize| {
+        let mut words = draws.visit(index as u64, role as u16, PAST_ALL_VISITS, Purpose::Order);
+        (words.word(0), words.word(1), index)
     };
-    let mut keys: Vec<(u32, u32, usize)> = sample.records.iter().map(|&place| key(place)).collect();
+    let mut keys: Vec<(u32, u32, usize)> = records.indices().map(key).collect();
     keys.sort_unstable();
-    let mut places: Vec<usize> = keys.into_iter().take(limit).map(|(_, _, place)| place).collect();
-    places.sort_unstable();
-    places
+    let mut indices: Vec<usize> = keys.into_iter().take(limit).map(|(_, _, index)| index).collect();
+    indices.sort_unstable();
+    indices
 }

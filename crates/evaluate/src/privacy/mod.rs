@@ -1,8 +1,9 @@
-//! What synthetic records give away of those trained on, each beside what held-out records give away.
+//! What synthetic records give away of those trained on, each beside what held-out records give
+//! away.
 //!
 //! A record is the set of its distinct codes, static ones and those of all encounters; when and how
-//! often a code comes does not count. Two records are as far apart as the Jaccard distance says: the
-//! codes in one of the two over the codes in either. Nearest records are found exactly.
+//! often a code comes does not count. Two records are as far apart as the Jaccard distance says:
+//! the codes in one of the two over the codes in either. Nearest records are found exactly.
 
 mod attributes;
 mod closest;
@@ -12,6 +13,7 @@ mod neighbours;
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_record::Selection;
 use serde::Serialize;
 
 pub use self::attributes::{AttributeInference, GuessFigures, Guesses};
@@ -19,7 +21,6 @@ pub use self::closest::{ClosestRecords, Distances};
 pub use self::draw::{DrawnRecords, draw_records};
 pub use self::membership::MembershipInference;
 use self::neighbours::{Neighbours, code_sets};
-use crate::Sample;
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use crate::words::number;
 
@@ -62,13 +63,13 @@ pub struct Privacy {
 /// Measures what synthetic records give away, on the records that [`draw_records`] draws.
 ///
 /// ```
-/// use consequence_evaluate::{PrivacyOptions, Sample, Samples, privacy};
+/// use consequence_evaluate::{PrivacyOptions, Samples, privacy};
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let simulation = Simulation::new(Preset::Inpatient, 400, 7);
-/// let (cohort, records) = (simulation.cohort(), Vec::from_iter(0..400));
-/// let [train, held_out] = [&records[..200], &records[200..]];
-/// let [train, held_out] = [train, held_out].map(|records| Sample { cohort: &cohort, records });
+/// let cohort = simulation.cohort();
+/// let [train, held_out] = [0..200, 200..400].map(|range| Selection::all(&cohort).part(range));
 /// // A generator that hands out the records it trained on.
 /// let samples = Samples { train, synthetic: train, held_out, vocabulary: simulation.vocabulary() };
 /// let found = privacy(&samples, &PrivacyOptions::default())?;
@@ -82,9 +83,9 @@ pub fn privacy(samples: &Samples<'_>, options: &PrivacyOptions) -> Result<Privac
     samples.check()?;
     let drawn = draw_records(samples, options);
     let samples = Samples {
-        train: Sample { records: &drawn.train, ..samples.train },
-        synthetic: Sample { records: &drawn.synthetic, ..samples.synthetic },
-        held_out: Sample { records: &drawn.held_out, ..samples.held_out },
+        train: Selection::new(samples.train.cohort(), &drawn.train),
+        synthetic: Selection::new(samples.synthetic.cohort(), &drawn.synthetic),
+        held_out: Selection::new(samples.held_out.cohort(), &drawn.held_out),
         ..*samples
     };
     let (closest, membership, attributes) = match samples.nobody() {

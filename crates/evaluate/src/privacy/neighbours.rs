@@ -1,8 +1,6 @@
 //! Records as sets of codes, and the nearest of them.
 
-use consequence_record::{Code, RecordView};
-
-use crate::Sample;
+use consequence_record::{Code, RecordView, Selection};
 
 /// The distinct codes of a record, static ones and those of all encounters; ascending.
 pub(super) fn code_set(record: RecordView<'_>) -> Vec<Code> {
@@ -13,8 +11,8 @@ pub(super) fn code_set(record: RecordView<'_>) -> Vec<Code> {
 }
 
 /// The sets of some records.
-pub(super) fn code_sets(sample: Sample<'_>) -> Vec<Vec<Code>> {
-    sample.records.iter().map(|&place| code_set(sample.cohort.record(place))).collect()
+pub(super) fn code_sets(records: Selection<'_>) -> Vec<Vec<Code>> {
+    records.records().map(code_set).collect()
 }
 
 /// Sets that can be searched, by lists of the sets that hold each code.

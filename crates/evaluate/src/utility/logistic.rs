@@ -1,12 +1,12 @@
 //! Logistic regression with a squared penalty, brought to its optimum.
 //!
-//! The objective is that of scikit-learn with `C = 1`: half the squared weights plus the nats of the
-//! labels; the intercept is free. It is strictly convex, so there is one optimum, whoever finds it.
-//! Newton's method, with each step solved by conjugate gradients scaled by the diagonal.
+//! The objective is that of scikit-learn with `C = 1`: half the squared weights plus the nats of
+//! the labels; the intercept is free. It is strictly convex, so there is one optimum, whoever finds
+//! it. Newton's method, with each step solved by conjugate gradients scaled by the diagonal.
 //!
-//! What holds throughout: a step is taken only as far as it lowers the objective or, where rounding hides
-//! that, the gradient; features that no row has keep a weight of zero; rows are summed in their order, so
-//! the same rows give the same bits.
+//! What holds throughout: a step is taken only as far as it lowers the objective or, where rounding
+//! hides that, the gradient; features that no row has keep a weight of zero; rows are summed in
+//! their order, so the same rows give the same bits.
 
 use super::transitions::Rows;
 
@@ -106,7 +106,8 @@ impl Problem<'_> {
             let probability = if score < 0.0 { small } else { 1.0 } / (1.0 + small);
             let against = if label { -score } else { score };
             objective += against.max(0.0) + small.ln_1p();
-            // Of a label that is 1, the probability of 0, without a difference of nearly equal numbers.
+            // Of a label that is 1, the probability of 0, without a difference of nearly equal
+            // numbers.
             let error = if label {
                 -if score < 0.0 { 1.0 } else { small } / (1.0 + small)
             } else {
@@ -208,8 +209,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_zero_at_the_optimum() {
-        // One feature that always comes with the label: w = 2 (1 - probability(b + w)), and by symmetry
-        // b = -w / 2.
+        // One feature that always comes with the label: w = 2 (1 - probability(b + w)), and by
+        // symmetry b = -w / 2.
         let rows = Rows::of(&[&[0], &[0], &[], &[]], 1);
         let fit = Logistic::fit(&rows, &[true, true, false, false]).unwrap();
         let weight = fit.norm();

@@ -42,8 +42,8 @@ pub struct Scores {
 /// A regression trained on some records, tried on held-out ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FittedModel {
-    /// Transitions with the code among those trained on; 0 if it never changes there, so that nothing
-    /// is trained: the scores are then those of probability.
+    /// Transitions with the code among those trained on; 0 if it never changes there, so that
+    /// nothing is trained: the scores are then those of probability.
     pub positives: u64,
     /// How well it does.
     pub scores: Scores,
@@ -104,26 +104,27 @@ pub struct Utility {
 /// Learns to predict the next encounter from synthetic and from real records, and tries both on
 /// held-out real ones.
 ///
-/// An example is an encounter that another follows; records with one encounter have none. Its features
-/// are the codes of the encounter, the codes of any earlier encounter (apart from the former), and the
-/// static codes. What is predicted is whether a code is in the next encounter, for each of the codes
-/// that are most frequent in the encounters of the real train examples, whatever the synthetic records
-/// have; of equal ones, the first in the vocabulary. Examples are taken in the order of the records up to the limit, and no more from one
-/// side than the other has. The model is a logistic regression with the objective
-/// `|w|^2 / 2 + nats of the labels`, at its optimum.
+/// An example is an encounter that another follows; records with one encounter have none. Its
+/// features are the codes of the encounter, the codes of any earlier encounter (apart from the
+/// former), and the static codes. What is predicted is whether a code is in the next encounter, for
+/// each of the codes that are most frequent in the encounters of the real train examples, whatever
+/// the synthetic records have; of equal ones, the first in the vocabulary. Examples are taken in
+/// the order of the records up to the limit, and no more from one side than the other has. The
+/// model is a logistic regression with the objective `|w|^2 / 2 + nats of the labels`, at its
+/// optimum.
 ///
 /// ```
-/// use consequence_evaluate::{Sample, Samples, UtilityOptions, utility};
+/// use consequence_evaluate::{Samples, UtilityOptions, utility};
+/// use consequence_record::Selection;
 /// use consequence_simulate::{Preset, Simulation};
 ///
 /// let real = Simulation::new(Preset::Inpatient, 900, 7);
 /// let synthetic = Simulation::new(Preset::Inpatient, 600, 8).cohort();
 /// let (cohort, vocabulary) = (real.cohort(), real.vocabulary());
-/// let records: Vec<usize> = (0..900).collect();
 /// let samples = Samples {
-///     train: Sample { cohort: &cohort, records: &records[..600] },
-///     synthetic: Sample { cohort: &synthetic, records: &records[..600] },
-///     held_out: Sample { cohort: &cohort, records: &records[600..] },
+///     train: Selection::all(&cohort).part(0..600),
+///     synthetic: Selection::all(&synthetic),
+///     held_out: Selection::all(&cohort).part(600..900),
 ///     vocabulary,
 /// };
 /// let options = UtilityOptions { codes: 3, ..UtilityOptions::default() };

@@ -1,8 +1,6 @@
 //! Encounters that another follows, as rows of features and what came next.
 
-use consequence_record::{Code, Lists};
-
-use crate::Sample;
+use consequence_record::{Code, Lists, Selection};
 
 /// Rows of features that are there or not, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -46,14 +44,14 @@ pub(crate) struct Transitions<'a> {
 
 impl<'a> Transitions<'a> {
     /// The first transitions, up to a limit. With `codes` codes, feature `c` is code `c` in the
-    /// encounter or in the static visit, and feature `codes + c` is code `c` in an earlier encounter.
-    pub fn new(sample: Sample<'a>, codes: usize, limit: usize) -> Self {
+    /// encounter or in the static visit, and feature `codes + c` is code `c` in an earlier
+    /// encounter.
+    pub fn new(records: Selection<'a>, codes: usize, limit: usize) -> Self {
         let rows = Rows { width: 2 * codes, ..Rows::default() };
         let mut made = Self { rows, current: Vec::new(), next: Vec::new() };
         let mut earlier: Vec<u32> = Vec::new();
         let mut now: Vec<u32> = Vec::new();
-        for &place in sample.records {
-            let record = sample.cohort.record(place);
+        for record in records.records() {
             earlier.clear();
             for visit in 1..record.len().saturating_sub(1) {
                 if made.next.len() == limit {

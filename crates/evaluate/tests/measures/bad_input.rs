@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{
-    BadRecord, CompareError, CompareOptions, Independent, LikelihoodError, ReplayOptions, Sample,
-    compare, likelihood, likelihood_with_rules, static_table,
+    BadRecord, CompareError, CompareOptions, Independent, LikelihoodError, ReplayOptions, compare,
+    likelihood, likelihood_with_rules,
 };
-use consequence_model::{CodeOrder, Generator, Markov, Turn};
-use consequence_record::{Code, Cohort, Record, Vocabulary};
-use consequence_rules::{CompileOptions, RuleSet, compile};
+use consequence_model::{Generator, Markov, Turn};
+use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
+use consequence_rules::{CompileOptions, Order, RuleSet, compile};
 use consequence_testing::every::vocabulary;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
 fn one(visits: Vec<Vec<Code>>) -> Cohort {
     let mut cohort = Cohort::default();
@@ -22,7 +22,7 @@ fn one(visits: Vec<Vec<Code>>) -> Cohort {
 
 fn markov(vocabulary: &Arc<Vocabulary>) -> Markov {
     let cohort = random_cohort(vocabulary, 20, 1);
-    Markov::fit(CodeOrder::natural(Arc::clone(vocabulary)), &cohort, &all(&cohort), 10)
+    Markov::fit(Order::natural(Arc::clone(vocabulary)), Selection::all(&cohort), 10)
 }
 
 #[test]
@@ -30,20 +30,19 @@ fn records_of_another_vocabulary_are_refused() {
     let vocabulary = vocabulary(2, 3);
     let (markov, options) = (markov(&vocabulary), ReplayOptions::default());
     let refused = |cohort: &Cohort| {
-        let error = likelihood(&markov, cohort, &[0], &options).unwrap_err();
+        let records = Selection::all(cohort);
+        let error = likelihood(&markov, records, &options).unwrap_err();
         let LikelihoodError::Record(bad) = error else { panic!("{error}") };
-        let sample = Sample { cohort, records: &[0] };
-        let compared = compare(sample, sample, &vocabulary, &CompareOptions::default());
+        let compared = compare(records, records, &vocabulary, &CompareOptions::default());
         assert_eq!(compared.unwrap_err(), CompareError::Real(bad.clone()));
-        assert_eq!(static_table(cohort, &vocabulary, &[0], &[0]).unwrap_err(), bad);
         bad.to_string()
     };
     assert!(refused(&one(vec![vec![], vec![Code(77)]])).contains("code number 77"));
     assert!(refused(&one(vec![vec![Code(3)], vec![]])).contains("encounter code `E1` in visit 0"));
     assert!(refused(&one(vec![vec![], vec![Code(0)]])).contains("static code `S0` in visit 1"));
     assert!(refused(&one(vec![vec![], vec![vocabulary.end()]])).contains("`END`"));
-    let missing =
-        Independent::fit(CodeOrder::natural(Arc::clone(&vocabulary)), &Cohort::default(), &[3], 9);
+    let (codes, nobody) = (Order::natural(Arc::clone(&vocabulary)), Cohort::default());
+    let missing = Independent::fit(codes, Selection::new(&nobody, &[3]), 9);
     assert_eq!(missing.unwrap_err(), BadRecord::Missing { record: 3, records: 0 });
 }
 
@@ -56,8 +55,7 @@ fn rules_in_another_order_are_refused() {
     let error = likelihood_with_rules(
         &markov(&vocabulary),
         &Enforcer::new(&plan),
-        &cohort,
-        &[0],
+        Selection::all(&cohort),
         &ReplayOptions::default(),
     );
     assert!(matches!(error, Err(LikelihoodError::OtherOrder)));
@@ -66,12 +64,13 @@ fn rules_in_another_order_are_refused() {
 #[test]
 fn something_that_had_no_chance_is_counted() {
     let vocabulary = vocabulary(1, 2);
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let codes = Order::natural(Arc::clone(&vocabulary));
     let [_, e0, e1, _] = [0, 1, 2, 3].map(Code);
     let seen = one(vec![vec![], vec![e0], vec![]]);
-    let model = Independent::fit(codes, &seen, &[0], 9).unwrap();
+    let model = Independent::fit(codes, Selection::all(&seen), 9).unwrap();
     let cohort = one(vec![vec![], vec![e1]]);
-    let likelihood = likelihood(&model, &cohort, &[0], &ReplayOptions::default()).unwrap();
+    let likelihood =
+        likelihood(&model, Selection::all(&cohort), &ReplayOptions::default()).unwrap();
     assert_eq!((likelihood.records, likelihood.infinite, likelihood.measured), (1, 1, 0));
     assert_eq!((likelihood.perplexity, likelihood.nats.total()), (None, 0.0));
     assert!(likelihood.to_string().contains("1 record left out with an infinite cost"));
@@ -79,7 +78,7 @@ fn something_that_had_no_chance_is_counted() {
 
 /// A model with a defect.
 struct Broken {
-    codes: CodeOrder,
+    codes: Order,
     probability: f64,
     skipped: u32,
 }
@@ -88,7 +87,7 @@ impl Generator for Broken {
     type Past = usize;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 
@@ -112,11 +111,12 @@ impl Generator for Broken {
 
 #[test]
 fn models_with_defects_are_refused() {
-    let codes = CodeOrder::natural(vocabulary(1, 2));
+    let codes = Order::natural(vocabulary(1, 2));
     let cohort = one(vec![vec![], vec![]]);
     let error = |probability, skipped| {
         let broken = Broken { codes: codes.clone(), probability, skipped };
-        likelihood(&broken, &cohort, &[0], &ReplayOptions::default()).unwrap_err().to_string()
+        let records = Selection::all(&cohort);
+        likelihood(&broken, records, &ReplayOptions::default()).unwrap_err().to_string()
     };
     assert!(error(f64::NAN, 0).contains("`S0` the probability NaN"));
     assert!(error(1.5, 0).contains("the probability 1.5"));

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use consequence_evaluate::{CompareOptions, Comparison, Correlation, Sample, compare};
-use consequence_record::{Code, Cohort};
+use consequence_evaluate::{CompareOptions, Comparison, Correlation, compare};
+use consequence_record::{Code, Cohort, Selection};
 use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
 type Key = (u32, u32);
 
@@ -63,11 +63,9 @@ fn correlations_are_what_their_definition_says() {
     for seed in 0..20 {
         let [real, synthetic] = [(40 + seed, seed), (15, 100 + seed)]
             .map(|(n, seed)| random_cohort(&vocabulary, n, seed));
-        let [places, others] = [&real, &synthetic].map(all);
         let options = CompareOptions { rare_below: 0.2 };
         let measure = || {
-            let real = Sample { cohort: &real, records: &places };
-            let synthetic = Sample { cohort: &synthetic, records: &others };
+            let [real, synthetic] = [&real, &synthetic].map(Selection::all);
             compare(real, synthetic, &vocabulary, &options).unwrap()
         };
         let comparison = measure();
@@ -78,9 +76,9 @@ fn correlations_are_what_their_definition_says() {
             let (all, rare) = (comparison.all, comparison.rare);
             [all.code, all.pair, all.sequence, rare.code, rare.pair, rare.sequence]
         });
-        for (place, figure) in figures.iter().enumerate() {
-            let kind = place % 3;
-            let counts = |code| place < 3 || rare(code);
+        for (index, figure) in figures.iter().enumerate() {
+            let kind = index % 3;
+            let counts = |code| index < 3 || rare(code);
             let (keys, r2) = literal(&one[kind], &other[kind], counts);
             assert_eq!(figure.keys, keys);
             assert!((figure.r2.unwrap() - r2).abs() < 1e-12, "{figure:?} {r2}");
@@ -94,8 +92,7 @@ fn correlations_are_what_their_definition_says() {
 fn a_cohort_agrees_with_itself_and_an_empty_one_has_no_figure() {
     let vocabulary = vocabulary(3, 12);
     let (cohort, empty) = (random_cohort(&vocabulary, 30, 1), Cohort::default());
-    let places = all(&cohort);
-    let real = Sample { cohort: &cohort, records: &places };
+    let real = Selection::all(&cohort);
     let options = CompareOptions::default();
     let same = compare(real, real, &vocabulary, &options).unwrap();
     assert_eq!([same.all.code, same.all.pair, same.all.sequence].map(|f| f.r2), [Some(1.0); 3]);
@@ -103,7 +100,7 @@ fn a_cohort_agrees_with_itself_and_an_empty_one_has_no_figure() {
     assert_eq!(same.real.visits_per_record.iter().sum::<u64>(), 30);
     assert_eq!(same.real.codes_per_visit.iter().sum::<u64>(), same.real.encounters);
     assert_eq!(same.real.static_codes.len(), 3);
-    let nothing = Sample { cohort: &empty, records: &[] };
+    let nothing = Selection::all(&empty);
     let none = compare(real, nothing, &vocabulary, &options).unwrap();
     assert_eq!(none.all.code.r2, None);
     assert!(none.to_string().contains("all codes   none ("), "{none}");

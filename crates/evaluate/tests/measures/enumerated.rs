@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
 use consequence_evaluate::{
-    Independent, RecordNats, ReplayOptions, likelihood_with_rules, record_nats,
-    record_nats_with_rules,
+    Independent, Likelihood, ReplayOptions, likelihood, likelihood_with_rules,
 };
-use consequence_model::{CodeOrder, Generator, Markov, NetworkGenerator};
-use consequence_record::{Cohort, Vocabulary};
-use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+use consequence_model::{Generator, Markov, NetworkGenerator};
+use consequence_record::{Cohort, Selection, Vocabulary};
+use consequence_rules::{CompileLimits, CompileOptions, Order, RuleSet, WrittenRules, compile};
 use consequence_testing::every::{self, vocabulary};
 
-use crate::support::{all, network, random_cohort};
+use crate::support::{each, network, random_cohort};
 
 const MAX_VISITS: usize = 2;
 
@@ -23,15 +22,14 @@ fn every_record(vocabulary: &Vocabulary) -> Cohort {
     cohort
 }
 
-fn probability(nats: &RecordNats) -> f64 {
-    match nats {
-        RecordNats::Finite(parts) => (-parts.total()).exp(),
-        _ => 0.0,
-    }
+/// The probability of one record.
+fn probability(likelihood: &Likelihood) -> f64 {
+    if likelihood.measured == 1 { (-likelihood.nats.total()).exp() } else { 0.0 }
 }
 
 fn adds_up(generator: &impl Generator, cohort: &Cohort) {
-    let nats = record_nats(generator, cohort, &all(cohort), &ReplayOptions::default()).unwrap();
+    let options = ReplayOptions::default();
+    let nats = each(cohort, |record| likelihood(generator, record, &options).unwrap());
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
 }
@@ -41,11 +39,11 @@ fn probabilities_of_all_records_add_up_to_one() {
     let vocabulary = vocabulary(2, 3);
     let cohort = every_record(&vocabulary);
     assert_eq!(cohort.len(), 4 * (8 + 64));
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
+    let codes = Order::natural(Arc::clone(&vocabulary));
     let seen = random_cohort(&vocabulary, 200, 3);
     adds_up(&NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0)), &cohort);
-    adds_up(&Markov::fit(codes.clone(), &seen, &all(&seen), MAX_VISITS), &cohort);
-    adds_up(&Independent::fit(codes, &seen, &all(&seen), MAX_VISITS).unwrap(), &cohort);
+    adds_up(&Markov::fit(codes.clone(), Selection::all(&seen), MAX_VISITS), &cohort);
+    adds_up(&Independent::fit(codes, Selection::all(&seen), MAX_VISITS).unwrap(), &cohort);
 }
 
 const RULES: &str = "
@@ -59,23 +57,25 @@ const RULES: &str = "
 ";
 
 fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort: &Cohort) {
-    let (options, places) = (ReplayOptions::default(), all(cohort));
-    let nats = record_nats_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    let (options, records) = (ReplayOptions::default(), Selection::all(cohort));
+    let with_rules = |records: Selection<'_>| {
+        likelihood_with_rules(generator, enforcer, records, &options).unwrap()
+    };
+    let nats = each(cohort, &with_rules);
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     let rules = Arc::clone(enforcer.plan().rules());
     let auditor = Auditor::new(&WrittenRules::new(rules, &CompileLimits::default()).unwrap());
     let (mut reader, mut found) = (auditor.reader(), Vec::new());
     let (mut valid, mut broken) = (0, 0);
-    for (place, nats) in nats.iter().enumerate() {
-        let record = cohort.record(place);
+    for (record, nats) in cohort.records().zip(&nats) {
         reader.violations(record, &mut found);
         let obeys = found.is_empty();
-        assert_eq!(matches!(nats, RecordNats::Finite(_)), obeys, "{:?}", record.to_record());
+        assert_eq!(nats.measured == 1, obeys, "{:?}", record.to_record());
         valid += u64::from(obeys);
         broken += u64::from(found.iter().any(|violation| violation.rule == 2));
     }
-    let likelihood = likelihood_with_rules(generator, enforcer, cohort, &places, &options).unwrap();
+    let likelihood = with_rules(records);
     assert_eq!((likelihood.measured, likelihood.dead_ends), (valid, 0));
     assert_eq!(likelihood.forbidden, likelihood.records - valid);
     let lifelong = likelihood.broken.iter().find(|broken| broken.rule == "lifelong").unwrap();
@@ -84,12 +84,9 @@ fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort:
     assert!(likelihood.to_string().contains("records: lifelong"), "{likelihood}");
 }
 
-/// A record cut at the last encounter there may be costs what it would if it had ended there, and no
-/// rule forbids it.
-fn a_cut_costs_what_the_end_does(
-    nats: impl Fn(&Cohort) -> Vec<RecordNats>,
-    vocabulary: &Vocabulary,
-) {
+/// A record cut at the last encounter there may be costs what it would if it had ended there, and
+/// no rule forbids it.
+fn a_cut_costs_what_the_end_does(nats: impl Fn(&Cohort) -> Vec<f64>, vocabulary: &Vocabulary) {
     let (mut ended, mut cut) = (Cohort::default(), Cohort::default());
     let whole = every_record(vocabulary);
     for record in whole.records().filter(|record| record.len() == MAX_VISITS + 1) {
@@ -108,17 +105,19 @@ fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     let options = CompileOptions { max_visits: MAX_VISITS as u16, ..CompileOptions::default() };
     let plan = compile(Arc::new(rules), &options).unwrap();
     let enforcer = Enforcer::new(&plan);
-    let codes = CodeOrder::new(Arc::clone(&vocabulary), plan.order().clone());
+    let codes = plan.order().clone();
     let seen = random_cohort(&vocabulary, 200, 3);
     let network = NetworkGenerator::new(&network(codes.clone(), MAX_VISITS, 3.0));
     adds_up_to_the_valid(&network, &enforcer, &cohort);
     let options = ReplayOptions::default();
-    let with_rules = |cohort: &Cohort| {
-        record_nats_with_rules(&network, &enforcer, cohort, &all(cohort), &options).unwrap()
+    let with_rules = |records: Selection<'_>| {
+        likelihood_with_rules(&network, &enforcer, records, &options).unwrap()
     };
+    let with_rules = |cohort: &Cohort| each(cohort, &with_rules).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(with_rules, &vocabulary);
-    let alone = |cohort: &Cohort| record_nats(&network, cohort, &all(cohort), &options).unwrap();
+    let alone = |records: Selection<'_>| likelihood(&network, records, &options).unwrap();
+    let alone = |cohort: &Cohort| each(cohort, &alone).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(alone, &vocabulary);
-    let markov = Markov::fit(codes, &seen, &all(&seen), MAX_VISITS);
+    let markov = Markov::fit(codes, Selection::all(&seen), MAX_VISITS);
     adds_up_to_the_valid(&markov, &enforcer, &cohort);
 }

@@ -3,20 +3,19 @@
 use std::collections::BTreeSet;
 
 use consequence_evaluate::{
-    Guesses, Measured, Privacy, PrivacyOptions, Role, Sample, Samples, Unmeasured, draw_records,
-    privacy,
+    Guesses, Measured, Privacy, PrivacyOptions, Role, Samples, Unmeasured, draw_records, privacy,
 };
-use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
 use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
 type Set = BTreeSet<u32>;
 
-fn sets(cohort: &Cohort, places: &[usize]) -> Vec<Set> {
-    let set = |&place: &usize| cohort.record(place).visits().flatten().map(|code| code.0).collect();
-    places.iter().map(set).collect()
+fn sets(cohort: &Cohort, indices: &[usize]) -> Vec<Set> {
+    let set = |&index: &usize| cohort.record(index).visits().flatten().map(|code| code.0).collect();
+    indices.iter().map(set).collect()
 }
 
 fn distance(one: &Set, other: &Set) -> f64 {
@@ -34,9 +33,8 @@ fn with_samples<T>(
     cohorts: [&Cohort; 3],
     then: impl FnOnce(&Samples<'_>) -> T,
 ) -> T {
-    let places = cohorts.map(all);
-    let sample = |n: usize| Sample { cohort: cohorts[n], records: &places[n] };
-    then(&Samples { train: sample(0), synthetic: sample(1), held_out: sample(2), vocabulary })
+    let [train, synthetic, held_out] = cohorts.map(Selection::all);
+    then(&Samples { train, synthetic, held_out, vocabulary })
 }
 
 fn measured(vocabulary: &Vocabulary, cohorts: [&Cohort; 3], options: &PrivacyOptions) -> Privacy {

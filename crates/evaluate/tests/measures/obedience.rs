@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use consequence_evaluate::{Sample, ViolationsError, violations};
-use consequence_record::{Code, Cohort, Record};
+use consequence_evaluate::{ViolationsError, violations};
+use consequence_record::{Code, Cohort, Record, Selection};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet};
 use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
 const RULES: &str = "
 rule one-static: at most one of S*
@@ -31,16 +31,16 @@ fn violations_are_those_of_the_referee() {
     let rules = rules();
     let cohort = random_cohort(rules.vocabulary(), 700, 3);
     // Not all, and not in order.
-    let places: Vec<usize> = all(&cohort).into_iter().rev().filter(|place| place % 5 > 0).collect();
-    let sample = Sample { cohort: &cohort, records: &places };
+    let indices: Vec<usize> = (0..cohort.len()).rev().filter(|index| index % 5 > 0).collect();
+    let sample = Selection::new(&cohort, &indices);
     let measure = || violations(sample, &rules, &CompileLimits::default()).unwrap();
     let found = measure();
 
     let referee = Referee::new(&rules);
     let mut per_rule = vec![(0, 0); rules.len()];
     let mut valid = [0; 3];
-    for &place in &places {
-        let record = cohort.record(place).to_record();
+    for &index in &indices {
+        let record = cohort.record(index).to_record();
         let broken = referee.violations(&record);
         for (rule, counts) in per_rule.iter_mut().enumerate() {
             let visits = broken.iter().filter(|violation| violation.rule == rule).count() as u64;
@@ -83,7 +83,7 @@ fn soft_rules_hold_as_often_as_counted_by_hand() {
     let mut cohort = Cohort::default();
     cohort.push("a", &Record::new(vec![vec![s1], vec![e0, e1], vec![e2], vec![e3], vec![e0]]));
     cohort.push("b", &Record::new(vec![vec![], vec![e2], vec![]]).cut());
-    let sample = Sample { cohort: &cohort, records: &[0, 1] };
+    let sample = Selection::all(&cohort);
     let found = violations(sample, &rules, &CompileLimits::default()).unwrap();
     let soft: Vec<_> = found.soft.iter().map(|rule| (rule.visits, rule.held)).collect();
     // E0 or E3 in three visits, E1 in one; E2 before three, one of which has E0; two static visits.
@@ -97,14 +97,14 @@ fn soft_rules_hold_as_often_as_counted_by_hand() {
 fn nobody_breaks_nothing_and_foreign_codes_are_refused() {
     let rules = rules();
     let empty = Cohort::default();
-    let sample = Sample { cohort: &empty, records: &[] };
+    let sample = Selection::all(&empty);
     let none = violations(sample, &rules, &CompileLimits::default()).unwrap();
     assert_eq!((none.records, none.all.violations, none.all.valid_percent), (0, 0, None));
     assert_eq!(none.soft[0].share, None);
     assert!(none.to_string().contains("soft rule soft-now: never of 0 visits"), "{none}");
     let mut foreign = Cohort::default();
     foreign.push("p", &Record::new(vec![vec![], vec![Code(99)]]));
-    let sample = Sample { cohort: &foreign, records: &[0] };
+    let sample = Selection::all(&foreign);
     let error = violations(sample, &rules, &CompileLimits::default()).unwrap_err();
     assert!(matches!(error, ViolationsError::Record(_)), "{error}");
 }

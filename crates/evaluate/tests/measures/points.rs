@@ -1,10 +1,10 @@
 //! The points of scatter plots, and intervals over runs.
 
-use consequence_evaluate::{Interval, Points, Sample, shares};
-use consequence_record::{Code, Cohort, Record};
+use consequence_evaluate::{Interval, Points, shares};
+use consequence_record::{Code, Cohort, Record, Selection};
 use consequence_testing::every::vocabulary;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
 #[test]
 fn points_by_hand() {
@@ -14,8 +14,8 @@ fn points_by_hand() {
     real.push("a", &Record::new(vec![vec![Code(0)], vec![e0, e1], vec![e1]]));
     real.push("b", &Record::new(vec![vec![], vec![e0, e1]]));
     synthetic.push("c", &Record::new(vec![vec![], vec![e0, e2], vec![e0]]));
-    let real = Sample { cohort: &real, records: &[0, 1] };
-    let synthetic = Sample { cohort: &synthetic, records: &[0] };
+    let real = Selection::all(&real);
+    let synthetic = Selection::all(&synthetic);
     let found = shares(&[real, synthetic], &vocabulary, 2).unwrap();
     let shown = |points: &Points| -> Vec<String> {
         let shares = points.shares[0].iter().zip(&points.shares[1]);
@@ -27,7 +27,7 @@ fn points_by_hand() {
     // All four are in every transition of one cohort: the first in the vocabulary come first.
     let sequences = ["E0 then E0: 0.00 1.00", "E0 then E1: 1.00 0.00"];
     assert_eq!(shown(&found.sequences), sequences);
-    let nobody = Sample { records: &[], ..synthetic };
+    let nobody = synthetic.part(0..0);
     let none = shares(&[real, nobody], &vocabulary, 9).unwrap();
     assert!(none.codes.shares[1].iter().all(|&share| share == 0.0));
     assert_eq!((none.pairs.names.len(), none.sequences.names.len()), (1, 2));
@@ -37,13 +37,12 @@ fn points_by_hand() {
 fn points_do_not_depend_on_threads() {
     let vocabulary = vocabulary(2, 9);
     let cohort = random_cohort(&vocabulary, 300, 4);
-    let places = all(&cohort);
-    let [real, synthetic] = [&places[..100], &places[100..]];
-    let [real, synthetic] = [real, synthetic].map(|records| Sample { cohort: &cohort, records });
+    let all = Selection::all(&cohort);
+    let [real, synthetic] = [all.part(0..100), all.part(100..all.len())];
     let measure = || shares(&[real, synthetic], &vocabulary, 20).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
     assert_eq!(pool.install(measure), measure());
-    let missing = Sample { records: &[999], ..real };
+    let missing = Selection::new(&cohort, &[999]);
     assert!(shares(&[real, missing], &vocabulary, 20).is_err());
 }
 

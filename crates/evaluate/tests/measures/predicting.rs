@@ -1,15 +1,16 @@
 //! The next encounter predicted: by hand where it can be, and what is left out.
 
 use consequence_evaluate::{
-    MeasureError, Measured, Role, Sample, Samples, Unmeasured, Utility, UtilityOptions, utility,
+    MeasureError, Measured, Role, Samples, Unmeasured, Utility, UtilityOptions, utility,
 };
-use consequence_record::{Code, Cohort, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Record, Selection, Vocabulary};
 use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, random_cohort};
+use crate::support::random_cohort;
 
-/// E0 is followed by E1, and E1 by E0; E2 always comes; in the other cohort it is the other way round.
+/// E0 is followed by E1, and E1 by E0; E2 always comes; in the other cohort it is the other way
+/// round.
 fn alternating(records: usize, stays: bool) -> Cohort {
     let [e0, e1, e2] = [1, 2, 3].map(Code);
     let mut cohort = Cohort::default();
@@ -27,11 +28,10 @@ fn measured<'a>(
     [train, synthetic, held_out]: [&'a Cohort; 3],
     options: &UtilityOptions,
 ) -> Measured<Utility> {
-    let places = [train, synthetic, held_out].map(all);
     let samples = Samples {
-        train: Sample { cohort: train, records: &places[0] },
-        synthetic: Sample { cohort: synthetic, records: &places[1] },
-        held_out: Sample { cohort: held_out, records: &places[2] },
+        train: Selection::all(train),
+        synthetic: Selection::all(synthetic),
+        held_out: Selection::all(held_out),
         vocabulary,
     };
     utility(&samples, options).unwrap()
@@ -107,8 +107,8 @@ fn foreign_codes_are_refused() {
     let good = alternating(4, false);
     let mut foreign = Cohort::default();
     foreign.push("p", &Record::new(vec![vec![], vec![Code(77)]]));
-    let sample = Sample { cohort: &good, records: &[0, 1, 2, 3] };
-    let synthetic = Sample { cohort: &foreign, records: &[0] };
+    let sample = Selection::all(&good);
+    let synthetic = Selection::all(&foreign);
     let samples = Samples { train: sample, synthetic, held_out: sample, vocabulary: &vocabulary };
     let error: MeasureError = utility(&samples, &UtilityOptions::default()).unwrap_err();
     assert_eq!(error.role, Role::Synthetic);

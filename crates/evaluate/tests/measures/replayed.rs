@@ -3,31 +3,31 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use consequence_evaluate::{
-    RecordNats, ReplayOptions, SettledPosition, likelihood, likelihood_with_settled, record_nats,
-};
-use consequence_halo::{Codewise, Pass};
-use consequence_model::{CodeOrder, Generator, Known, Markov, NetworkGenerator};
-use consequence_record::Cohort;
+use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
+use consequence_halo::{Codewise, TrainingPass};
+use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
+use consequence_record::{Cohort, RecordView, Selection};
+use consequence_rules::Order;
 use consequence_testing::every::vocabulary;
 use rayon::ThreadPoolBuilder;
 
-use crate::support::{all, network, random_cohort};
+use crate::support::{each, network, random_cohort};
 
 #[test]
 fn replay_costs_what_the_network_loses_in_training() {
     let vocabulary = vocabulary(3, 70);
     let cohort = random_cohort(&vocabulary, 60, 1);
-    let network = network(CodeOrder::natural(vocabulary), 10, 1.5);
+    let network = network(Order::natural(vocabulary), 10, 1.5);
     let generator = NetworkGenerator::new(&network);
     // Probabilities are single precision, so logits must not be so large that they round to 1.
-    let replayed =
-        record_nats(&generator, &cohort, &all(&cohort), &ReplayOptions::default()).unwrap();
-    for (place, replayed) in replayed.iter().enumerate() {
+    let options = ReplayOptions::default();
+    let replayed = each(&cohort, |record| likelihood(&generator, record, &options).unwrap());
+    for (record, replayed) in cohort.records().zip(replayed) {
         let mut batch = network.batch();
-        network.push(&mut batch, cohort.record(place), |_| Known::default());
-        let rows = Pass::default().nats(network.weights(), &batch, &Codewise);
-        let RecordNats::Finite(parts) = replayed else { panic!("{replayed:?}") };
+        network.push(&mut batch, record, &[], &[]);
+        let rows = TrainingPass::default().nats(network.weights(), &batch, &Codewise);
+        assert_eq!(replayed.measured, 1);
+        let parts = replayed.nats;
         let expected: f64 = rows.iter().sum();
         assert!((parts.total() - expected).abs() < 1e-5 * expected, "{parts:?} {rows:?}");
         assert!((parts.static_codes - rows[0]).abs() < 1e-5 * rows[0].max(1.0));
@@ -39,7 +39,7 @@ fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let measure = || {
             let options = ReplayOptions { batch, ..ReplayOptions::default() };
-            record_nats(generator, cohort, &all(cohort), &options).unwrap()
+            likelihood(generator, Selection::all(cohort), &options).unwrap()
         };
         pool.install(measure)
     };
@@ -53,19 +53,19 @@ fn same_for_all(generator: &impl Generator, cohort: &Cohort) {
 fn figures_depend_on_neither_batch_nor_threads() {
     let vocabulary = vocabulary(3, 30);
     let cohort = random_cohort(&vocabulary, 100, 2);
-    let codes = CodeOrder::natural(vocabulary);
+    let codes = Order::natural(vocabulary);
     same_for_all(&NetworkGenerator::new(&network(codes.clone(), 10, 3.0)), &cohort);
-    same_for_all(&Markov::fit(codes, &cohort, &all(&cohort), 10), &cohort);
+    same_for_all(&Markov::fit(codes, Selection::all(&cohort), 10), &cohort);
 }
 
 #[test]
 fn what_markov_learns_does_not_depend_on_threads() {
     let vocabulary = vocabulary(3, 30);
     let cohort = random_cohort(&vocabulary, 500, 2);
-    let codes = CodeOrder::natural(vocabulary);
+    let codes = Order::natural(vocabulary);
     let trained = [1, 2, 7].map(|threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Markov::fit(codes.clone(), &cohort, &all(&cohort), 10))
+        pool.install(|| Markov::fit(codes.clone(), Selection::all(&cohort), 10))
     });
     assert!(trained.iter().all(|markov| markov.tables() == trained[0].tables()));
 }
@@ -74,17 +74,17 @@ fn what_markov_learns_does_not_depend_on_threads() {
 fn settled_positions_replace_the_models_probability() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 20, 4);
-    let codes = CodeOrder::natural(Arc::clone(&vocabulary));
-    let markov = Markov::fit(codes.clone(), &cohort, &all(&cohort), 10);
+    let codes = Order::natural(Arc::clone(&vocabulary));
+    let markov = Markov::fit(codes.clone(), Selection::all(&cohort), 10);
     let options = ReplayOptions::default();
     // All static codes and END settled; encounters left to the model.
-    let settled = |_, visit| match visit {
-        0 => codes.range(0).map(|position| SettledPosition { position, nats: 0.25 }).collect(),
-        _ => vec![SettledPosition { position: codes.end(), nats: 0.0 }],
+    let settled = |_: RecordView<'_>, visit| match visit {
+        0 => codes.range(0).map(|output| Settled { output, nats: 0.25 }).collect(),
+        _ => vec![Settled { output: codes.end() - codes.range(1).start, nats: 0.0 }],
     };
-    let paper = likelihood_with_settled(&markov, settled, &cohort, &all(&cohort), &options);
+    let paper = likelihood_with_settled(&markov, settled, Selection::all(&cohort), &options);
     let paper = paper.unwrap();
-    let plain = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let plain = likelihood(&markov, Selection::all(&cohort), &options).unwrap();
     let parts = paper.unnormalised.nats;
     assert_eq!((parts.static_codes, parts.end), (20.0 * 0.5, 0.0));
     assert_eq!(parts.encounter_codes, plain.nats.encounter_codes);
@@ -95,11 +95,11 @@ fn settled_positions_replace_the_models_probability() {
 fn progress_reaches_all_records_and_long_ones_are_counted() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 50, 4);
-    let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &all(&cohort), 3);
+    let markov = Markov::fit(Order::natural(vocabulary), Selection::all(&cohort), 3);
     let done = Cell::new(0);
     let progress = |more| done.set(done.get() + more);
     let options = ReplayOptions { batch: 8, progress: &progress };
-    let likelihood = likelihood(&markov, &cohort, &all(&cohort), &options).unwrap();
+    let likelihood = likelihood(&markov, Selection::all(&cohort), &options).unwrap();
     let long = cohort.records().filter(|record| record.len() > 4).count() as u64;
     assert!(long > 0);
     assert_eq!((likelihood.too_long, likelihood.measured), (long, 50 - long));

@@ -1,8 +1,10 @@
 //! Small worlds: vocabularies, networks, and random cohorts.
 
-use consequence_model::{CodeOrder, Network, Sizes};
+use consequence_evaluate::Likelihood;
+use consequence_model::{Network, Sizes};
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
+use consequence_rules::Order;
 
 /// Records whose codes come more often the lower their number, and tend to stay.
 pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort {
@@ -31,14 +33,14 @@ pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort
 }
 
 /// An untrained network; the larger its weights, the further its probabilities from one half.
-pub fn network(codes: CodeOrder, max_visits: usize, scale: f32) -> Network {
+pub fn network(codes: Order, max_visits: usize, scale: f32) -> Network {
     let sizes = Sizes { max_visits, width: 8, layers: 2, heads: 2, head_units: 2 };
     let mut network = Network::drawn(codes, &sizes, 5).unwrap();
     network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);
     network
 }
 
-/// All places of a cohort.
-pub fn all(cohort: &Cohort) -> Vec<usize> {
-    (0..cohort.len()).collect()
+/// The likelihood of every record by itself.
+pub fn each(cohort: &Cohort, measure: impl Fn(Selection<'_>) -> Likelihood) -> Vec<Likelihood> {
+    Selection::all(cohort).chunks(1).into_iter().map(measure).collect()
 }

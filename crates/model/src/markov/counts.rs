@@ -34,9 +34,9 @@ impl Counts {
         let mut seen: Vec<u32> = Vec::new();
         for visits in pack.records() {
             for (number, visit) in visits.clone().skip(1).enumerate() {
-                let place = number.min(NUMBERED - 1);
-                counts.numbered[place] += 1;
-                counts.ended[place] += u64::from(pack.visit(visit).binary_search(&end).is_ok());
+                let slot = number.min(NUMBERED - 1);
+                counts.numbered[slot] += 1;
+                counts.ended[slot] += u64::from(pack.visit(visit).binary_search(&end).is_ok());
                 for &code in &seen {
                     counts.probabilities[state[code as usize]][code as usize] += 1;
                 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use consequence_record::Cohort;
+use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use super::MarkovPast;
@@ -13,7 +14,6 @@ use super::pairs::{Evidence, Pairs};
 use super::statics::StaticTree;
 use super::tables::{EARLIER, FIRST, MarkovTables, NEW, PREVIOUS};
 use super::weights::Weighting;
-use crate::CodeOrder;
 
 /// Passes that bring expected counts to those seen.
 const PASSES: usize = 3;
@@ -24,21 +24,16 @@ const KEPT_BACK: usize = 10;
 /// Parts that are summed apart, whatever the number of threads.
 pub(super) const PARTS: usize = 16;
 
-pub(super) fn fit(
-    codes: &CodeOrder,
-    cohort: &Cohort,
-    records: &[usize],
-    max_visits: usize,
-) -> MarkovTables {
-    let is_kept = |place: &usize| place % KEPT_BACK == KEPT_BACK - 1;
+pub(super) fn fit(codes: &Order, records: Selection<'_>, max_visits: usize) -> MarkovTables {
+    let is_kept = |number: &usize| number % KEPT_BACK == KEPT_BACK - 1;
     let (kept, rest): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(is_kept);
-    let pack = |places: &[usize]| {
-        let places: Vec<usize> = places.iter().map(|&place| records[place]).collect();
-        Pack::new(codes, cohort, &places)
+    let pack = |numbers: &[usize]| {
+        let indices: Vec<usize> = numbers.iter().map(|&number| records.index(number)).collect();
+        Pack::new(codes, Selection::new(records.cohort(), &indices))
     };
     let (tables, evidence, _) = count(codes, &pack(&rest), max_visits);
     let weighting = Weighting::fit(&tables, &evidence, &pack(&kept), codes);
-    let pack = Pack::new(codes, cohort, records);
+    let pack = Pack::new(codes, records);
     let (mut tables, evidence, counts) = count(codes, &pack, max_visits);
     add(&mut tables, evidence, &weighting, codes.end());
     for _ in 0..PASSES {
@@ -49,11 +44,7 @@ pub(super) fn fit(
 }
 
 /// Counts codes and pairs: tables without lifts, and the lifts apart.
-fn count(
-    codes: &CodeOrder,
-    pack: &Pack,
-    max_visits: usize,
-) -> (MarkovTables, [Evidence; 3], Counts) {
+fn count(codes: &Order, pack: &Pack, max_visits: usize) -> (MarkovTables, [Evidence; 3], Counts) {
     let static_visits = pack.records().iter().map(|visits| pack.visit(visits.start));
     let statics = StaticTree::fit(codes.statics(), static_visits);
     let counts = Counts::new(pack, codes.len(), codes.end());
@@ -77,13 +68,13 @@ fn count(
 /// Adds weighted lifts to tables, and takes from the base rates what they add on average.
 fn add(tables: &mut MarkovTables, evidence: [Evidence; 3], weighting: &Weighting, end: u32) {
     let MarkovTables { base, by_static, by_previous, by_current, .. } = tables;
-    let places = [by_static, by_previous, by_current];
-    for (kind, (place, Evidence { mut lifts, means })) in
-        places.into_iter().zip(evidence).enumerate()
+    let tables = [by_static, by_previous, by_current];
+    for (kind, (table, Evidence { mut lifts, means })) in
+        tables.into_iter().zip(evidence).enumerate()
     {
         let weight = |code: u32| weighting.of(code == end)[kind];
         lifts.scale(weight);
-        *place = lifts;
+        *table = lifts;
         for (state, odds) in base.iter_mut().enumerate() {
             // The first encounter has no encounter before it.
             if kind == 1 && state == FIRST {
@@ -110,7 +101,7 @@ fn adjust(tables: &mut MarkovTables, counts: &Counts, expected: &[Vec<f64>; 2], 
 }
 
 /// How often each code is expected in first and in later encounters, given all that came before it.
-fn expect(tables: &MarkovTables, pack: &Pack, codes: &CodeOrder) -> [Vec<f64>; 2] {
+fn expect(tables: &MarkovTables, pack: &Pack, codes: &Order) -> [Vec<f64>; 2] {
     let none = || [vec![0.0; codes.len()], vec![0.0; codes.len()]];
     let size = pack.records().len().div_ceil(PARTS).max(1);
     let parts: Vec<[Vec<f64>; 2]> = pack

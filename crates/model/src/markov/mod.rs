@@ -10,10 +10,11 @@ mod statics;
 mod tables;
 mod weights;
 
-use consequence_record::Cohort;
+use consequence_record::Selection;
+use consequence_rules::Order;
 use rayon::prelude::*;
 
-use crate::{CodeOrder, Generator, Turn};
+use crate::{Generator, Turn};
 pub use tables::MarkovTables;
 
 /// Turns that one thread takes at a time.
@@ -22,23 +23,24 @@ const TURNS: usize = 8;
 /// A smoothed Markov model over codes.
 ///
 /// The static visit is drawn from the table of static visits seen. The log-odds of a code of an
-/// encounter are those of its base rate, which goes by whether the code was in the previous encounter,
-/// in an earlier one, or in none, plus a lift for every static code, for every code of the previous
-/// encounter, and for every code of the same visit decided before it. `END` goes by the number of the
-/// encounter instead. Rates and lifts are counts, smoothed. How much the lifts count is trained on a
-/// tenth of the records, kept back from counting the first time; a few more passes set the base rates
-/// so that each code is expected as often as it was seen.
+/// encounter are those of its base rate, which goes by whether the code was in the previous
+/// encounter, in an earlier one, or in none, plus a lift for every static code, for every code of
+/// the previous encounter, and for every code of the same visit decided before it. `END` goes by
+/// the number of the encounter instead. Rates and lifts are counts, smoothed. How much the lifts
+/// count is trained on a tenth of the records, kept back from counting the first time; a few more
+/// passes set the base rates so that each code is expected as often as it was seen.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Generator, Markov};
-/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+/// use consequence_model::{Generator, Markov};
+/// use consequence_rules::Order;
+/// use consequence_record::{Cohort, Kind, Record, Selection, Vocabulary};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("A", Kind::Encounter), ("B", Kind::Encounter)])?);
 /// let [a, b] = ["A", "B"].map(|name| vocabulary.code(name).unwrap());
 /// let mut cohort = Cohort::default();
 /// cohort.push("p", &Record::new(vec![vec![], vec![a], vec![a, b]]));
-/// let markov = Markov::fit(CodeOrder::natural(vocabulary), &cohort, &[0], 10);
+/// let markov = Markov::fit(Order::natural(vocabulary), Selection::all(&cohort), 10);
 /// assert_eq!(markov.max_visits(), 10);
 ///
 /// let text = serde_json::to_string(markov.tables())?;
@@ -48,7 +50,7 @@ const TURNS: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Markov {
-    codes: CodeOrder,
+    codes: Order,
     tables: MarkovTables,
 }
 
@@ -77,20 +79,19 @@ impl MarkovPast {
 }
 
 impl Markov {
-    /// Learns from some records of a cohort, by their places. The result does not depend on the number
-    /// of threads.
+    /// Learns from records. The result does not depend on the number of threads.
     ///
     /// # Panics
     ///
-    /// If a place is beyond the cohort, or a visit holds a code that is not of the vocabulary or belongs
-    /// in the other kind of visit.
-    pub fn fit(codes: CodeOrder, cohort: &Cohort, records: &[usize], max_visits: usize) -> Self {
-        let tables = fit::fit(&codes, cohort, records, max_visits);
+    /// If a record is beyond the cohort, or a visit holds a code that is not of the vocabulary or
+    /// belongs in the other kind of visit.
+    pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Self {
+        let tables = fit::fit(&codes, records, max_visits);
         Self { codes, tables }
     }
 
     /// A model with these tables; none if they are damaged or for other codes.
-    pub fn new(codes: CodeOrder, tables: MarkovTables) -> Option<Self> {
+    pub fn new(codes: Order, tables: MarkovTables) -> Option<Self> {
         tables.fit(codes.statics(), codes.len()).then_some(Self { codes, tables })
     }
 
@@ -104,7 +105,7 @@ impl Generator for Markov {
     type Past = MarkovPast;
     type Scratch = ();
 
-    fn codes(&self) -> &CodeOrder {
+    fn codes(&self) -> &Order {
         &self.codes
     }
 
@@ -136,18 +137,16 @@ impl Generator for Markov {
 mod tests {
     use std::sync::Arc;
 
-    use consequence_record::{Code, Kind, Record, Vocabulary};
+    use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
     use serde_json::{Value, json};
 
     use super::*;
     use crate::Decide;
 
-    fn codes() -> CodeOrder {
+    fn codes() -> Order {
         let statics = ["F", "M"].map(|name| (name, Kind::Static));
         let encounters = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
-        CodeOrder::natural(Arc::new(
-            Vocabulary::new(statics.into_iter().chain(encounters)).unwrap(),
-        ))
+        Order::natural(Arc::new(Vocabulary::new(statics.into_iter().chain(encounters)).unwrap()))
     }
 
     fn trained() -> Markov {
@@ -161,7 +160,7 @@ mod tests {
             };
             cohort.push("", &Record::new(visits));
         }
-        Markov::fit(codes(), &cohort, &(0..40).collect::<Vec<_>>(), 5)
+        Markov::fit(codes(), Selection::all(&cohort), 5)
     }
 
     /// Decides by a list, and keeps the probabilities.
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_no_obstacle() {
-        let markov = Markov::fit(codes(), &Cohort::default(), &[], 5);
+        let markov = Markov::fit(codes(), Selection::all(&Cohort::default()), 5);
         let all = probabilities(&markov, &[&[0], &[2, 3], &[4]]);
         assert!(all.iter().all(|&probability| 0.0 < probability && probability < 1.0), "{all:?}");
     }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use consequence_record::{Cohort, Lists};
-
-use crate::CodeOrder;
+use consequence_record::{Lists, Selection};
+use consequence_rules::Order;
 
 /// The records to train on: visits end to end, each as ascending positions, `END` among them.
 pub(super) struct Pack {
@@ -15,10 +14,9 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    pub fn new(codes: &CodeOrder, cohort: &Cohort, records: &[usize]) -> Self {
+    pub fn new(codes: &Order, records: Selection<'_>) -> Self {
         let mut pack = Self { visits: Lists::default(), records: Vec::new(), last: Vec::new() };
-        for &index in records {
-            let record = cohort.record(index);
+        for record in records.records() {
             let first = pack.last.len();
             for visit in 0..record.len() {
                 pack.visits.push(codes.positions(record, visit));

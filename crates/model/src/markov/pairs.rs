@@ -1,11 +1,11 @@
 //! Which codes come together, or one after the other, more or less often than by chance.
 
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use super::counts::Counts;
 use super::lifts::{Lifts, log_odds};
 use super::pack::Pack;
-use crate::CodeOrder;
 
 /// Occurrences by chance that are added to those seen and to those expected.
 const PRIOR: f64 = 2.0;
@@ -19,7 +19,7 @@ const MOST: usize = 256;
 /// Counts of pairs of codes, taken one code at a time.
 pub(super) struct Pairs<'a> {
     pack: &'a Pack,
-    codes: &'a CodeOrder,
+    codes: &'a Order,
     holders: Vec<Vec<u32>>,
     any: Rates,
     later: Rates,
@@ -48,7 +48,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn new(codes: &CodeOrder, encounters: u64, rate: impl Fn(usize) -> f64) -> Self {
+    fn new(codes: &Order, encounters: u64, rate: impl Fn(usize) -> f64) -> Self {
         let rate: Vec<f64> = (0..codes.len()).map(rate).collect();
         let mut order: Vec<u32> = codes.range(1).collect();
         order.sort_by(|&one, &other| rate[other as usize].total_cmp(&rate[one as usize]));
@@ -105,7 +105,7 @@ impl Tally {
 }
 
 impl<'a> Pairs<'a> {
-    pub fn new(pack: &'a Pack, codes: &'a CodeOrder, counts: &Counts) -> Self {
+    pub fn new(pack: &'a Pack, codes: &'a Order, counts: &Counts) -> Self {
         let holders = pack.holders(codes.len());
         let (first, later) = (counts.encounters(false), counts.encounters(true));
         let any = Rates::new(codes, first + later, |code| counts.rate(code));

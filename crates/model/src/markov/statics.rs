@@ -30,13 +30,13 @@ impl StaticTree {
             nodes[at].records += 1;
             for &position in visit {
                 counts[position as usize] += 1;
-                let place = nodes[at].next.binary_search_by_key(&position, |&(code, _)| code);
-                let child = match place {
-                    Ok(place) => nodes[at].next[place].1,
-                    Err(place) => {
+                let index = nodes[at].next.binary_search_by_key(&position, |&(code, _)| code);
+                let child = match index {
+                    Ok(index) => nodes[at].next[index].1,
+                    Err(index) => {
                         let child = nodes.len() as u32;
                         nodes.push(Node::default());
-                        nodes[at].next.insert(place, (position, child));
+                        nodes[at].next.insert(index, (position, child));
                         child
                     }
                 };
@@ -75,10 +75,10 @@ impl StaticTree {
         self.frequencies.len() == statics
             && self.frequencies.iter().all(proper)
             && !self.nodes.is_empty()
-            && (0..).zip(&self.nodes).all(|(place, node)| self.fits(place, node, statics))
+            && (0..).zip(&self.nodes).all(|(index, node)| self.fits(index, node, statics))
     }
 
-    fn fits(&self, place: u32, node: &Node, statics: usize) -> bool {
+    fn fits(&self, index: u32, node: &Node, statics: usize) -> bool {
         let mut left = node.records;
         node.next.is_sorted_by(|one, other| one.0 < other.0)
             && node.next.iter().all(|&(position, child)| {
@@ -86,7 +86,7 @@ impl StaticTree {
                 let further = below.next.first().is_none_or(|first| first.0 > position);
                 let rest = left.checked_sub(below.records);
                 left = rest.unwrap_or(0);
-                rest.is_some() && further && child > place && (position as usize) < statics
+                rest.is_some() && further && child > index && (position as usize) < statics
             })
     }
 }

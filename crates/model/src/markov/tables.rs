@@ -24,7 +24,7 @@ pub(super) const PREVIOUS: usize = 3;
 
 /// The tables of a [`Markov`](super::Markov) model, ready to be written to a file.
 ///
-/// Codes are numbered by their places in the order they are decided.
+/// Codes are numbered by their positions in the order they are decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarkovTables {
     pub(super) max_visits: usize,

@@ -4,6 +4,7 @@
 //! full. How much of each kind to add is trained on records that the lifts were not counted in, by
 //! their likelihood. Base rates that move along keep each code as frequent as it is.
 
+use consequence_rules::Order;
 use rayon::prelude::*;
 
 use super::MarkovPast;
@@ -12,7 +13,6 @@ use super::newton::Sums;
 use super::pack::Pack;
 use super::pairs::Evidence;
 use super::tables::{MarkovTables, probability};
-use crate::CodeOrder;
 
 /// Steps of Newton's method: the likelihood is concave in weights and base rates.
 const STEPS: usize = 6;
@@ -40,7 +40,7 @@ impl Weighting {
         tables: &MarkovTables,
         evidence: &[Evidence; 3],
         fresh: &Pack,
-        codes: &CodeOrder,
+        codes: &Order,
     ) -> Self {
         let mut weighting = Self::FIRST;
         // What the base rates move by, in first and in later encounters.
@@ -68,7 +68,7 @@ fn add_up(
     tables: &MarkovTables,
     evidence: &[Evidence; 3],
     fresh: &Pack,
-    codes: &CodeOrder,
+    codes: &Order,
     weighting: &Weighting,
     moved: &[Vec<f64>; 2],
 ) -> Sums {

@@ -1,7 +1,7 @@
 //! Plots of how two or more cohorts agree.
 
-use consequence_evaluate::{BadRecord, CohortShape, Points, Sample, shares};
-use consequence_record::Vocabulary;
+use consequence_evaluate::{BadRecord, CohortShape, Points, shares};
+use consequence_record::{Selection, Vocabulary};
 use consequence_report::{Block, Histogram, Histograms, ScaleKind, Scatter, ScatterPanel};
 
 /// Pairs of codes that a plot shows.
@@ -12,7 +12,7 @@ pub struct Panel<'a> {
     /// Its name.
     pub title: String,
     /// Its records.
-    pub sample: Sample<'a>,
+    pub sample: Selection<'a>,
     /// R2 of codes, pairs and sequential pairs, where they are known.
     pub r2: [Option<f64>; 3],
     /// Whether the report is about this one.
@@ -21,7 +21,7 @@ pub struct Panel<'a> {
 
 /// How frequent codes and pairs of codes are in synthetic cohorts and in the real one.
 pub fn scatters(
-    real: Sample<'_>,
+    real: Selection<'_>,
     panels: &[Panel<'_>],
     vocabulary: &Vocabulary,
 ) -> Result<Vec<Block>, BadRecord> {

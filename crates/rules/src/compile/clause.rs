@@ -276,7 +276,7 @@ mod tests {
         let max_visits = 4;
         let names = [("s", Kind::Static), ("e", Kind::Encounter)];
         let vocabulary = Vocabulary::new(names).unwrap();
-        let order = Order::new(vocabulary.codes().collect(), &vocabulary).unwrap();
+        let order = Order::natural(std::sync::Arc::new(vocabulary.clone()));
         let encoder =
             Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
         let members = |set: u32, from: u16| (from..6).filter(move |bit| set >> bit & 1 == 1);

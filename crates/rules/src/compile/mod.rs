@@ -161,9 +161,8 @@ pub(crate) fn close(
         return Err(CompileError::SoftCycle(names.collect()));
     }
     let order = match &options.order {
-        Some(given) => {
-            Order::new(given.codes().to_vec(), &vocabulary).ok_or(CompileError::BadOrder)?
-        }
+        Some(given) => Order::new(given.codes().to_vec(), Arc::clone(&vocabulary))
+            .ok_or(CompileError::BadOrder)?,
         None => ordered.order,
     };
     let mut encoder = Encoder {

@@ -2,22 +2,41 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Lists, Vocabulary};
+use consequence_record::{Code, Kind, Lists, RecordView, Vocabulary};
 
 use crate::{Formula, Rule};
 
-/// The order codes are decided in within a visit.
+/// A vocabulary, and the order in which the codes of a visit are decided: static codes first.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+/// use consequence_rules::Order;
+///
+/// let vocabulary = Vocabulary::new([("A", Kind::Encounter), ("SEX//F", Kind::Static)])?;
+/// let order = Order::natural(Arc::new(vocabulary));
+/// let [a, f] = ["A", "SEX//F"].map(|name| order.vocabulary().code(name).unwrap());
+/// assert_eq!((order.range(0), order.range(1)), (0..1, 1..3));
+/// let mut cohort = Cohort::default();
+/// cohort.push("p", &Record::new(vec![vec![f], vec![a]]));
+/// assert_eq!(order.positions(cohort.record(0), 1), [1, 2]); // A, and END
+/// # Ok::<(), consequence_record::VocabularyError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
+    vocabulary: Arc<Vocabulary>,
     codes: Vec<Code>,
     positions: Vec<u32>,
+    statics: u32,
 }
 
 impl Order {
     /// An order from a list of all codes; `None` if the list is not a permutation of them with the
     /// static codes first.
-    pub fn new(codes: Vec<Code>, vocabulary: &Vocabulary) -> Option<Self> {
+    pub fn new(codes: Vec<Code>, vocabulary: Arc<Vocabulary>) -> Option<Self> {
         let mut positions = vec![u32::MAX; vocabulary.len()];
         let mut encounters = false;
         for (position, &code) in codes.iter().enumerate() {
@@ -30,7 +49,52 @@ impl Order {
             }
             positions[code.index()] = position as u32;
         }
-        (codes.len() == positions.len()).then_some(Self { codes, positions })
+        let statics = vocabulary.statics().count() as u32;
+        let all = codes.len() == positions.len();
+        all.then_some(Self { vocabulary, codes, positions, statics })
+    }
+
+    /// Static codes, then codes of encounters, each as the vocabulary has them.
+    pub fn natural(vocabulary: Arc<Vocabulary>) -> Self {
+        let mut codes: Vec<Code> = vocabulary.codes().collect();
+        codes.sort_by_key(|&code| vocabulary.kind(code) != Kind::Static);
+        Self::new(codes, vocabulary).expect("all codes, the static ones first")
+    }
+
+    /// The vocabulary.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// The number of codes, `END` among them.
+    #[allow(clippy::len_without_is_empty, reason = "END makes it never empty")]
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// The number of static codes: their positions are those below it.
+    pub fn statics(&self) -> usize {
+        self.statics as usize
+    }
+
+    /// The position of `END`.
+    pub fn end(&self) -> u32 {
+        self.position(self.vocabulary.end())
+    }
+
+    /// The positions of the codes that a visit may hold; visit 0 is the static one.
+    pub fn range(&self, visit: usize) -> Range<u32> {
+        if visit == 0 { 0..self.statics } else { self.statics..self.len() as u32 }
+    }
+
+    /// The positions of the codes of a record's visit in ascending order, with that of `END` where
+    /// the record ends.
+    pub fn positions(&self, record: RecordView<'_>, visit: usize) -> Vec<u32> {
+        let codes = record.visit(visit).iter().map(|&code| self.position(code));
+        let end = record.ends_at(visit).then(|| self.end());
+        let mut positions: Vec<u32> = codes.chain(end).collect();
+        positions.sort_unstable();
+        positions
     }
 
     /// The codes, first decided first. Static codes come before encounter codes.
@@ -75,7 +139,7 @@ fn directions(formula: &Formula, found: &mut Vec<(Vec<Code>, Vec<Code>)>) {
 /// Orders the vocabulary so that antecedents come before outputs, and otherwise as it was.
 ///
 /// With `end_first`, `END` comes before every other encounter code, whatever the rules say.
-pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) -> Ordered {
+pub(crate) fn order(vocabulary: &Arc<Vocabulary>, rules: &[Rule], end_first: bool) -> Ordered {
     let codes = vocabulary.len();
     let end = vocabulary.end();
     let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -105,14 +169,17 @@ pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) ->
     let groups = graph.components();
     let group_count = groups.iter().max().map_or(0, |&group| group as usize + 1);
 
-    // Rule nodes take no place of their own: they leave the queue as soon as they are ready.
+    // Rule nodes have no position of their own: they leave the queue as soon as they are ready.
     let key = |node: u32| -> (u8, u32) {
         let code = Code(node);
-        match () {
-            () if node as usize >= codes => (0, 0),
-            () if vocabulary.kind(code) == Kind::Static => (1, node),
-            () if end_first && code == end => (2, 0),
-            () => (3, node),
+        if node as usize >= codes {
+            (0, 0)
+        } else if vocabulary.kind(code) == Kind::Static {
+            (1, node)
+        } else if end_first && code == end {
+            (2, 0)
+        } else {
+            (3, node)
         }
     };
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); group_count];
@@ -157,7 +224,7 @@ pub(crate) fn order(vocabulary: &Vocabulary, rules: &[Rule], end_first: bool) ->
             }
         }
     }
-    let order = Order::new(sequence, vocabulary)
+    let order = Order::new(sequence, Arc::clone(vocabulary))
         .expect("every code is in one component, and static codes never wait for encounter codes");
     let mut cyclic_soft: Vec<usize> = soft_nodes
         .into_iter()
@@ -248,11 +315,11 @@ mod tests {
         Formula::Now(Code(code))
     }
 
-    fn vocabulary() -> Vocabulary {
+    fn vocabulary() -> Arc<Vocabulary> {
         let kinds =
             [Kind::Encounter, Kind::Encounter, Kind::Encounter, Kind::Encounter, Kind::Static];
-        Vocabulary::new(kinds.iter().enumerate().map(|(index, &kind)| (format!("c{index}"), kind)))
-            .unwrap()
+        let named = kinds.iter().enumerate().map(|(index, &kind)| (format!("c{index}"), kind));
+        Arc::new(Vocabulary::new(named).unwrap())
     }
 
     fn sequence(ordered: &Ordered) -> Vec<u32> {

@@ -4,15 +4,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_model::{CodeOrder, Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
-use consequence_record::{Code, Record, Vocabulary};
-use consequence_rules::RuleSet;
-use consequence_sample::{Request, Source, Totals};
-pub use consequence_testing::every::vocabulary;
+use consequence_model::{Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
+use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_rules::{Order, RuleSet};
+use consequence_sample::{Request, Sampler, Totals};
+
+/// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
+pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
+    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
+    let encounters = (0..encounters).map(|code| (format!("A{code}"), Kind::Encounter));
+    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
+}
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
-    let codes = CodeOrder::natural(Arc::clone(vocabulary));
+    let codes = Order::natural(Arc::clone(vocabulary));
     let sizes = Sizes { max_visits, width: 8, layers: 1, heads: 2, head_units: 2 };
     let mut network = Network::drawn(codes, &sizes, seed).unwrap();
     for value in network.weights_mut().values_mut() {
@@ -25,10 +31,10 @@ pub fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> RuleSet {
     RuleSet::parse(text, Some(Arc::clone(vocabulary))).unwrap()
 }
 
-/// The records 0 to `count` of a source.
-pub fn records<G: Generator>(source: &Source<'_, G>, count: u64) -> (Vec<Record>, Totals) {
+/// The records 0 to `count` of a sampler.
+pub fn records<G: Generator>(sampler: &Sampler<'_, G>, count: u64) -> (Vec<Record>, Totals) {
     let (mut records, mut totals) = (Vec::new(), Totals::default());
-    source
+    sampler
         .records(0..count, &mut totals, |number, record| {
             assert_eq!(number, records.len() as u64, "records come in order");
             records.push(record);
@@ -44,7 +50,7 @@ pub fn sample<G: Generator>(
     request: Request<'_>,
     count: u64,
 ) -> (Vec<Record>, Totals) {
-    records(&Source::new(generator, rules, request).unwrap(), count)
+    records(&Sampler::new(generator, rules, request).unwrap(), count)
 }
 
 /// Decides a visit as it is in a record, and multiplies the probabilities of it.
@@ -66,13 +72,13 @@ impl Decide for Replay {
     }
 }
 
-/// The probability that a model writes a record, by asking it for the probability of every code. At the last
-/// visit that the model has, the end is certain.
+/// The probability that a model writes a record, by asking it for the probability of every code. At
+/// the last visit that the model has, the end is certain.
 pub fn probability(generator: &NetworkGenerator, record: &Record, temperature: f64) -> f64 {
     let codes = generator.codes();
     let (mut past, mut last, mut probability) = (generator.begin(), None, 1.0);
     for (visit, list) in record.visits.iter().enumerate() {
-        let mut present: Vec<u32> = list.iter().map(|&code| codes.order().position(code)).collect();
+        let mut present: Vec<u32> = list.iter().map(|&code| codes.position(code)).collect();
         if visit + 1 == record.visits.len() {
             present.push(codes.end());
         }
@@ -107,7 +113,8 @@ pub fn total_variation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
 }
 
 /// How far records are from a distribution, in standard deviations: the chi-square statistic made
-/// normal (Wilson and Hilferty), with records that are expected fewer than five times taken together.
+/// normal (Wilson and Hilferty), with records that are expected fewer than five times taken
+/// together.
 pub fn deviation(records: &[Record], expected: &[(Record, f64)]) -> f64 {
     let (counts, written) = (counted(records), records.len() as f64);
     let (mut rare, mut statistic, mut cells) = ((0.0, 0.0), 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! Records into a MEDS dataset, shard by shard.
+//! Records into files: a MEDS dataset, shard by shard, or JSON lines.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -8,11 +8,12 @@ use std::sync::Arc;
 use consequence_model::Generator;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
 use consequence_store::{StoreError, WorkingFolder};
+use consequence_tables::jsonl::Writer;
 use consequence_tables::meds::Shards;
 use rayon::prelude::*;
 
 use crate::manifest;
-use crate::{Identity, Manifest, SampleError, Source, Totals};
+use crate::{Identity, Manifest, SampleError, Sampler, Totals};
 
 /// How to write a dataset.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct DatasetOptions {
     pub shard_records: u64,
     /// Whether to go on with what an earlier run left.
     pub resume: bool,
-    /// Whether to replace a dataset that stands at the place, and to drop what an earlier run left
+    /// Whether to replace a dataset that stands at the path, and to drop what an earlier run left
     /// unless it is to be resumed.
     pub replace: bool,
     /// What the records are made from.
@@ -56,38 +57,38 @@ pub struct Written {
     pub totals: Totals,
 }
 
-/// Writes records 0, 1, 2, ... into a MEDS dataset at a place; record `i` is subject `i + 1`.
+/// Writes records 0, 1, 2, ... into a MEDS dataset at a path; record `i` is subject `i + 1`.
 /// `progress` is told of records as they are done.
 ///
-/// Until it is complete the dataset is beside its place, with `.unfinished` after its name. Each data
-/// file appears there whole, once the referee has seen all its records; a run that was killed loses
-/// the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or was changed
-/// since, by the digests of its manifest, and the dataset is, byte for byte, that of a run that was never
-/// stopped. A file that is none of the dataset's is refused. A dataset that is complete is looked
-/// through in the same way, and mended.
+/// Until it is complete the dataset is beside its path, with `.unfinished` after its name. Each
+/// data file appears there whole, once the referee has seen all its records; a run that was killed
+/// loses the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or
+/// was changed since, by the digests of its manifest, and the dataset is, byte for byte, that of a
+/// run that was never stopped. A file that is none of the dataset's is refused. A dataset that is
+/// complete is looked through in the same way, and mended.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Network, NetworkGenerator, Sizes};
-/// use consequence_rules::RuleSet;
-/// use consequence_sample::{DatasetOptions, Request, Source, write_dataset};
+/// use consequence_model::{Network, NetworkGenerator, Sizes};
+/// use consequence_rules::{Order, RuleSet};
+/// use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 /// use consequence_tables::Dataset;
 ///
 /// let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
-/// let source = Source::new(&generator, &rules, Request::default())?;
+/// let sampler = Sampler::new(&generator, &rules, Request::default())?;
 ///
-/// let place = tempfile::tempdir()?;
-/// let out = place.path().join("cohort");
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("cohort");
 /// let options = DatasetOptions { records: 250, shard_records: 100, ..DatasetOptions::default() };
-/// write_dataset(&source, &out, &options, &|_| {})?;
+/// write_dataset(&sampler, &out, &options, &|_| {})?;
 /// assert_eq!(Dataset::open(&out)?.cohort.len(), 250);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_dataset<G: Generator>(
-    source: &Source<'_, G>,
+    sampler: &Sampler<'_, G>,
     out: impl AsRef<Path>,
     options: &DatasetOptions,
     progress: &dyn Fn(u64),
@@ -101,8 +102,8 @@ pub fn write_dataset<G: Generator>(
         return Err(SampleError::Nothing("records in a shard"));
     }
     let files = records.div_ceil(shard_records) as usize;
-    let wanted = Manifest::new(source, records, shard_records, options.made_from.clone());
-    let Some((shards, mut manifest)) = open(source, out, options, wanted, files)? else {
+    let wanted = Manifest::new(sampler, records, shard_records, options.made_from.clone());
+    let Some((shards, mut manifest)) = open(sampler, out, options, wanted, files)? else {
         progress(records);
         return Ok(Written { kept: records, ..Written::default() });
     };
@@ -118,7 +119,7 @@ pub fn write_dataset<G: Generator>(
     progress(records - wanted);
     let mut cohort = Cohort::default();
     let written =
-        source.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
+        sampler.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
             let file = (number / shard_records) as usize;
             cohort.push(&(number + 1).to_string(), &record);
             if number + 1 == range(file).end {
@@ -149,8 +150,8 @@ pub fn write_dataset<G: Generator>(
     Ok(Written { kept: records - wanted, rewritten, totals })
 }
 
-/// The data files that are to be written, and the names of all files that are there but are not as they
-/// were written. The manifest forgets all but the data files that stay.
+/// The data files that are to be written, and the names of all files that are there but are not as
+/// they were written. The manifest forgets all but the data files that stay.
 fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>, Vec<String>) {
     let names: Vec<String> = (0..files).map(Shards::name).collect();
     let whole: Vec<bool> = names.par_iter().map(|name| manifest.has(folder, name)).collect();
@@ -170,13 +171,13 @@ fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>,
 /// Opens the folder that is filled, and what is known of the files in it; none if the dataset is in
 /// place already, as it was written.
 fn open<G: Generator>(
-    source: &Source<'_, G>,
+    sampler: &Sampler<'_, G>,
     out: &Path,
     options: &DatasetOptions,
     wanted: Manifest,
     files: usize,
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
-    let vocabulary = || Arc::clone(source.codes().vocabulary());
+    let vocabulary = || Arc::clone(sampler.codes().vocabulary());
     let begin = || Shards::open(out, vocabulary(), options.replace);
     let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
@@ -227,7 +228,8 @@ fn complete(
     }
 }
 
-/// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a part.
+/// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a
+/// part.
 fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     let ours = (0..files).map(|file| PathBuf::from(Shards::name(file)));
     let others = Shards::DESCRIBING.into_iter().chain([manifest::FILE]).map(PathBuf::from);
@@ -237,9 +239,9 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     known.extend(folders.iter().filter(|name| !name.as_os_str().is_empty()).cloned());
     let mut looked = vec![PathBuf::new()];
     while let Some(inner) = looked.pop() {
-        let place = folder.join(&inner);
-        let fail = |error| StoreError::new(&place, error);
-        for entry in fs::read_dir(&place).map_err(fail)? {
+        let path = folder.join(&inner);
+        let fail = |error| StoreError::new(&path, error);
+        for entry in fs::read_dir(&path).map_err(fail)? {
             let name = inner.join(entry.map_err(fail)?.file_name());
             match known.contains(&name) {
                 true if folders.contains(&name) => looked.push(name),
@@ -249,4 +251,52 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
         }
     }
     Ok(())
+}
+
+/// Writes records 0, 1, 2, ... into one file of JSON lines, which appears whole or not at all: a
+/// run that was killed begins again. A file that is there is replaced only if `replace` says so.
+/// Record `i` has the id `i + 1`. `progress` is told of records as they are done.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_model::{Network, NetworkGenerator, Sizes};
+/// use consequence_rules::{Order, RuleSet};
+/// use consequence_sample::{Request, Sampler, write_lines};
+///
+/// let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
+/// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
+/// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
+/// let sampler = Sampler::new(&generator, &rules, Request::default())?;
+///
+/// let folder = tempfile::tempdir()?;
+/// let out = folder.path().join("cohort.jsonl");
+/// assert_eq!(write_lines(&sampler, &out, 10, false, &|_| {})?.records, 10);
+/// assert_eq!(std::fs::read_to_string(&out)?.lines().count(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_lines<G: Generator>(
+    sampler: &Sampler<'_, G>,
+    out: impl AsRef<Path>,
+    records: u64,
+    replace: bool,
+    progress: &dyn Fn(u64),
+) -> Result<Totals, SampleError> {
+    if records == 0 {
+        return Err(SampleError::Nothing("records"));
+    }
+    let vocabulary = sampler.codes().vocabulary();
+    let mut writer = match replace {
+        true => Writer::create(out, vocabulary)?,
+        false => Writer::create_new(out, vocabulary)?,
+    };
+    let mut totals = Totals::default();
+    sampler.records(0..records, &mut totals, |number, record| {
+        let visits = record.visits.iter().map(Vec::as_slice);
+        writer.push(&(number + 1).to_string(), record.ended, visits)?;
+        progress(1);
+        Ok(())
+    })?;
+    writer.finish()?;
+    Ok(totals)
 }

@@ -1,117 +1,128 @@
 //! Who decides the codes of one record, visit by visit.
 
 use consequence_enforce::{Ruling, Writer};
-use consequence_model::{CodeOrder, Decide};
+use consequence_model::Decide;
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record};
-use consequence_rules::OrderedPass;
+use consequence_rules::{Order, OrderedPass};
 
+use crate::Request;
 use crate::prefix::{Beginning, Ending};
 
-/// What is the same for every record.
-#[derive(Clone, Copy)]
-pub(crate) struct Frame<'a> {
-    pub codes: &'a CodeOrder,
-    pub draws: Draws,
-    pub temperature: f64,
-    /// The most encounters that a record may have.
-    pub max_visits: usize,
-}
-
-/// What a visit is written with.
-pub(crate) enum Pen<'a> {
-    /// No rules.
+/// What rules do to the codes that are drawn, and what holds the record.
+pub(crate) enum Policy<'a> {
+    /// Nothing: there are no rules.
     Free(Record),
     /// One pass over each visit once it is drawn.
-    Passing(Record, &'a OrderedPass),
-    /// Rules force codes as they are drawn.
-    Guided(Writer<'a>),
+    Pass(Record, &'a OrderedPass),
+    /// They force codes as these are drawn.
+    Force(Writer<'a>),
     /// The same, and what is forced is weighed.
-    Weighing(Writer<'a>),
-    /// Rules repair the visit once it is drawn.
-    Overriding(Writer<'a>),
+    Weigh(Writer<'a>),
+    /// They repair the visit once it is drawn.
+    Repair(Writer<'a>),
 }
 
-impl<'a> Pen<'a> {
+impl<'a> Policy<'a> {
     fn writer(&mut self) -> Option<&mut Writer<'a>> {
         match self {
-            Self::Free(_) | Self::Passing(..) => None,
-            Self::Guided(writer) | Self::Weighing(writer) | Self::Overriding(writer) => {
-                Some(writer)
-            }
+            Self::Free(_) | Self::Pass(..) => None,
+            Self::Force(writer) | Self::Weigh(writer) | Self::Repair(writer) => Some(writer),
         }
     }
 
     fn record(&self) -> &Record {
         match self {
-            Self::Free(record) | Self::Passing(record, _) => record,
-            Self::Guided(writer) | Self::Weighing(writer) | Self::Overriding(writer) => {
-                writer.record()
-            }
+            Self::Free(record) | Self::Pass(record, _) => record,
+            Self::Force(writer) | Self::Weigh(writer) | Self::Repair(writer) => writer.record(),
         }
     }
 }
 
-/// Decides the codes of one attempt at a record.
-pub(crate) struct Hand<'a> {
-    frame: Frame<'a>,
-    pen: Pen<'a>,
-    number: u64,
-    attempt: u16,
+/// Decides the codes of one attempt at a record, as the model asks for them.
+///
+/// A code of a visit that the record begins with is copied. Any other is drawn with the model's
+/// probability, and then the policy has its say: a [`Writer`] that forces it, or at the end of the
+/// visit one that repairs the whole of it.
+pub(crate) struct VisitDecider<'a> {
+    order: &'a Order,
+    draws: Draws,
+    temperature: f64,
+    /// The most encounters that a record may have.
+    max_visits: usize,
+    policy: Policy<'a>,
+    /// The record's number.
+    pub number: u64,
+    pub attempt: u16,
     beginning: Option<Beginning<'a>>,
-    codes: VisitDraws,
-    rules: VisitDraws,
-    /// What the visit holds if it is taken over.
-    taken: Option<Vec<u32>>,
+    code_draws: VisitDraws,
+    rule_draws: VisitDraws,
+    /// What the visit holds if it is copied.
+    copied: Option<Vec<u32>>,
     present: Vec<u32>,
     /// The logarithm of the product of the probabilities of what was forced.
     pub weight: f64,
     /// Codes decided otherwise than they were drawn.
-    pub turned: u64,
+    pub overruled: u64,
     /// Whether the record would have gone on where the model cannot.
-    pub full: bool,
+    pub truncated: bool,
     /// Whether the model gave something that is no probability.
     pub bad_probability: bool,
 }
 
-impl<'a> Hand<'a> {
-    pub fn new(frame: Frame<'a>, pen: Pen<'a>) -> Self {
-        let draws = frame.draws.visit(0, 0, 0, Purpose::Code);
+impl<'a> VisitDecider<'a> {
+    pub fn new(
+        order: &'a Order,
+        request: &Request<'_>,
+        max_visits: usize,
+        policy: Policy<'a>,
+    ) -> Self {
+        let draws = Draws::new(request.seed);
+        let none = draws.visit(0, 0, 0, Purpose::Code);
         Self {
-            frame,
-            pen,
+            order,
+            draws,
+            temperature: request.temperature,
+            max_visits,
+            policy,
             number: 0,
             attempt: 0,
             beginning: None,
-            codes: draws.clone(),
-            rules: draws,
-            taken: None,
+            code_draws: none.clone(),
+            rule_draws: none,
+            copied: None,
             present: Vec::new(),
             weight: 0.0,
-            turned: 0,
-            full: false,
+            overruled: 0,
+            truncated: false,
             bad_probability: false,
         }
     }
 
     /// Begins an attempt at a record, forgetting the one before.
     pub fn begin(&mut self, number: u64, attempt: u16, beginning: Option<Beginning<'a>>) {
+        (self.number, self.beginning) = (number, beginning);
+        self.begin_again(attempt);
+    }
+
+    /// Begins another attempt at the same record.
+    pub fn begin_again(&mut self, attempt: u16) {
         self.take();
-        (self.number, self.attempt, self.beginning) = (number, attempt, beginning);
-        (self.weight, self.turned, self.full) = (0.0, 0, false);
+        self.attempt = attempt;
+        (self.weight, self.overruled, self.truncated) = (0.0, 0, false);
         self.open();
     }
 
     /// What has been written so far.
     pub fn record(&self) -> &Record {
-        self.pen.record()
+        self.policy.record()
     }
 
     /// Takes the record.
     pub fn take(&mut self) -> Record {
-        match &mut self.pen {
-            Pen::Free(record) | Pen::Passing(record, _) => std::mem::take(record),
-            Pen::Guided(writer) | Pen::Weighing(writer) | Pen::Overriding(writer) => writer.take(),
+        match &mut self.policy {
+            Policy::Free(record) | Policy::Pass(record, _) => std::mem::take(record),
+            Policy::Force(writer) | Policy::Weigh(writer) | Policy::Repair(writer) => writer.take(),
         }
     }
 
@@ -122,63 +133,63 @@ impl<'a> Hand<'a> {
 
     /// Makes ready for the next visit.
     fn open(&mut self) {
-        let (visit, codes) = (self.visit(), self.frame.codes);
+        let (visit, order) = (self.visit(), self.order);
         let key = visit as u16;
-        self.codes = self.frame.draws.visit(self.number, self.attempt, key, Purpose::Code);
-        self.rules = self.frame.draws.visit(self.number, self.attempt, key, Purpose::Rule);
-        self.taken = self.beginning.filter(|beginning| visit < beginning.record.len()).map(|one| {
-            let positions =
-                one.record.visit(visit).iter().map(|&code| codes.order().position(code));
-            let mut positions: Vec<u32> = positions.collect();
-            positions.sort_unstable();
-            positions
-        });
+        self.code_draws = self.draws.visit(self.number, self.attempt, key, Purpose::Code);
+        self.rule_draws = self.draws.visit(self.number, self.attempt, key, Purpose::Rule);
+        self.copied =
+            self.beginning.filter(|beginning| visit < beginning.record.len()).map(|one| {
+                let positions = one.record.visit(visit).iter().map(|&code| order.position(code));
+                let mut positions: Vec<u32> = positions.collect();
+                positions.sort_unstable();
+                positions
+            });
         self.present.clear();
-        let repaired = matches!(self.pen, Pen::Overriding(_)) && self.taken.is_none();
-        if let (Some(writer), false) = (self.pen.writer(), repaired) {
+        let repaired = matches!(self.policy, Policy::Repair(_)) && self.copied.is_none();
+        if let (Some(writer), false) = (self.policy.writer(), repaired) {
             writer.open();
         }
     }
 
-    /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for the
-    /// next, unless the record has ended.
+    /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for
+    /// the next, unless the record has ended.
     pub fn close(&mut self, last: &mut Vec<u32>) {
-        let order = self.frame.codes.order();
-        let end = self.frame.codes.end();
-        match &mut self.pen {
-            Pen::Free(record) => {
+        let order = self.order;
+        let end = order.end();
+        match &mut self.policy {
+            Policy::Free(record) => {
                 let codes = self.present.iter().filter(|&&position| position != end);
                 let mut visit: Vec<Code> = codes.map(|&position| order.code(position)).collect();
                 visit.sort_unstable();
                 record.ended = self.present.binary_search(&end).is_ok();
                 record.visits.push(visit);
             }
-            Pen::Passing(record, pass) => {
+            Policy::Pass(record, pass) => {
                 let drawn: Vec<Code> =
                     self.present.iter().map(|&position| order.code(position)).collect();
-                pass.apply(self.frame.codes.vocabulary(), record, &drawn);
+                pass.apply(order.vocabulary(), record, &drawn);
                 let visit = record.visits.len() - 1;
                 // Whatever the rules say, the model goes no further.
-                record.ended |= visit == self.frame.max_visits;
+                record.ended |= visit == self.max_visits;
                 let visit = record.visits[visit].iter();
                 let mut passed: Vec<u32> = visit.map(|&code| order.position(code)).collect();
                 passed.extend(record.ended.then_some(end));
                 passed.sort_unstable();
-                self.turned += differences(&self.present, &passed);
+                self.overruled += differences(&self.present, &passed);
                 self.present = passed;
             }
-            Pen::Overriding(writer) if self.taken.is_none() => {
+            Policy::Repair(writer) if self.copied.is_none() => {
                 let drawn: Vec<Code> =
                     self.present.iter().map(|&position| order.code(position)).collect();
-                let visit = writer.overridden(&drawn, &self.frame.draws, self.number);
+                let visit = writer.overridden(&drawn, &self.draws, self.number);
                 let mut repaired: Vec<u32> =
                     visit.iter().map(|&code| order.position(code)).collect();
                 repaired.extend(writer.record().ended.then_some(end));
                 repaired.sort_unstable();
-                self.turned += differences(&self.present, &repaired);
+                self.overruled += differences(&self.present, &repaired);
                 self.present = repaired;
             }
-            Pen::Guided(writer) | Pen::Weighing(writer) | Pen::Overriding(writer) => {
+            Policy::Force(writer) | Policy::Weigh(writer) | Policy::Repair(writer) => {
                 writer.close();
             }
         }
@@ -188,21 +199,21 @@ impl<'a> Hand<'a> {
         }
     }
 
-    /// The probability of a code: the model's, tempered. At the last visit that the model has, the end is
-    /// certain.
+    /// The probability of a code: the model's, tempered. At the last visit that the model has, the
+    /// end is certain.
     fn probability(&mut self, position: u32, probability: f64) -> f64 {
         if !(0.0..=1.0).contains(&probability) {
             self.bad_probability = true;
             return 0.0;
         }
-        let temperature = self.frame.temperature;
+        let temperature = self.temperature;
         let tempered = if temperature == 1.0 {
             probability
         } else {
             1.0 / (1.0 + ((1.0 - probability) / probability).powf(1.0 / temperature))
         };
-        if position == self.frame.codes.end() && self.visit() == self.frame.max_visits {
-            self.full = !self.codes.below(position, tempered);
+        if position == self.order.end() && self.visit() == self.max_visits {
+            self.truncated = !self.code_draws.below(position, tempered);
             return 1.0;
         }
         tempered
@@ -210,11 +221,11 @@ impl<'a> Hand<'a> {
 
     /// Decides a code that is drawn.
     fn draw(&mut self, position: u32, probability: f64) -> bool {
-        let drawn = self.codes.below(position, probability);
-        let present = match &mut self.pen {
-            Pen::Free(_) | Pen::Passing(..) | Pen::Overriding(_) => drawn,
-            Pen::Guided(writer) => writer.propose(position, drawn, &mut self.rules),
-            Pen::Weighing(writer) => {
+        let drawn = self.code_draws.below(position, probability);
+        let present = match &mut self.policy {
+            Policy::Free(_) | Policy::Pass(..) | Policy::Repair(_) => drawn,
+            Policy::Force(writer) => writer.propose(position, drawn, &mut self.rule_draws),
+            Policy::Weigh(writer) => {
                 let present = match writer.ruling(position) {
                     Ruling::Forced(present) => {
                         self.weight += logarithm(present, probability);
@@ -226,22 +237,22 @@ impl<'a> Hand<'a> {
                 present
             }
         };
-        self.turned += u64::from(present != drawn);
+        self.overruled += u64::from(present != drawn);
         present
     }
 
-    /// Decides a code of a visit that is taken over: all is known, but perhaps not whether the record
+    /// Decides a code of a visit that is copied: all is known, but perhaps not whether the record
     /// ends there.
     fn copy(&mut self, position: u32, probability: f64, present: bool) -> bool {
-        let ruling = self.pen.writer().map_or(Ruling::Free, |writer| writer.ruling(position));
-        let end = self.frame.codes.end();
+        let ruling = self.policy.writer().map_or(Ruling::Free, |writer| writer.ruling(position));
+        let end = self.order.end();
         let last = self.beginning.filter(|one| self.visit() + 1 == one.record.len());
         let present = match last.map(|one| one.ending) {
             Some(ending) if position == end => match (ending, ruling) {
                 (Ending::Open, Ruling::Soft { rule, probability }) => {
-                    self.rules.below(rule, probability)
+                    self.rule_draws.below(rule, probability)
                 }
-                (Ending::Open, _) => self.codes.below(position, probability),
+                (Ending::Open, _) => self.code_draws.below(position, probability),
                 (Ending::Certain(ends), _) => {
                     self.weight += logarithm(ends, probability);
                     ends
@@ -254,17 +265,17 @@ impl<'a> Hand<'a> {
             }
             _ => present,
         };
-        if let Some(writer) = self.pen.writer() {
+        if let Some(writer) = self.policy.writer() {
             writer.place(position, present);
         }
         present
     }
 }
 
-impl Decide for Hand<'_> {
+impl Decide for VisitDecider<'_> {
     fn decide(&mut self, position: u32, probability: f64) -> bool {
         let probability = self.probability(position, probability);
-        let known = self.taken.as_ref().map(|taken| taken.binary_search(&position).is_ok());
+        let known = self.copied.as_ref().map(|copied| copied.binary_search(&position).is_ok());
         let present = match known {
             Some(present) => self.copy(position, probability, present),
             None => self.draw(position, probability),

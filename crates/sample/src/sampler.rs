@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{CodeOrder, Generator, Turn};
+use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Record, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::{CompileOptions, Plan, RuleSet, compile};
+use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
 use rayon::prelude::*;
 
-use crate::draft::Draft;
-use crate::hand::{Frame, Hand, Pen};
+use crate::decider::{Policy, VisitDecider};
+use crate::drafts::{Draft, Kept, Queue};
 use crate::prefix::Prefix;
-use crate::queue::{Kept, Queue};
 use crate::{Mode, Request, SampleError, Totals};
 
 /// Records that may wait for a slow one before them, for each that is written at a time.
@@ -26,29 +25,29 @@ const TASK: usize = 8;
 
 /// A model with all that its records must follow.
 ///
-/// The rules are closed and proved in the model's order of codes, together with the conditions given,
-/// so what cannot be is refused here and names the rules that forbid it.
+/// The rules are closed and proved in the model's order of codes, together with the conditions
+/// given, so what cannot be is refused here and names the rules that forbid it.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{CodeOrder, Network, NetworkGenerator, Sizes};
-/// use consequence_rules::RuleSet;
-/// use consequence_sample::{Condition, Request, Source};
+/// use consequence_model::{Network, NetworkGenerator, Sizes};
+/// use consequence_rules::{Order, RuleSet};
+/// use consequence_sample::{Condition, Request, Sampler};
 ///
 /// let rules = RuleSet::parse("static SEX//F, SEX//M  rule one-sex: exactly one of SEX//*", None)?;
-/// let codes = CodeOrder::natural(Arc::clone(rules.vocabulary()));
+/// let codes = Order::natural(Arc::clone(rules.vocabulary()));
 /// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 ///
 /// let given = Condition::parse_list("SEX//F, SEX//M", rules.vocabulary())?;
-/// let refused = Source::new(&generator, &rules, Request { given, ..Request::default() });
+/// let refused = Sampler::new(&generator, &rules, Request { given, ..Request::default() });
 /// assert_eq!(
 ///     refused.err().map(|error| error.to_string()).as_deref(),
 ///     Some("no record can obey these rules together: one-sex, given SEX//F, given SEX//M")
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Source<'a, G> {
+pub struct Sampler<'a, G> {
     generator: &'a G,
     request: Request<'a>,
     max_visits: usize,
@@ -62,9 +61,9 @@ struct Obeyed {
     referee: Referee,
 }
 
-impl<'a, G: Generator> Source<'a, G> {
-    /// Makes a model ready to write records. In mode `off` the rules have no say, but the conditions
-    /// given have.
+impl<'a, G: Generator> Sampler<'a, G> {
+    /// Makes a model ready to write records. In mode `off` the rules have no say, but the
+    /// conditions given have.
     pub fn new(
         generator: &'a G,
         rules: &RuleSet,
@@ -72,7 +71,7 @@ impl<'a, G: Generator> Source<'a, G> {
     ) -> Result<Self, SampleError> {
         request.check()?;
         let codes = generator.codes();
-        if !same(rules.vocabulary(), codes.vocabulary()) {
+        if rules.vocabulary() != codes.vocabulary() {
             return Err(SampleError::OtherCodes);
         }
         let max_visits = generator.max_visits().min(u16::MAX.into());
@@ -94,7 +93,7 @@ impl<'a, G: Generator> Source<'a, G> {
     }
 
     /// The codes of the model.
-    pub fn codes(&self) -> &'a CodeOrder {
+    pub fn codes(&self) -> &'a Order {
         self.generator.codes()
     }
 
@@ -123,7 +122,7 @@ impl<'a, G: Generator> Source<'a, G> {
                 && let Some((serial, number, proposal)) = queue.begin()
             {
                 let draft = idle.pop();
-                let mut draft = draft.unwrap_or_else(|| Draft::new(self.generator, self.hand()));
+                let mut draft = draft.unwrap_or_else(|| Draft::new(self.generator, self.decider()));
                 let beginning = self.prefix.as_ref().map(|prefix| prefix.of(number));
                 draft.begin(self.generator, (serial, number), proposal, beginning);
                 drafts.push(draft);
@@ -141,14 +140,14 @@ impl<'a, G: Generator> Source<'a, G> {
                     for &rule in &draft.broken {
                         *entry.broken.entry(rule).or_default() += 1;
                     }
-                    if draft.attempt + 1 == attempts {
-                        return Err(self.exhausted(draft.number, &entry.broken));
+                    if draft.decider.attempt + 1 == attempts {
+                        return Err(self.exhausted(draft.decider.number, &entry.broken));
                     }
-                    draft.again(self.generator, draft.attempt + 1);
+                    draft.begin_again(self.generator);
                     at += 1;
                 } else if draft.ended() {
                     let mut draft = drafts.swap_remove(at);
-                    queue.entry(draft.serial).finish(self.kept(&mut draft), draft.hand.weight);
+                    queue.entry(draft.serial).finish(self.kept(&mut draft), draft.decider.weight);
                     idle.push(draft);
                 } else {
                     at += 1;
@@ -160,8 +159,8 @@ impl<'a, G: Generator> Source<'a, G> {
                 totals.count(&kept.record);
                 totals.attempts += entry.rejected + entry.weights.len() as u64;
                 totals.rejected += entry.rejected;
-                totals.turned += kept.turned;
-                totals.full += u64::from(kept.full);
+                totals.overruled += kept.overruled;
+                totals.truncated += u64::from(kept.truncated);
                 if mode == Mode::Exact {
                     totals.weigh(&entry.weights);
                 }
@@ -180,51 +179,44 @@ impl<'a, G: Generator> Source<'a, G> {
         let mut turns: Vec<Turn<'_, G::Past>> = drafts.iter_mut().map(Draft::turn).collect();
         self.generator.next(&mut turns, scratch);
         drafts.par_iter_mut().with_min_len(TASK).for_each(|draft| draft.close(referee));
-        match drafts.iter().any(|draft| draft.hand.bad_probability) {
+        match drafts.iter().any(|draft| draft.decider.bad_probability) {
             true => Err(SampleError::Probability),
             false => Ok(()),
         }
     }
 
-    fn hand(&self) -> Hand<'_> {
-        let frame = Frame {
-            codes: self.generator.codes(),
-            draws: Draws::new(self.request.seed),
-            temperature: self.request.temperature,
-            max_visits: self.max_visits,
-        };
+    /// Who decides the codes of a record: each mode has a policy of its own.
+    fn decider(&self) -> VisitDecider<'_> {
         let writer = self.rules.as_ref().map(|rules| rules.enforcer.writer());
-        if let Some(pass) = self.request.pass {
-            return Hand::new(frame, Pen::Passing(Record::default(), pass));
-        }
-        let pen = match (self.request.mode, writer) {
-            (Mode::Reject, _) | (_, None) => Pen::Free(Record::default()),
-            (Mode::Guided | Mode::Off, Some(writer)) => Pen::Guided(writer),
-            (Mode::Exact, Some(writer)) => Pen::Weighing(writer),
-            (Mode::Override, Some(writer)) => Pen::Overriding(writer),
+        let policy = match (self.request.pass, self.request.mode, writer) {
+            (Some(pass), ..) => Policy::Pass(Record::default(), pass),
+            (None, Mode::Reject, _) | (None, _, None) => Policy::Free(Record::default()),
+            (None, Mode::Guided | Mode::Off, Some(writer)) => Policy::Force(writer),
+            (None, Mode::Exact, Some(writer)) => Policy::Weigh(writer),
+            (None, Mode::Override, Some(writer)) => Policy::Repair(writer),
         };
-        Hand::new(frame, pen)
+        VisitDecider::new(self.generator.codes(), &self.request, self.max_visits, policy)
     }
 
     /// A finished proposal with the key that decides whether it is kept. With a key of its weight's
-    /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of all
-    /// weights, in whatever order they finish.
+    /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of
+    /// all weights, in whatever order they finish.
     fn kept(&self, draft: &mut Draft<'_, G>) -> Kept {
         let key = match self.request.mode {
             Mode::Exact => {
                 let draws = Draws::new(self.request.seed);
-                let mut draws = draws.visit(draft.number, 0, 0, Purpose::Proposal);
-                draft.hand.weight - (-draws.uniform(draft.attempt.into()).ln()).ln()
+                let mut draws = draws.visit(draft.decider.number, 0, 0, Purpose::Proposal);
+                draft.decider.weight - (-draws.uniform(draft.decider.attempt.into()).ln()).ln()
             }
             _ => 0.0,
         };
         Kept {
             key,
             // Of other modes the first attempt that is finished is the only one.
-            proposal: if self.request.mode == Mode::Exact { draft.attempt } else { 0 },
-            turned: draft.hand.turned,
-            full: draft.hand.full,
-            record: draft.hand.take(),
+            proposal: if self.request.mode == Mode::Exact { draft.decider.attempt } else { 0 },
+            overruled: draft.decider.overruled,
+            truncated: draft.decider.truncated,
+            record: draft.decider.take(),
         }
     }
 
@@ -258,10 +250,10 @@ impl<'a, G: Generator> Source<'a, G> {
 }
 
 impl Obeyed {
-    fn new(set: RuleSet, codes: &CodeOrder, max_visits: usize) -> Result<Self, SampleError> {
+    fn new(set: RuleSet, codes: &Order, max_visits: usize) -> Result<Self, SampleError> {
         let options = CompileOptions {
             max_visits: max_visits as u16,
-            order: Some(codes.order().clone()),
+            order: Some(codes.clone()),
             ..CompileOptions::default()
         };
         let rules = Arc::new(set);
@@ -283,18 +275,10 @@ fn obeyed(
         .iter()
         .filter(|rule| request.mode.obeys() && (rule.is_hard() || request.mode.draws_soft_rules()));
     let mut rules: Vec<_> = heeded.cloned().collect();
-    for (place, condition) in request.given.iter().enumerate() {
-        if !request.given[..place].contains(condition) {
+    for (index, condition) in request.given.iter().enumerate() {
+        if !request.given[..index].contains(condition) {
             rules.push(condition.rule(vocabulary));
         }
     }
     RuleSet::new(Arc::clone(vocabulary), rules).map_err(|_| SampleError::OtherCodes)
-}
-
-/// Whether two vocabularies number the same codes alike.
-fn same(left: &Vocabulary, right: &Vocabulary) -> bool {
-    left.len() == right.len()
-        && left
-            .codes()
-            .all(|code| left.name(code) == right.name(code) && left.kind(code) == right.kind(code))
 }

@@ -1,8 +1,13 @@
-//! Records under way, in order of their numbers.
+//! Records under way: attempts at them, and the queue that they leave in order of their numbers.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use consequence_model::{Generator, Turn};
 use consequence_record::Record;
+use consequence_referee::Referee;
+
+use crate::decider::VisitDecider;
+use crate::prefix::Beginning;
 
 /// Records under way. They are begun in order, finish in any order, and leave in order.
 pub(crate) struct Queue<I> {
@@ -35,8 +40,8 @@ pub(crate) struct Kept {
     pub key: f64,
     pub proposal: u16,
     pub record: Record,
-    pub turned: u64,
-    pub full: bool,
+    pub overruled: u64,
+    pub truncated: bool,
 }
 
 impl<I: Iterator<Item = u64>> Queue<I> {
@@ -98,5 +103,72 @@ impl Entry {
         if better {
             self.kept = Some(proposal);
         }
+    }
+}
+
+/// One attempt at a record, under way.
+pub(crate) struct Draft<'a, G: Generator> {
+    /// Which of the records under way it is for.
+    pub serial: u64,
+    pub decider: VisitDecider<'a>,
+    /// The rules that the visit written last breaks, where that is asked.
+    pub broken: Vec<usize>,
+    past: G::Past,
+    last: Vec<u32>,
+}
+
+impl<'a, G: Generator> Draft<'a, G> {
+    pub fn new(generator: &G, decider: VisitDecider<'a>) -> Self {
+        let past = generator.begin();
+        Self { serial: 0, decider, broken: Vec::new(), past, last: Vec::new() }
+    }
+
+    /// Begins an attempt at a record.
+    pub fn begin(
+        &mut self,
+        generator: &G,
+        (serial, number): (u64, u64),
+        attempt: u16,
+        beginning: Option<Beginning<'a>>,
+    ) {
+        self.serial = serial;
+        self.decider.begin(number, attempt, beginning);
+        self.forget(generator);
+    }
+
+    /// Begins another attempt at the same record.
+    pub fn begin_again(&mut self, generator: &G) {
+        self.decider.begin_again(self.decider.attempt + 1);
+        self.forget(generator);
+    }
+
+    fn forget(&mut self, generator: &G) {
+        self.past = generator.begin();
+        self.last.clear();
+        self.broken.clear();
+    }
+
+    /// The next visit, for the model.
+    pub fn turn(&mut self) -> Turn<'_, G::Past> {
+        let last = (self.decider.visit() > 0).then_some(self.last.as_slice());
+        Turn { past: &mut self.past, last, decider: &mut self.decider }
+    }
+
+    /// Ends the visit, and finds the rules that it breaks if there is someone to judge.
+    pub fn close(&mut self, referee: Option<&Referee>) {
+        let visit = self.decider.visit();
+        self.decider.close(&mut self.last);
+        if let Some(referee) = referee {
+            let record = self.decider.record();
+            let broken = |&rule: &usize| {
+                referee.required(rule, visit) && !referee.holds(rule, record, visit)
+            };
+            self.broken.extend((0..referee.rule_count()).filter(broken));
+        }
+    }
+
+    /// Whether the record has ended.
+    pub fn ended(&self) -> bool {
+        self.decider.record().ended
     }
 }
