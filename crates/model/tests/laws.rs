@@ -148,7 +148,7 @@ fn is_a_distribution(model: &impl Generator) {
 fn an_order_is_a_permutation_that_keeps_kinds_apart() {
     for case in 0..40 {
         let codes = codes(case);
-        let (vocabulary, order) = (codes.vocabulary(), codes);
+        let (vocabulary, order) = (codes.vocabulary(), &codes);
         assert_eq!((codes.len(), codes.statics()), (5, 2));
         assert_eq!((codes.range(0), codes.range(1), codes.range(7)), (0..2, 2..5, 2..5));
         assert_eq!(order.code(codes.end()), vocabulary.end());
