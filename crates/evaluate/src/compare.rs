@@ -1,5 +1,5 @@
-//! Two cohorts side by side: lengths and static codes of each, and how far the frequencies of codes and
-//! pairs of codes agree.
+//! Two cohorts side by side: lengths and static codes of each, and how far the frequencies of codes
+//! and pairs of codes agree.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,4 +1,5 @@
-//! How often codes and pairs of codes occur: counted, held against another cohort, and listed one by one.
+//! How often codes and pairs of codes occur: counted, held against another cohort, and listed one
+//! by one.
 
 use consequence_record::{Code, RecordView, Selection, Vocabulary};
 use rayon::prelude::*;

@@ -1,4 +1,5 @@
-//! Records that can be measured, those of three roles together, and why a figure over them may not exist.
+//! Records that can be measured, those of three roles together, and why a figure over them may not
+//! exist.
 
 use std::fmt::{self, Display, Formatter};
 

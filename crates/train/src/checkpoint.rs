@@ -1,5 +1,5 @@
-//! All that changes while a network trains, and the file that a run is resumed from, with a digest over
-//! all of it.
+//! All that changes while a network trains, and the file that a run is resumed from, with a digest
+//! over all of it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Records as sets of codes: the nearest of them, how near synthetic records come to those trained on,
-//! and whether that gives away who was.
+//! Records as sets of codes: the nearest of them, how near synthetic records come to those trained
+//! on, and whether that gives away who was.
 
 use consequence_record::{Code, RecordView, Selection};
 use rayon::prelude::*;
