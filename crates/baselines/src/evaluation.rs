@@ -1,6 +1,6 @@
 //! A diagram weighed by probabilities: how likely it holds, and what that says about each code.
 
-use crate::probability::log_add;
+use crate::row::log_add;
 use crate::{Coin, Diagram, Variable};
 use consequence_rules::decisions::{FALSE, Function, TRUE};
 

@@ -1,4 +1,5 @@
-//! The logic under the rival methods of the paper: no network, only rules and probability.
+//! The rival methods of the paper: what each makes of the rules, and a network that trains and
+//! writes records by it.
 //!
 //! Each method takes the logits that a network gives the codes of a visit, and does with the rules
 //! what it can:
@@ -10,7 +11,9 @@
 //! | CCN | [`Layer`] | those that demand a code, not in a cycle | none | what it expresses |
 //! | semantic loss | [`SemanticLoss`] | all | all | nothing |
 //!
-//! All of them list the rules they cannot express.
+//! All of them list the rules they cannot express. [`Rival`] has a network train by a method, as
+//! its [`Objective`](consequence_halo::Objective), and its [`RivalGenerator`] writes records by it.
+//! All else here knows of rules and probabilities alone.
 //!
 //! [`Constraint`] holds the hard rules as clauses, apart for the static visit and for encounters
 //! ([`World`]). Clauses that share codes form a [`Component`], which becomes a [`Diagram`]: its
@@ -60,7 +63,6 @@
 #![forbid(unsafe_code)]
 
 mod circuit;
-mod component;
 mod constraint;
 mod diagram;
 mod error;
@@ -70,27 +72,23 @@ mod layer;
 mod lifted;
 mod method;
 mod mixture;
-mod probability;
 mod rival;
 mod row;
 mod semantic;
-mod strata;
 mod terms;
-mod unexpressed;
 
 pub use circuit::{Circuit, CircuitWalk};
-pub use component::Component;
-pub use constraint::{Clause, Constraint, Known, NamedRule, SpannedClause, Variable, World};
+pub use constraint::{
+    Clause, Component, Constraint, Known, NamedRule, SpannedClause, Variable, World,
+};
 pub use diagram::Diagram;
-pub use error::{BaselineError, Limits};
+pub use error::{BaselineError, Limits, Reason, Unexpressed};
 pub use evaluation::{Evaluation, Walk};
 pub use generator::RivalGenerator;
 pub use layer::Layer;
 pub use method::{Method, UnknownMethod};
 pub use mixture::{Mixture, MixtureWalk};
-pub use probability::Coin;
 pub use rival::Rival;
-pub use row::{Cost, Row};
+pub use row::{Coin, Cost, Row};
 pub use semantic::{Approximated, SemanticLoss};
 pub use terms::{Term, Terms};
-pub use unexpressed::{Reason, Unexpressed};

@@ -1,7 +1,7 @@
 //! What the constraint layer makes of logits, and the loss that teaches through it.
 
-use crate::probability::{sigmoid, softplus};
 use crate::row::Gradient;
+use crate::row::{sigmoid, softplus};
 use crate::{Cost, Layer, Row};
 
 /// A probability as the layer carries it: maxima and minima choose, so it is that of one code, or

@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use crate::circuit::owners;
-use crate::probability::log_sum;
 use crate::row::Gradient;
+use crate::row::log_sum;
 use crate::{BaselineError, Coin, Cost, Limits, Row, Terms, Unexpressed, World};
 
 /// Visits of one kind as mixtures over the terms of each component.

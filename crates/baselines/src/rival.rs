@@ -146,7 +146,7 @@ impl Rival {
             }
         }
         let codes = network.codes().clone();
-        Ok(Network::new(codes, weights).unwrap_or(network))
+        Ok(Network::new(codes, weights).expect("only outputs beside the head were added"))
     }
 
     pub(crate) fn part(&self, kind: Kind) -> &Part {

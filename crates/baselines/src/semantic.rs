@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::probability::log_complement;
 use crate::row::Gradient;
+use crate::row::log_complement;
 use crate::{Clause, Coin, Component, Cost, Diagram, Limits, Row, Unexpressed, World};
 
 /// The semantic loss of visits of one kind.

@@ -10,9 +10,9 @@
 
 use rayon::prelude::*;
 
-use crate::lanes::dot;
 use crate::level::vectorised;
 use crate::math::exp;
+use crate::rows::dot;
 
 /// Where sequences begin and end among the rows of a matrix.
 ///

@@ -1,4 +1,10 @@
-//! Exponentials and their kin, written so that loops over them become vector instructions.
+//! Exponentials and their kin, written so that loops over them become vector instructions, and the
+//! GELU activation in its form with a hyperbolic tangent.
+
+use rayon::prelude::*;
+
+use crate::level::vectorised;
+use crate::rows::SPREAD;
 
 /// The exponential, right to about two units in the last place between -87 and 88; below that 0,
 /// above it the largest value the range gives.
@@ -39,16 +45,8 @@ pub fn sigmoid(x: f32) -> f32 {
 }
 
 /// `ln(1 + exp(x))`, right also where it is tiny or where the exponential would overflow.
-///
-/// ```
-/// use consequence_engine::softplus;
-///
-/// assert!((softplus(0.0) - 2f32.ln()).abs() < 1e-7);
-/// assert_eq!(softplus(1000.0), 1000.0);
-/// assert!((softplus(-20.0) / (-20f32).exp() - 1.0).abs() < 1e-5);
-/// ```
 #[inline(always)]
-pub fn softplus(x: f32) -> f32 {
+pub(crate) fn softplus(x: f32) -> f32 {
     x.max(0.0) + ln_1p_of_fraction(exp(-x.abs()))
 }
 
@@ -66,6 +64,52 @@ fn ln_1p_of_fraction(t: f32) -> f32 {
     p = p * q + 1.0 / 3.0;
     p = p * q + 1.0;
     2.0 * s * p
+}
+
+/// Twice the square root of 2 / pi: `(1 + tanh(z)) / 2` is the sigmoid of `2 z`.
+const SCALE: f32 = 1.595_769;
+const CUBIC: f32 = 0.044_715;
+
+/// `to = gelu(from)`.
+///
+/// ```
+/// let mut to = [0.0; 2];
+/// consequence_engine::gelu(&mut to, &[0.0, 10.0]);
+/// assert_eq!(to, [0.0, 10.0]);
+/// ```
+pub fn gelu(to: &mut [f32], from: &[f32]) {
+    let chunks = to.par_chunks_mut(SPREAD).zip(from.par_chunks(SPREAD));
+    chunks.for_each(|(to, from)| gelu_of(to, from));
+}
+
+vectorised! {
+    fn gelu_of(to: &mut [f32], from: &[f32]) {
+        for (to, &x) in to.iter_mut().zip(from) {
+            *to = x * sigmoid(SCALE * (x + CUBIC * x * x * x));
+        }
+    }
+}
+
+/// Turns the gradient of the result into that of the argument.
+///
+/// ```
+/// let mut gradient = [3.0];
+/// consequence_engine::gelu_backward(&mut gradient, &[0.0]);
+/// assert_eq!(gradient, [1.5]);
+/// ```
+pub fn gelu_backward(gradient: &mut [f32], from: &[f32]) {
+    let chunks = gradient.par_chunks_mut(SPREAD).zip(from.par_chunks(SPREAD));
+    chunks.for_each(|(gradient, from)| gelu_backward_of(gradient, from));
+}
+
+vectorised! {
+    fn gelu_backward_of(gradient: &mut [f32], from: &[f32]) {
+        for (gradient, &x) in gradient.iter_mut().zip(from) {
+            let s = sigmoid(SCALE * (x + CUBIC * x * x * x));
+            let inner_gradient = SCALE * (1.0 + 3.0 * CUBIC * x * x);
+            *gradient *= s + x * s * (1.0 - s) * inner_gradient;
+        }
+    }
 }
 
 #[cfg(test)]

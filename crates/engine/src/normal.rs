@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::lanes::{dot, sum};
 use crate::level::vectorised;
+use crate::rows::{dot, sum};
 use crate::rows::{each_row, each_strip};
 
 /// What a normalised row was: its mean, and one over its standard deviation.

@@ -13,40 +13,32 @@
 //! a figure is the same for any number of threads and any size of batch.
 #![forbid(unsafe_code)]
 
-mod check;
 mod compare;
-mod correlation;
 mod counts;
-mod independent;
+mod figures;
 mod likelihood;
 mod measured;
 mod privacy;
 mod ranking;
-mod repeated;
 mod replay;
-mod shape;
-mod shares;
 mod utility;
 mod violations;
-mod words;
 
-pub use check::BadRecord;
 pub use compare::{
-    CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference, compare,
+    CohortShape, CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference,
+    StaticCode, compare,
 };
-pub use independent::Independent;
+pub use counts::{Points, Shares, shares};
+pub use figures::Interval;
 pub use likelihood::{
-    BrokenRule, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood, likelihood,
-    likelihood_with_rules, likelihood_with_settled,
+    BrokenRule, Independent, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood,
+    likelihood, likelihood_with_rules, likelihood_with_settled,
 };
-pub use measured::{MeasureError, Measured, Role, Samples, Unmeasured};
+pub use measured::{BadRecord, MeasureError, Measured, Role, Samples, Unmeasured};
 pub use privacy::{
     AttributeInference, ClosestRecords, Distances, DrawnRecords, GuessFigures, Guesses,
     MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
 };
-pub use repeated::Interval;
 pub use replay::{Parts, ReplayOptions};
-pub use shape::{CohortShape, StaticCode};
-pub use shares::{Points, Shares, shares};
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
 pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

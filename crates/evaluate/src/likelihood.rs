@@ -1,20 +1,20 @@
-//! How well a model predicts records that exist.
+//! How well a model predicts records that exist, and a model that knows little to hold against it.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_model::{Generator, Settled};
+use consequence_model::{Generator, Settled, Turn};
 use consequence_record::{RecordView, Selection};
-use consequence_rules::{CompileError, CompileLimits, WrittenRules};
+use consequence_rules::{CompileError, CompileLimits, Order, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::check::BadRecord;
+use crate::figures::{count, nats, number};
+use crate::measured::{BadRecord, check};
 use crate::replay::{
     Parts, RecordNats, ReplayOptions, record_nats, record_nats_with_rules, record_nats_with_settled,
 };
-use crate::words::{count, nats, number};
 
 /// Why a likelihood could not be measured.
 #[derive(Debug, Error)]
@@ -287,5 +287,64 @@ impl Display for Likelihood {
 impl Display for UnnormalisedLikelihood {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         write!(out, "not normalised, as the paper measures: {}", self.unnormalised)
+    }
+}
+
+/// Independent codes, each as frequent as it was in the records trained on: the least a model
+/// should beat. Not smoothed, so a code that was never seen has no probability.
+#[derive(Clone, Debug)]
+pub struct Independent {
+    codes: Order,
+    max_visits: usize,
+    probabilities: Vec<f64>,
+}
+
+impl Independent {
+    /// Counts the codes of records.
+    pub fn fit(codes: Order, records: Selection<'_>, max_visits: usize) -> Result<Self, BadRecord> {
+        check(records, codes.vocabulary())?;
+        let mut counts = vec![0u64; codes.len()];
+        let mut encounters = 0;
+        for record in records.records() {
+            encounters += record.len() - 1;
+            for visit in 0..record.len() {
+                for position in codes.positions(record, visit) {
+                    counts[position as usize] += 1;
+                }
+            }
+        }
+        let probability = |(position, count): (usize, u64)| {
+            let visits = if position < codes.statics() { records.len() } else { encounters };
+            count as f64 / visits.max(1) as f64
+        };
+        let probabilities = counts.into_iter().enumerate().map(probability).collect();
+        Ok(Self { codes, max_visits, probabilities })
+    }
+}
+
+impl Generator for Independent {
+    /// The number of visits so far.
+    type Past = usize;
+    type Scratch = ();
+
+    fn codes(&self) -> &Order {
+        &self.codes
+    }
+
+    fn max_visits(&self) -> usize {
+        self.max_visits
+    }
+
+    fn begin(&self) -> usize {
+        0
+    }
+
+    fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
+        for turn in turns {
+            for position in self.codes.range(*turn.past) {
+                turn.decider.decide(position, self.probabilities[position as usize]);
+            }
+            *turn.past += 1;
+        }
     }
 }

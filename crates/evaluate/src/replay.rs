@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::LikelihoodError;
-use crate::check::check;
+use crate::measured::check;
 
 /// Nats of static codes, of encounter codes, and of `END`, apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -9,8 +9,8 @@ use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Say
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::check::{BadRecord, check};
-use crate::words::{count, number};
+use crate::figures::{count, number};
+use crate::measured::{BadRecord, check};
 
 /// Why violations could not be counted.
 #[derive(Debug, Error)]

@@ -6,7 +6,7 @@ use consequence_engine::{Lists, Sequences, Settled};
 
 /// The outputs that a row of the network speaks of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     /// The codes that the visit may hold.
     pub codes: Range<usize>,
     /// The rows concerned, in order.

@@ -19,18 +19,15 @@
 mod batch;
 mod file;
 mod head;
-mod objective;
 mod pass;
 mod sampler;
 mod shape;
-mod side;
 mod trunk;
 mod weights;
 
-pub use batch::{Batch, Outputs};
+pub use batch::Batch;
 pub use file::WeightsError;
-pub use objective::{Asked, Codewise, Objective};
-pub use pass::TrainingPass;
+pub use pass::{Asked, Codewise, Objective, TrainingPass};
 pub use sampler::{Past, Sampler, StepBuffers};
 pub use shape::{Shape, ShapeError};
 pub use weights::Weights;

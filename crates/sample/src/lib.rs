@@ -43,7 +43,7 @@ mod sampler;
 
 pub use condition::{Condition, ConditionError};
 pub use error::SampleError;
-pub use manifest::{Identity, Manifest};
+pub use manifest::Identity;
 pub use output::{DatasetOptions, Written, write_dataset, write_lines};
 pub use request::{Mode, Request, Totals};
 pub use sampler::Sampler;

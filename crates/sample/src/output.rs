@@ -13,7 +13,8 @@ use consequence_tables::meds::Shards;
 use rayon::prelude::*;
 
 use crate::manifest;
-use crate::{Identity, Manifest, SampleError, Sampler, Totals};
+use crate::manifest::Manifest;
+use crate::{Identity, SampleError, Sampler, Totals};
 
 /// How to write a dataset.
 #[derive(Clone, Debug)]

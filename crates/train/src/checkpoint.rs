@@ -1,15 +1,16 @@
-//! All that is needed to go on, in one file, with a digest over all of it.
+//! All that changes while a network trains, and the file that a run is resumed from, with a digest
+//! over all of it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use consequence_model::Network;
+use consequence_model::{Epoch, Network};
 use consequence_store::{digest, write_atomically};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
-use crate::state::{Progress, State};
 
 /// Where a run can be taken up from.
 #[derive(Clone, Debug)]
@@ -159,15 +160,65 @@ fn refuse_other_version(format: Option<&String>, version: Option<&String>) -> Re
     }
 }
 
+/// All that changes while a network trains.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub network: Network,
+    /// Mean gradient and mean square of it.
+    pub mean: Vec<f32>,
+    pub square: Vec<f32>,
+    /// The average of the weights of late.
+    pub average: Vec<f32>,
+    /// The best average so far, on the tuning split.
+    pub best: Vec<f32>,
+    pub progress: Progress,
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// Steps taken in all.
+    pub steps: u64,
+    /// Epochs that are over.
+    pub epochs: u32,
+    /// Batches of the current epoch that are over.
+    pub batches: u64,
+    /// Records seen in the current epoch, and their nats.
+    pub records: u64,
+    pub nats: f64,
+    /// Epochs since the best.
+    pub stale: u32,
+    pub history: Vec<Epoch>,
+}
+
+impl State {
+    pub fn new(network: Network) -> Self {
+        let size = network.weights().values().len();
+        let best = network.weights().values().to_vec();
+        Self {
+            network,
+            mean: vec![0.0; size],
+            square: vec![0.0; size],
+            average: best.clone(),
+            best,
+            progress: Progress::default(),
+        }
+    }
+
+    /// The epoch whose weights are the best, and its nats of a tuning record.
+    pub fn best_epoch(&self) -> Option<&Epoch> {
+        let history = self.progress.history.iter();
+        history.min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use super::*;
     use consequence_model::{Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
     use consequence_rules::Order;
-
-    use super::*;
+    use std::sync::Arc;
 
     fn network() -> Network {
         let codes = [("A", Kind::Encounter), ("SEX//F", Kind::Static)];

@@ -6,12 +6,9 @@
 //!   up from, bit for bit.
 #![forbid(unsafe_code)]
 
-mod batches;
 mod checkpoint;
 mod error;
 mod options;
-mod schedule;
-mod state;
 mod teacher;
 mod train;
 

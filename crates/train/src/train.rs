@@ -1,4 +1,4 @@
-//! The loop.
+//! The loop: which records are trained on together, the learning rate, and what is kept.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -6,14 +6,12 @@ use std::time::Instant;
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_halo::{Batch, ShapeError, TrainingPass};
 use consequence_model::{Epoch, Network, Sizes};
-use consequence_record::Selection;
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Cohort, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
 
-use crate::batches;
-use crate::checkpoint::{Checkpoint, Checkpoints};
-use crate::schedule::rate;
-use crate::state::State;
+use crate::checkpoint::{Checkpoint, Checkpoints, State};
 use crate::{Teacher, TrainError, TrainOptions};
 
 /// What to train on.
@@ -152,7 +150,7 @@ pub fn train(
     while !interrupted && state.progress.epochs < options.epochs && !is_stale(&state, options) {
         let began = Instant::now();
         let epoch = state.progress.epochs + 1;
-        let batches = batches::epoch(train, options, epoch);
+        let batches = epoch_batches(train, options, epoch);
         let steps = batches.len() as u64 * u64::from(options.epochs);
         for records in batches.iter().skip(state.progress.batches as usize) {
             trainer.step(
@@ -277,7 +275,7 @@ impl Trainer<'_> {
         let mut total = 0.0;
         let objective = self.teacher.objective();
         let cohort = records.cohort();
-        for records in batches::cut(cohort, records.indices(), self.options) {
+        for records in cut(cohort, records.indices(), self.options) {
             let batch = self.batch(network, Selection::new(cohort, &records));
             total += self.pass.nats(network.weights(), &batch, objective).iter().sum::<f64>();
         }
@@ -302,5 +300,70 @@ impl Trainer<'_> {
             network.push(&mut batch, record, settled, facts);
         }
         batch
+    }
+}
+
+/// The records of an epoch in an order of its own, cut into batches.
+fn epoch_batches(records: Selection<'_>, options: &TrainOptions, epoch: u32) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = records.indices().collect();
+    let mut draw = Draws::new(options.seed).visit(u64::from(epoch), 0, 0, Purpose::Order);
+    for last in (1..order.len()).rev() {
+        let other = (u64::from(draw.word(last as u32)) * (last as u64 + 1)) >> 32;
+        order.swap(last, other as usize);
+    }
+    cut(records.cohort(), order, options)
+}
+
+/// Records in the order given, by their indices, cut into batches.
+fn cut(
+    cohort: &Cohort,
+    order: impl IntoIterator<Item = usize>,
+    options: &TrainOptions,
+) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    let mut visits = usize::MAX;
+    for record in order {
+        let length = cohort.record(record).len();
+        match batches.last_mut() {
+            Some(batch)
+                if batch.len() < options.batch && visits + length <= options.batch_visits =>
+            {
+                batch.push(record);
+                visits += length;
+            }
+            _ => {
+                batches.push(vec![record]);
+                visits = length;
+            }
+        }
+    }
+    batches
+}
+
+/// The rate at a step, counted from 1: it rises in a line, then falls as half a cosine.
+fn rate(options: &TrainOptions, step: u64, steps: u64) -> f32 {
+    let highest = f64::from(options.rate);
+    // A short run rises in a tenth of its steps.
+    let warm_up = options.warm_up.min(steps / 10);
+    let risen = (step as f64 / warm_up.max(1) as f64).min(1.0);
+    let after = step.saturating_sub(warm_up) as f64;
+    let length = steps.saturating_sub(warm_up).max(1) as f64;
+    let wave = 0.5 + 0.5 * (std::f64::consts::PI * (after / length).min(1.0)).cos();
+    let left = f64::from(options.final_rate);
+    (highest * risen * (left + (1.0 - left) * wave)) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate;
+    use crate::TrainOptions;
+
+    #[test]
+    fn rises_and_falls() {
+        let options =
+            TrainOptions { rate: 1.0, warm_up: 10, final_rate: 0.1, ..TrainOptions::default() };
+        let all: Vec<f32> = (1..=110).map(|step| rate(&options, step, 110)).collect();
+        assert!(all[..10].is_sorted() && all[10..].iter().rev().is_sorted());
+        assert_eq!((all[9], all[109]), (1.0, 0.1));
     }
 }

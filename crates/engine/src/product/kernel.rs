@@ -235,7 +235,7 @@ pub fn add_fused(to: &mut [f32], factor: f32, from: &[f32]) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `Level::here` has found these instructions on this machine.
         Level::Avx2 => unsafe { avx2(to, factor, from) },
-        _ => crate::add_scaled(to, factor, from),
+        _ => crate::rows::add_scaled(to, factor, from),
     }
 }
 

@@ -7,7 +7,7 @@ use consequence_record::{Code, Kind, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::neighbours::{Nearest, Neighbours};
+use super::nearest::{Nearest, Neighbours};
 use crate::measured::Unmeasured;
 
 /// Guesses over all victims and sensitive codes.

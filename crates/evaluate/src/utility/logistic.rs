@@ -8,7 +8,7 @@
 //! hides that, the gradient; features that no row has keep a weight of zero; rows are summed in
 //! their order, so the same rows give the same bits.
 
-use super::transitions::Rows;
+use super::Rows;
 
 /// Where to stop: the norm of the gradient, relative to that at the start.
 const TOLERANCE: f64 = 1e-10;

@@ -8,11 +8,11 @@ use rayon::prelude::*;
 
 use super::MarkovPast;
 use super::counts::Counts;
-use super::lifts::{Lifts, log_odds};
-use super::pack::Pack;
+use super::counts::Pack;
 use super::pairs::{Evidence, Pairs};
-use super::statics::StaticTree;
+use super::tables::StaticTree;
 use super::tables::{EARLIER, FIRST, MarkovTables, NEW, PREVIOUS};
+use super::tables::{Lifts, log_odds};
 use super::weights::Weighting;
 
 /// Passes that bring expected counts to those seen.

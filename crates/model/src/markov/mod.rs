@@ -2,11 +2,7 @@
 
 mod counts;
 mod fit;
-mod lifts;
-mod newton;
-mod pack;
 mod pairs;
-mod statics;
 mod tables;
 mod weights;
 

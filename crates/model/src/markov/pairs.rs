@@ -4,8 +4,8 @@ use consequence_rules::Order;
 use rayon::prelude::*;
 
 use super::counts::Counts;
-use super::lifts::{Lifts, log_odds};
-use super::pack::Pack;
+use super::counts::Pack;
+use super::tables::{Lifts, log_odds};
 
 /// Occurrences by chance that are added to those seen and to those expected.
 const PRIOR: f64 = 2.0;

@@ -1,12 +1,12 @@
-//! The tables of a Markov model, and the walk over the codes of an encounter.
+//! The tables of a Markov model: the static visits seen, as a tree, base rates, and how much the
+//! presence of one code raises the odds of others. With them, the walk over the codes of an
+//! encounter.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::MarkovPast;
-use super::lifts::Lifts;
-use super::statics::StaticTree;
 
 /// Log-odds stay within this, so that nothing is ever certain.
 const MOST_ODDS: f64 = 30.0;
@@ -104,4 +104,147 @@ impl MarkovTables {
 /// The probability of log-odds.
 pub(super) fn probability(odds: f64) -> f64 {
     1.0 / (1.0 + (-odds.clamp(-MOST_ODDS, MOST_ODDS)).exp())
+}
+
+/// For each code that may be present, the codes whose log-odds it changes, and by how much.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Lifts {
+    ends: Vec<u32>,
+    targets: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Lifts {
+    /// One list for each code, in order.
+    pub fn new<'a>(lists: impl Iterator<Item = &'a [(u32, f32)]>) -> Self {
+        let mut lifts = Self::default();
+        for list in lists {
+            lifts.targets.extend(list.iter().map(|&(target, _)| target));
+            lifts.values.extend(list.iter().map(|&(_, value)| value));
+            lifts.ends.push(lifts.targets.len() as u32);
+        }
+        lifts
+    }
+
+    /// Adds what the presence of a code says of others.
+    #[inline]
+    pub fn add(&self, source: u32, odds: &mut [f64]) {
+        let source = source as usize;
+        let start = if source == 0 { 0 } else { self.ends[source - 1] as usize };
+        let range = start..self.ends[source] as usize;
+        for (&target, &value) in self.targets[range.clone()].iter().zip(&self.values[range]) {
+            odds[target as usize] += f64::from(value);
+        }
+    }
+
+    /// Multiplies what is said of each code.
+    pub fn scale(&mut self, weight: impl Fn(u32) -> f64) {
+        for (&target, value) in self.targets.iter().zip(&mut self.values) {
+            *value = (f64::from(*value) * weight(target)) as f32;
+        }
+    }
+
+    /// Whether these are lifts between so many codes.
+    pub fn fit(&self, codes: usize) -> bool {
+        self.ends.len() == codes
+            && self.ends.is_sorted()
+            && self.ends.last().map_or(0, |&end| end as usize) == self.targets.len()
+            && self.targets.len() == self.values.len()
+            && self.targets.iter().all(|&target| (target as usize) < codes)
+            && self.values.iter().all(|value| value.is_finite())
+    }
+}
+
+/// The log-odds of a probability.
+pub(super) fn log_odds(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln()
+}
+
+/// Records that a code's overall frequency counts for, beside those that began alike.
+const PRIOR: f64 = 0.5;
+
+/// A table of sets of static codes, read code by code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StaticTree {
+    frequencies: Vec<f64>,
+    nodes: Vec<Node>,
+}
+
+/// All records whose static visits begin with the same codes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Node {
+    records: u64,
+    /// By the next code present.
+    next: Vec<(u32, u32)>,
+}
+
+impl StaticTree {
+    /// Counts static visits, each as ascending positions below `statics`.
+    pub fn fit<'a>(statics: usize, visits: impl Iterator<Item = &'a [u32]>) -> Self {
+        let mut counts = vec![0u64; statics];
+        let mut nodes = vec![Node::default()];
+        for visit in visits {
+            let mut at = 0;
+            nodes[at].records += 1;
+            for &position in visit {
+                counts[position as usize] += 1;
+                let index = nodes[at].next.binary_search_by_key(&position, |&(code, _)| code);
+                let child = match index {
+                    Ok(index) => nodes[at].next[index].1,
+                    Err(index) => {
+                        let child = nodes.len() as u32;
+                        nodes.push(Node::default());
+                        nodes[at].next.insert(index, (position, child));
+                        child
+                    }
+                };
+                at = child as usize;
+                nodes[at].records += 1;
+            }
+        }
+        let records = nodes[0].records as f64;
+        let frequency = |&count: &u64| (count as f64 + 0.5) / (records + 1.0);
+        Self { frequencies: counts.iter().map(frequency).collect(), nodes }
+    }
+
+    /// Has every static code decided, in order.
+    pub fn walk(&self, mut decide: impl FnMut(u32, f64) -> bool) {
+        let mut next = self.nodes[0].next.as_slice();
+        let mut alike = self.nodes[0].records;
+        for (position, frequency) in (0..).zip(&self.frequencies) {
+            let child = next.split_first().filter(|(first, _)| first.0 == position);
+            let node = child.map(|(first, _)| &self.nodes[first.1 as usize]);
+            let present = node.map_or(0, |node| node.records);
+            let probability = (present as f64 + PRIOR * frequency) / (alike as f64 + PRIOR);
+            let decided = decide(position, probability);
+            alike -= present;
+            if let Some((_, rest)) = child {
+                next = rest;
+            }
+            if decided {
+                (next, alike) = node.map_or((&[][..], 0), |node| (&node.next[..], node.records));
+            }
+        }
+    }
+
+    /// Whether this is a tree over so many static codes.
+    pub fn matches(&self, statics: usize) -> bool {
+        let proper = |&frequency: &f64| 0.0 < frequency && frequency < 1.0;
+        self.frequencies.len() == statics
+            && self.frequencies.iter().all(proper)
+            && !self.nodes.is_empty()
+            && (0..).zip(&self.nodes).all(|(index, node)| self.fits(index, node, statics))
+    }
+
+    fn fits(&self, index: u32, node: &Node, statics: usize) -> bool {
+        let mut left = node.records;
+        node.next.is_sorted_by(|one, other| one.0 < other.0)
+            && node.next.iter().all(|&(position, child)| {
+                let Some(below) = self.nodes.get(child as usize) else { return false };
+                let further = below.next.first().is_none_or(|first| first.0 > position);
+                let rest = left.checked_sub(below.records);
+                left = rest.unwrap_or(0);
+                rest.is_some() && further && child > index && (position as usize) < statics
+            })
+    }
 }
