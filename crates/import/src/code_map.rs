@@ -6,8 +6,8 @@ use consequence_tables::shown;
 use csv::{ByteRecord, ErrorKind};
 use rustc_hash::FxHashMap;
 
-use crate::text::TextRows;
-use crate::unpack::{self, explained};
+use crate::files::{self, explained};
+use crate::table::TextRows;
 use crate::{ImportError, ImportLimits, ImportProblem};
 
 /// What codes are turned into: a table of two columns, read whole.
@@ -53,7 +53,7 @@ impl CodeMap {
         let path = path.as_ref();
         let file = path.display().to_string();
         let whole = |problem| ImportError::whole(file.clone(), problem);
-        let bytes = unpack::open(path, limits, &|_| {}).map_err(whole)?;
+        let bytes = files::open(path, limits, &|_| {}).map_err(whole)?;
         let mut rows =
             TextRows::new(bytes, limits.row_bytes).map_err(|error| whole(explained(error)))?;
         let mut reader = Reader { map: Self::default(), numbers: FxHashMap::default(), limits };

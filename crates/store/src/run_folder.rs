@@ -14,11 +14,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::atomic::digest;
 use crate::atomic::{PARTIAL, write_atomically};
-use crate::digest::digest;
-use crate::directory::{create_directory, remove_file, sweep};
 use crate::error::directory_of;
 use crate::folder::{Belongs, replaceable, sync_directories};
+use crate::folder::{create_directory, remove_file, sweep};
 use crate::{Lock, RunError, StoreError, WorkingFolder};
 
 /// The file beside the notes that holds their digests.

@@ -1,6 +1,6 @@
 //! Codes with a name and a frequency of their own: those the rules speak of, and chronic diseases.
 
-use super::profile::Profile::{self, Adult, Flat, Old, Young};
+use super::chapters::Profile::{self, Adult, Flat, Old, Young};
 
 /// A code given by hand.
 pub struct Notable {

@@ -8,10 +8,10 @@ use arrow_array::StringArray;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
-use super::describe;
+use super::encode::Events;
 use super::encode::Shard;
-use super::events::Events;
 use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, data_file, is_part};
+use super::metadata;
 use crate::WriteError;
 
 /// A dataset of undated records that is written data file by data file, each whole or not at all.
@@ -71,7 +71,7 @@ impl Shards {
             create_directory(&folder.path().join(inner))?;
         }
         folder.sweep()?;
-        Ok(Self { folder, names: Arc::new(describe::names(&vocabulary)), vocabulary })
+        Ok(Self { folder, names: Arc::new(metadata::names(&vocabulary)), vocabulary })
     }
 
     /// The name of a data file in its dataset.
@@ -123,9 +123,9 @@ impl Shards {
         titles: &BTreeMap<Code, String>,
     ) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        describe::write_codes(folder, &self.vocabulary, &self.names, titles)?;
-        describe::write_splits(folder, subjects.into_iter())?;
-        describe::write_description(folder, false)
+        metadata::write_codes(folder, &self.vocabulary, &self.names, titles)?;
+        metadata::write_splits(folder, subjects.into_iter())?;
+        metadata::write_description(folder, false)
     }
 
     /// Puts the dataset in place.
