@@ -164,14 +164,14 @@ impl Reader<'_> {
     }
 }
 
-/// Where in a row what stands.
+/// The columns of a map.
 struct Layout {
     header: bool,
     width: usize,
     from: usize,
     to: usize,
     title: Option<usize>,
-    /// What codes are turned into codes of.
+    /// The system that codes are mapped to.
     system: String,
     /// The system of the codes themselves.
     from_system: Option<&'static str>,

@@ -184,7 +184,7 @@ impl Subjects {
         self.ids.get(number as usize).map_or("", |id| id)
     }
 
-    /// Takes the word of the source for the split of a subject.
+    /// Sets the split that the source gives a subject.
     pub fn put_into(&mut self, number: u32, split: Split) {
         self.splits.insert(number, split);
     }

@@ -119,7 +119,7 @@ fn list(path: &Path) -> Result<Vec<Entry>, ImportError> {
 
 const BUFFER_BYTES: usize = 1 << 17;
 
-/// Tables rarely shrink to less than a hundredth; a short one may by chance.
+/// Tables rarely compress to less than a hundredth; a short one may.
 const ALWAYS_ALLOWED: u64 = 16 << 20;
 
 /// Opens a file, unpacking it if it is compressed by gzip, whatever its name says.
@@ -237,7 +237,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Stops a decompressor that makes too much of too little.
+/// Stops a decompressor whose output grows too large.
 struct Bounded<R> {
     inner: R,
     packed: Rc<Cell<u64>>,

@@ -1,5 +1,5 @@
-//! From the codes of the source to the codes of the records: mapped, cut, and values put into parts of
-//! equal size.
+//! From the codes of the source to the codes of the records: mapped, cut, and values put into parts
+//! of equal size.
 
 use std::io;
 

@@ -214,15 +214,15 @@ impl FromStr for Source {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvColumns {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// When.
+    /// The time.
     pub time: Option<String>,
-    /// What.
+    /// The code.
     pub code: String,
-    /// In which encounter.
+    /// The encounter.
     pub visit: Option<String>,
-    /// How much: the value of a measurement, for quantiles.
+    /// The value of a measurement, for quantiles.
     pub value: Option<String>,
     /// Whether the code is a static one: 1 or `true` where it is.
     pub static_flag: Option<String>,
@@ -282,5 +282,5 @@ pub enum Step<'a> {
     Finish,
 }
 
-/// Who is told.
+/// The receiver of steps.
 pub(crate) type Teller<'a> = &'a dyn Fn(Step<'_>);

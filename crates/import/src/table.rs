@@ -294,7 +294,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A column that is not there. The names that are, are shown unless the line looks like values.
+/// A column that is not there. The other names are shown, unless the line looks like values.
 fn missing(column: String, header: &[String]) -> ImportProblem {
     let is_value = |name: &String| {
         let mut bytes = name.bytes();

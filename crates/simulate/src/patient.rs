@@ -23,7 +23,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Writes the record of a patient in index of the one before.
+    /// Writes the record of a patient in place of the one before.
     pub fn write(&mut self, world: &World, draws: &Draws, patient: u64) {
         let mut fate = Probability::new(draws.visit(patient, 0, 0, Purpose::Simulation));
         let population = &world.populations[fate.pick(&world.shares)];

@@ -1,6 +1,4 @@
-//! A file that appears whole or not at all.
-//!
-//! What bytes are, in a few letters.
+//! A file that appears whole or not at all, and the digests that tell one file from another.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
@@ -152,8 +150,8 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// The SHA-256 digest of what was written so far, for one that notes it before the file is in
-    /// place.
+    /// The SHA-256 digest of what was written so far, to be noted before
+    /// the file is in place.
     ///
     /// ```
     /// use std::io::Write;
@@ -216,7 +214,7 @@ impl Drop for AtomicFile {
             // What is still in the buffer belongs to a file nobody wants any more.
             let (file, _unwritten) = writer.into_parts();
             drop(file);
-            // Nothing is left to be done about a temporary that will not go.
+            // If the temporary cannot be deleted, there is nothing else to do.
             let _ = fs::remove_file(&self.temporary);
         }
     }
@@ -231,10 +229,10 @@ fn writing(path: &Path, source: io::Error) -> StoreError {
     }
 }
 
-/// Renames a file where no other is; the system sees to that, where it knows hard links.
+/// Renames a file where no other is; the system makes sure of that, where it has hard links.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        // The file is in place; a second name that will not go does no harm.
+        // The file is in place; a second name that cannot be deleted does no harm.
         Ok(()) => fs::remove_file(from).or(Ok(())),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
@@ -300,7 +298,7 @@ pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
 
 /// The SHA-256 digest of some bytes, as 64 hexadecimal digits.
 ///
-/// It tells damage: who changes a file on purpose can change its digest too.
+/// It shows damage, not intent: whoever changes a file on purpose can change its digest too.
 ///
 /// ```
 /// let digest = consequence_store::digest(b"abc");

@@ -1,5 +1,5 @@
-//! Folders: one that appears whole or not at all, and one that takes more than one run of the program
-//! to fill; and what a killed program leaves in them.
+//! Folders: one that appears whole or not at all, and one that takes more than one run of the
+//! program to fill; and what a killed program leaves in them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,8 +10,8 @@ use crate::StoreError;
 use crate::atomic::{PARTIAL, sync_directory, temporary_names};
 use crate::error::directory_of;
 
-/// Tells whether a name is that of a part of what is being written. A folder is replaced only if
-/// all names in it are.
+/// Whether a name belongs to what is being written. A
+/// folder is replaced only if all names in it do.
 pub type Belongs = fn(&OsStr) -> bool;
 
 /// A folder being filled beside its target; [`commit`](Self::commit) puts it in place, dropping it
@@ -76,7 +76,7 @@ impl AtomicFolder {
     /// stand there meanwhile is refused as it would have been at the beginning.
     ///
     /// A folder that is replaced is exchanged with the new one in a single step and is deleted
-    /// last. A system that knows no such step has it moved aside first: a program killed just then
+    /// last. Where the system has no such step, it is moved aside first: a program killed just then
     /// leaves both folders under names with `.partial-`.
     pub fn commit(mut self) -> Result<(), StoreError> {
         put_in_place(&self.temporary, &self.target, self.belongs)
@@ -89,7 +89,7 @@ impl AtomicFolder {
 impl Drop for AtomicFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // Nothing is left to be done about a temporary that will not go.
+            // If the temporary cannot be deleted, there is nothing else to do.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }
@@ -165,7 +165,7 @@ fn swap(folder: &Path, target: &Path) -> io::Result<PathBuf> {
     }
     fs::rename(target, &aside)?;
     if let Err(error) = fs::rename(folder, target) {
-        // The first failure is the one to tell of.
+        // The first failure is the one to report.
         let _ = fs::rename(&aside, target);
         return Err(error);
     }
@@ -208,7 +208,7 @@ pub(crate) fn sync_directories(folder: &Path) -> io::Result<()> {
 }
 
 /// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
-/// outlives the program, so that a later run can go on; [`commit`](Self::commit) puts it in place.
+/// outlives the program, so that a later run can resume; [`commit`](Self::commit) puts it in place.
 ///
 /// What is written into [`path`](Self::path) should be written with [`AtomicFile`], so that a file
 /// is there whole or not at all.

@@ -244,7 +244,7 @@ impl CohortWriter {
     }
 
     /// Appends a record: its static visit, then its encounters, of which there is at least one.
-    /// After an error the writer is of no more use.
+    /// After an error the writer cannot be used any more.
     pub fn push<'a, V>(&mut self, subject: Subject<'_>, visits: V) -> Result<(), WriteError>
     where
         V: IntoIterator<Item = &'a [Code]>,

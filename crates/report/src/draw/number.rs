@@ -25,7 +25,7 @@ pub(crate) fn fixed(value: f64, digits: u8) -> String {
     format!("{sign}{}{rest}", separated(whole))
 }
 
-/// A figure with three digits that matter, for axes and hints.
+/// A figure with three significant digits, for axes and hints.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
@@ -45,7 +45,7 @@ pub(crate) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A probability as a percentage with three digits that matter.
+/// A probability as a percentage with three significant digits.
 pub(crate) fn percent(value: f64) -> String {
     format!("{}%", significant(value * 100.0))
 }

@@ -143,20 +143,20 @@ pub enum Holds {
     Yes,
     /// It does not hold.
     No,
-    /// It could not be told, and why.
+    /// It could not be determined, and why.
     Unknown(String),
 }
 
 /// Something to know before trusting the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caution {
-    /// How grave it is.
+    /// How serious it is.
     pub kind: CautionKind,
     /// What to know, in a sentence or two.
     pub text: String,
 }
 
-/// How grave a caution is.
+/// How serious a caution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CautionKind {
@@ -239,7 +239,7 @@ pub enum Act {
     KeptOut,
     /// It is there, and breaks a rule.
     Breaks,
-    /// It is not there, and a rule is broken for want of it.
+    /// It is not there, and a rule is broken because it is missing.
     Lacking,
 }
 

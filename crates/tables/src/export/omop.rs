@@ -68,7 +68,7 @@ pub fn omop(
     Ok(folder.commit()?)
 }
 
-/// Whether a name is that of a table that is written here.
+/// Whether a table of this name is written here.
 fn is_table(name: &OsStr) -> bool {
     let files = EVENT_TABLES.iter().map(|table| table.file);
     files.chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| name == file)

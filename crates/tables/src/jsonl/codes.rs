@@ -84,7 +84,7 @@ impl Met {
         Ok(Code(number))
     }
 
-    /// Adds codes that were not met. One that was is what it was met as.
+    /// Adds codes that were not met. One that was met keeps its kind.
     pub fn add(&mut self, listed: &Vocabulary) -> Result<(), Problem> {
         for code in listed.codes().filter(|&code| code != listed.end()) {
             if !self.numbers.contains_key(listed.name(code)) {

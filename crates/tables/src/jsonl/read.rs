@@ -155,7 +155,7 @@ pub(super) struct Lines<R> {
     number: u64,
 }
 
-/// How reading a line came out.
+/// The outcome of reading a line.
 pub(super) enum Next {
     /// A line; see [`Lines::bytes`].
     Line,

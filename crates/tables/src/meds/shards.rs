@@ -102,7 +102,7 @@ impl Shards {
         Ok(self.fill(file, cohort)?.commit()?)
     }
 
-    /// Writes a data file that is not in place yet, for one that notes its digest first.
+    /// Writes a data file that is not in place yet, so that its digest can be noted first.
     pub fn fill(&self, file: usize, cohort: &Cohort) -> Result<AtomicFile, WriteError> {
         let mut shard = Shard::with_capacity(cohort.visit_count());
         for (index, record) in cohort.records().enumerate() {
