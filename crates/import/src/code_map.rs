@@ -143,10 +143,8 @@ impl Reader<'_> {
             let start = shown(&from.chars().take(24).collect::<String>());
             return Err(ImportProblem::LongCode { start, limit });
         }
-        let name = match to.contains("//") {
-            true => (*to).to_owned(),
-            false => format!("{}//{to}", layout.system),
-        };
+        let name =
+            if to.contains("//") { (*to).to_owned() } else { format!("{}//{to}", layout.system) };
         let names = &mut self.map.names;
         let number = *self.numbers.entry(name).or_insert_with_key(|name| {
             names.push(name.as_str().into());

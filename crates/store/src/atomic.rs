@@ -180,9 +180,10 @@ impl AtomicFile {
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
                 .map_err(|error| writing(&self.path, error))?;
-            let renamed = match self.replace {
-                true => fs::rename(&self.temporary, &self.target),
-                false => rename_new(&self.temporary, &self.target),
+            let renamed = if self.replace {
+                fs::rename(&self.temporary, &self.target)
+            } else {
+                rename_new(&self.temporary, &self.target)
             };
             renamed.map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => StoreError::Exists { path: self.path.clone() },

@@ -130,12 +130,11 @@ pub(crate) fn put_in_place(
     sync_directories(folder).map_err(fail)?;
     // Something else may have come since the beginning.
     replaceable(target, belongs)?;
-    let before = match belongs.is_some() && target.exists() {
-        true => Some(swap(folder, target).map_err(fail)?),
-        false => {
-            rename_to_empty(folder, target)?;
-            None
-        }
+    let before = if belongs.is_some() && target.exists() {
+        Some(swap(folder, target).map_err(fail)?)
+    } else {
+        rename_to_empty(folder, target)?;
+        None
     };
     sync_directory(directory_of(target)).map_err(fail)?;
     before.map_or(Ok(()), fs::remove_dir_all).map_err(fail)

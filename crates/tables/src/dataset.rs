@@ -209,9 +209,10 @@ impl CohortWriter {
     ) -> Result<Self, WriteError> {
         let path = path.as_ref();
         Ok(Self(match Format::to_write(path) {
-            Format::Lines => Inner::Lines(Box::new(match options.replace {
-                true => jsonl::Writer::create(path, &vocabulary)?,
-                false => jsonl::Writer::create_new(path, &vocabulary)?,
+            Format::Lines => Inner::Lines(Box::new(if options.replace {
+                jsonl::Writer::create(path, &vocabulary)?
+            } else {
+                jsonl::Writer::create_new(path, &vocabulary)?
             })),
             Format::Meds => Inner::Meds(Box::new(meds::Writer::create(path, vocabulary, options)?)),
         }))
@@ -232,9 +233,12 @@ impl CohortWriter {
         let path = path.as_ref();
         match Format::to_write(path) {
             Format::Lines => {
-                let begin = |path: &Path| match replace {
-                    true => AtomicFile::create(path).map(drop),
-                    false => AtomicFile::create_new(path).map(drop),
+                let begin = |path: &Path| {
+                    if replace {
+                        AtomicFile::create(path).map(drop)
+                    } else {
+                        AtomicFile::create_new(path).map(drop)
+                    }
                 };
                 begin(&jsonl::codes_path(path))?;
                 begin(path)

@@ -78,9 +78,10 @@ pub fn csv(
         }
         Ok(())
     };
-    match options.replace {
-        true => write_atomically(path, fill)?,
-        false => write_new(path, fill)?,
+    if options.replace {
+        write_atomically(path, fill)?
+    } else {
+        write_new(path, fill)?
     }
     Ok(())
 }

@@ -53,9 +53,10 @@ pub fn jsonl(
     options: &ExportOptions,
 ) -> Result<(), WriteError> {
     let Dataset { cohort, vocabulary, .. } = dataset;
-    match options.replace {
-        true => crate::jsonl::write(path, cohort, vocabulary),
-        false => crate::jsonl::write_new(path, cohort, vocabulary),
+    if options.replace {
+        crate::jsonl::write(path, cohort, vocabulary)
+    } else {
+        crate::jsonl::write_new(path, cohort, vocabulary)
     }
 }
 

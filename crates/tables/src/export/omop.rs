@@ -50,9 +50,10 @@ pub fn omop(
 ) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
     let path = path.as_ref();
-    let folder = match options.replace {
-        true => AtomicFolder::replacing(path, is_table)?,
-        false => AtomicFolder::create(path)?,
+    let folder = if options.replace {
+        AtomicFolder::replacing(path, is_table)?
+    } else {
+        AtomicFolder::create(path)?
     };
     let told = |error: StoreError| error.told_of(path);
     let mut tables = Tables::create(folder.path(), dataset).map_err(told)?;

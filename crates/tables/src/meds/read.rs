@@ -192,9 +192,12 @@ pub(super) fn read_file<'a, E: From<TableError>>(
             None => None,
         };
         let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
-            .map(|key| match codes.values.is_valid(key) {
-                true => codebook.meanings(codes.values.value(key)),
-                false => [Meaning::Nothing; 2],
+            .map(|key| {
+                if codes.values.is_valid(key) {
+                    codebook.meanings(codes.values.value(key))
+                } else {
+                    [Meaning::Nothing; 2]
+                }
             })
             .collect();
         for (row, &subject) in subjects.values.iter().enumerate() {

@@ -29,7 +29,7 @@ use crate::WriteError;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("cohort");
-/// Shards::open(&path, Arc::clone(&vocabulary), false)?.write(0, &cohort)?;
+/// Shards::open(&path, Arc::clone(&vocabulary), false)?.fill(0, &cohort)?.commit()?;
 /// assert!(!path.exists());
 ///
 /// let shards = Shards::open(&path, vocabulary, false)?;
@@ -54,9 +54,10 @@ impl Shards {
         vocabulary: Arc<Vocabulary>,
         replace: bool,
     ) -> Result<Self, StoreError> {
-        let folder = match replace {
-            true => WorkingFolder::replacing(&path, is_part)?,
-            false => WorkingFolder::open(&path)?,
+        let folder = if replace {
+            WorkingFolder::replacing(&path, is_part)?
+        } else {
+            WorkingFolder::open(&path)?
         };
         Self::over(folder, vocabulary)
     }
@@ -96,13 +97,8 @@ impl Shards {
         self.folder.path().join(data_file(file)).is_file()
     }
 
-    /// Writes a data file. The ids of the records are numbers, and the subjects of one data file
-    /// are those of no other.
-    pub fn write(&self, file: usize, cohort: &Cohort) -> Result<(), WriteError> {
-        Ok(self.fill(file, cohort)?.commit()?)
-    }
-
-    /// Writes a data file that is not in place yet, so that its digest can be noted first.
+    /// Writes a data file that is not in place yet, so that its digest can be noted first. The ids
+    /// of the records are numbers, and the subjects of one data file are those of no other.
     pub fn fill(&self, file: usize, cohort: &Cohort) -> Result<AtomicFile, WriteError> {
         let mut shard = Shard::with_capacity(cohort.visit_count());
         for (index, record) in cohort.records().enumerate() {

@@ -211,10 +211,7 @@ pub(crate) fn try_path(path: &Path, replace: bool) -> Result<(), StoreError> {
 }
 
 fn begin(path: &Path, replace: bool) -> Result<AtomicFolder, StoreError> {
-    match replace {
-        true => AtomicFolder::replacing(path, is_part),
-        false => AtomicFolder::create(path),
-    }
+    if replace { AtomicFolder::replacing(path, is_part) } else { AtomicFolder::create(path) }
 }
 
 /// Writes a dataset into a new folder.
