@@ -11,7 +11,7 @@
 //! lines are skipped.
 //!
 //! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes
-//! that no record happens to have too; [`read`] takes it into account if it is there.
+//! that no record happens to have too; [`read()`] takes it into account if it is there.
 //!
 //! ```
 //! use consequence_tables::jsonl::{self, ReadOptions};
