@@ -2,8 +2,8 @@
 
 use crate::codes::{Codes, Role};
 use crate::event::{Event, Fact, VisitKey};
+use crate::finals::Cuts;
 use crate::finals::Finals;
-use crate::quantiles::Cuts;
 use crate::summary::{ImportSummary, Reason};
 use crate::{ImportOptions, ImportProblem};
 use consequence_tables::calendar::{DAY, years_between};

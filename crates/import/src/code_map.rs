@@ -6,8 +6,8 @@ use consequence_tables::shown;
 use csv::{ByteRecord, ErrorKind};
 use rustc_hash::FxHashMap;
 
-use crate::text::TextRows;
-use crate::unpack::{self, explained};
+use crate::files::{self, explained};
+use crate::table::TextRows;
 use crate::{ImportError, ImportLimits, ImportProblem};
 
 /// What codes are turned into: a table of two columns, read whole.
@@ -53,7 +53,7 @@ impl CodeMap {
         let path = path.as_ref();
         let file = path.display().to_string();
         let whole = |problem| ImportError::whole(file.clone(), problem);
-        let bytes = unpack::open(path, limits, &|_| {}).map_err(whole)?;
+        let bytes = files::open(path, limits, &|_| {}).map_err(whole)?;
         let mut rows =
             TextRows::new(bytes, limits.row_bytes).map_err(|error| whole(explained(error)))?;
         let mut reader = Reader { map: Self::default(), numbers: FxHashMap::default(), limits };
@@ -143,10 +143,8 @@ impl Reader<'_> {
             let start = shown(&from.chars().take(24).collect::<String>());
             return Err(ImportProblem::LongCode { start, limit });
         }
-        let name = match to.contains("//") {
-            true => (*to).to_owned(),
-            false => format!("{}//{to}", layout.system),
-        };
+        let name =
+            if to.contains("//") { (*to).to_owned() } else { format!("{}//{to}", layout.system) };
         let names = &mut self.map.names;
         let number = *self.numbers.entry(name).or_insert_with_key(|name| {
             names.push(name.as_str().into());
@@ -164,14 +162,14 @@ impl Reader<'_> {
     }
 }
 
-/// Where in a row what stands.
+/// The columns of a map.
 struct Layout {
     header: bool,
     width: usize,
     from: usize,
     to: usize,
     title: Option<usize>,
-    /// What codes are turned into codes of.
+    /// The system that codes are mapped to.
     system: String,
     /// The system of the codes themselves.
     from_system: Option<&'static str>,

@@ -1,15 +1,18 @@
-//! Where the readers of sources put what they find.
+//! Where the readers of sources put what they find, and the subjects of a source: their identifiers
+//! and the order they are handed on in.
 
+use std::cmp::Ordering;
 use std::io;
+use std::sync::Arc;
 
+use consequence_record::Split;
 use rustc_hash::FxHashMap;
 
 use crate::codes::Codes;
 use crate::event::{Event, Fact, VisitKey};
-use crate::folder::Parts;
-use crate::progress::Teller;
+use crate::files::Parts;
+use crate::options::Teller;
 use crate::runs::Runs;
-use crate::subjects::Subjects;
 use crate::summary::{ImportSummary, Reason};
 use crate::table::{Column, Table};
 use crate::{ImportError, ImportLimits, ImportOptions, ImportProblem};
@@ -124,4 +127,135 @@ pub(crate) fn scratch(options: &ImportOptions, error: io::Error) -> ImportError 
         None => "the folder for temporary files of this system".into(),
     };
     ImportError::whole(folder, ImportProblem::Scratch(error))
+}
+
+/// The subjects met so far, numbered as they were met.
+#[derive(Default)]
+pub(crate) struct Subjects {
+    ids: Vec<Arc<str>>,
+    numbers: FxHashMap<Arc<str>, u32>,
+    /// Where each was listed, as a file and a line; empty where sources have no such list.
+    listed: Vec<(u32, u64)>,
+    files: Vec<Arc<str>>,
+    /// The split of each subject that the source puts into one.
+    splits: FxHashMap<u32, Split>,
+}
+
+impl Subjects {
+    /// The number of a subject that was met before.
+    pub fn get(&self, id: &str) -> Option<u32> {
+        self.numbers.get(id).copied()
+    }
+
+    /// The number of a subject, met before or not.
+    pub fn number(&mut self, id: &str) -> Result<u32, ImportProblem> {
+        const MOST: usize = u32::MAX as usize;
+        if let Some(number) = self.get(id) {
+            return Ok(number);
+        }
+        if self.ids.len() >= MOST {
+            return Err(ImportProblem::TooManySubjects { limit: MOST });
+        }
+        let (id, number): (Arc<str>, u32) = (id.into(), self.ids.len() as u32);
+        self.ids.push(Arc::clone(&id));
+        self.numbers.insert(id, number);
+        Ok(number)
+    }
+
+    /// The number of a subject that a list of subjects names here, and nowhere before.
+    pub fn list(&mut self, id: &str, at: (&Arc<str>, u64)) -> Result<u32, ImportProblem> {
+        let (file, line) = at;
+        if let Some(&(first, first_line)) =
+            self.get(id).and_then(|number| self.listed.get(number as usize))
+        {
+            let first_file = Arc::clone(self.files.get(first as usize).unwrap_or(file));
+            return Err(ImportProblem::RepeatedSubject { first_file, first_line });
+        }
+        if self.files.last() != Some(file) {
+            self.files.push(Arc::clone(file));
+        }
+        let number = self.number(id)?;
+        self.listed.push((self.files.len() as u32 - 1, line));
+        Ok(number)
+    }
+
+    /// The identifier of a subject.
+    pub fn id(&self, number: u32) -> &str {
+        self.ids.get(number as usize).map_or("", |id| id)
+    }
+
+    /// Sets the split that the source gives a subject.
+    pub fn put_into(&mut self, number: u32, split: Split) {
+        self.splits.insert(number, split);
+    }
+
+    /// The split of a subject: what the source says, or else what the hash of its identifier gives.
+    pub fn split(&self, number: u32) -> Split {
+        self.splits.get(&number).copied().unwrap_or_else(|| Split::of(self.id(number)))
+    }
+
+    /// Puts subjects into the order they are handed on in.
+    pub fn sort(&self, numbers: &mut [u32]) {
+        numbers.sort_unstable_by(|&one, &other| in_order(self.id(one), self.id(other)));
+    }
+
+    /// The position of each subject in that order.
+    pub fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.ids.len() as u32).collect();
+        self.sort(&mut order);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in order.into_iter().enumerate() {
+            ranks[number as usize] = rank as u32;
+        }
+        ranks
+    }
+
+    /// Forgets what only taking in more rows needs.
+    pub fn settle(&mut self) {
+        self.numbers = FxHashMap::default();
+        self.listed = Vec::new();
+    }
+}
+
+/// Numbers by their size, then all else by its text.
+fn in_order(one: &str, other: &str) -> Ordering {
+    let number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    match (number(one), number(other)) {
+        (true, true) => {
+            let (short, long) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
+            short.len().cmp(&long.len()).then_with(|| short.cmp(long)).then_with(|| one.cmp(other))
+        }
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (false, false) => one.cmp(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_first_and_by_size() {
+        let mut subjects = Subjects::default();
+        let ids = ["b", "10", "9", "a", "010", "0", "123456789012345678901234567890"];
+        for id in ids {
+            subjects.number(id).unwrap();
+        }
+        let mut numbers: Vec<u32> = (0..ids.len() as u32).collect();
+        subjects.sort(&mut numbers);
+        let sorted: Vec<&str> = numbers.iter().map(|&number| subjects.id(number)).collect();
+        assert_eq!(sorted, ["0", "9", "010", "10", "123456789012345678901234567890", "a", "b"]);
+        assert_eq!(subjects.ranks()[2], 1);
+    }
+
+    #[test]
+    fn a_subject_is_listed_once() {
+        let mut subjects = Subjects::default();
+        let (first, second): (Arc<str>, Arc<str>) = ("one.csv".into(), "two.csv".into());
+        subjects.list("7", (&first, 2)).unwrap();
+        subjects.list("8", (&second, 2)).unwrap();
+        let again = subjects.list("7", (&second, 3)).unwrap_err();
+        assert_eq!(again.to_string(), "the subject of this row was already listed at one.csv:2");
+    }
 }

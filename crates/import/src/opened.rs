@@ -11,15 +11,15 @@ use rustc_hash::FxHashMap;
 
 use crate::build::Profile;
 use crate::codes::Codes;
+use crate::collector::Subjects;
 use crate::collector::{Collector, scratch};
 use crate::event::{Event, Value};
 use crate::finals::Finals;
-use crate::progress::{Step, Teller};
-use crate::quantiles::{Cuts, sort_key};
+use crate::finals::{Cuts, sort_key};
+use crate::options::{Step, Teller};
 use crate::records::{Drafts, Records};
 use crate::runs::Runs;
 use crate::sources;
-use crate::subjects::Subjects;
 use crate::summary::{ImportSummary, Reason};
 use crate::{ImportError, ImportOptions, ImportProblem, Source};
 use consequence_tables::{Dataset, VisitTimes};

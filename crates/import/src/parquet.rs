@@ -62,7 +62,7 @@ impl ParquetRows {
         Ok((rows, names))
     }
 
-    /// Reads only the columns at these columns, in this order.
+    /// Reads only these columns of the file, in this order.
     pub fn keep(mut self, columns: &[Option<usize>]) -> Result<Self, ImportProblem> {
         let Some(builder) = self.builder.take() else { return Ok(self) };
         let mut kept: Vec<usize> = columns.iter().copied().flatten().collect();

@@ -19,7 +19,5 @@
 #![forbid(unsafe_code)]
 
 mod draws;
-mod philox;
 
-pub use draws::{Draws, Purpose, VisitDraws};
-pub use philox::philox4x32_10;
+pub use draws::{Draws, Purpose, VisitDraws, philox4x32_10};

@@ -16,17 +16,14 @@
 
 mod bonds;
 mod catalogue;
-mod measure;
 mod patient;
 mod planted;
 mod preset;
 mod probability;
 mod simulation;
 mod truth;
-mod visit;
 mod world;
 
-pub use measure::measure;
-pub use preset::{Figures, Preset, UnknownPreset};
+pub use preset::{Figures, Preset, UnknownPreset, measure};
 pub use simulation::Simulation;
 pub use truth::{Planted, RuleKind, Truth};

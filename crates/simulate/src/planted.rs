@@ -1,8 +1,8 @@
 //! The rules planted in the built-in cohorts, by name of code.
 //!
-//! They are chosen to stand apart: what opens the way in [`ONLY_AFTER`] is not lifelong, brings no
-//! other code and comes in every group, so that no two rules chain over time. The rules that a
-//! search finds in a cohort are then these, or follow from them within a visit.
+//! They are chosen to stand apart: what makes another code possible in [`ONLY_AFTER`] is not
+//! lifelong, brings no other code and comes in every group, so that no two rules chain over time.
+//! The rules that a search finds in a cohort are then these, or follow from them within a visit.
 
 /// A part of the patients, by demographic code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,7 +55,7 @@ pub(crate) struct Table {
 struct Cell {
     /// The part of the cell, of 2^32, that is its own.
     own: u32,
-    /// Whose the rest is.
+    /// The value that the rest of the cell stands for.
     other: u32,
 }
 

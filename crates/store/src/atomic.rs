@@ -1,13 +1,14 @@
-//! A file that appears whole or not at all.
+//! A file that appears whole or not at all, and the digests that tell one file from another.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sha2::{Digest, Sha256};
+
 use crate::StoreError;
-use crate::digest::digest_file;
 use crate::error::directory_of;
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -149,8 +150,8 @@ impl AtomicFile {
         Ok(file)
     }
 
-    /// The SHA-256 digest of what was written so far, for one that notes it before the file is in
-    /// place.
+    /// The SHA-256 digest of what was written so far, to be noted before
+    /// the file is in place.
     ///
     /// ```
     /// use std::io::Write;
@@ -179,9 +180,10 @@ impl AtomicFile {
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
                 .map_err(|error| writing(&self.path, error))?;
-            let renamed = match self.replace {
-                true => fs::rename(&self.temporary, &self.target),
-                false => rename_new(&self.temporary, &self.target),
+            let renamed = if self.replace {
+                fs::rename(&self.temporary, &self.target)
+            } else {
+                rename_new(&self.temporary, &self.target)
             };
             renamed.map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => StoreError::Exists { path: self.path.clone() },
@@ -213,7 +215,7 @@ impl Drop for AtomicFile {
             // What is still in the buffer belongs to a file nobody wants any more.
             let (file, _unwritten) = writer.into_parts();
             drop(file);
-            // Nothing is left to be done about a temporary that will not go.
+            // If the temporary cannot be deleted, there is nothing else to do.
             let _ = fs::remove_file(&self.temporary);
         }
     }
@@ -228,10 +230,10 @@ fn writing(path: &Path, source: io::Error) -> StoreError {
     }
 }
 
-/// Renames a file where no other is; the system sees to that, where it knows hard links.
+/// Renames a file where no other is; the system makes sure of that, where it has hard links.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        // The file is in place; a second name that will not go does no harm.
+        // The file is in place; a second name that cannot be deleted does no harm.
         Ok(()) => fs::remove_file(from).or(Ok(())),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
@@ -293,6 +295,44 @@ pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// The SHA-256 digest of some bytes, as 64 hexadecimal digits.
+///
+/// It shows damage, not intent: whoever changes a file on purpose can change its digest too.
+///
+/// ```
+/// let digest = consequence_store::digest(b"abc");
+/// assert!(digest.starts_with("ba7816bf") && digest.len() == 64);
+/// ```
+pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// The digest of a file, read in parts.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("a.txt");
+/// std::fs::write(&path, "abc")?;
+/// assert_eq!(consequence_store::digest_file(&path)?, consequence_store::digest(b"abc"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn digest_file(path: impl AsRef<Path>) -> io::Result<String> {
+    let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hexadecimal(&hasher.finalize())),
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

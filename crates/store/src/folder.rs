@@ -1,4 +1,5 @@
-//! A folder that appears whole or not at all.
+//! Folders: one that appears whole or not at all, and one that takes more than one run of the
+//! program to fill; and what a killed program leaves in them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,11 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::StoreError;
-use crate::atomic::{sync_directory, temporary_names};
+use crate::atomic::{PARTIAL, sync_directory, temporary_names};
 use crate::error::directory_of;
 
-/// Tells whether a name is that of a part of what is being written. A folder is replaced only if
-/// all names in it are.
+/// Whether a name belongs to what is being written. A
+/// folder is replaced only if all names in it do.
 pub type Belongs = fn(&OsStr) -> bool;
 
 /// A folder being filled beside its target; [`commit`](Self::commit) puts it in place, dropping it
@@ -75,7 +76,7 @@ impl AtomicFolder {
     /// stand there meanwhile is refused as it would have been at the beginning.
     ///
     /// A folder that is replaced is exchanged with the new one in a single step and is deleted
-    /// last. A system that knows no such step has it moved aside first: a program killed just then
+    /// last. Where the system has no such step, it is moved aside first: a program killed just then
     /// leaves both folders under names with `.partial-`.
     pub fn commit(mut self) -> Result<(), StoreError> {
         put_in_place(&self.temporary, &self.target, self.belongs)
@@ -88,7 +89,7 @@ impl AtomicFolder {
 impl Drop for AtomicFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // Nothing is left to be done about a temporary that will not go.
+            // If the temporary cannot be deleted, there is nothing else to do.
             let _ = fs::remove_dir_all(&self.temporary);
         }
     }
@@ -129,12 +130,11 @@ pub(crate) fn put_in_place(
     sync_directories(folder).map_err(fail)?;
     // Something else may have come since the beginning.
     replaceable(target, belongs)?;
-    let before = match belongs.is_some() && target.exists() {
-        true => Some(swap(folder, target).map_err(fail)?),
-        false => {
-            rename_to_empty(folder, target)?;
-            None
-        }
+    let before = if belongs.is_some() && target.exists() {
+        Some(swap(folder, target).map_err(fail)?)
+    } else {
+        rename_to_empty(folder, target)?;
+        None
     };
     sync_directory(directory_of(target)).map_err(fail)?;
     before.map_or(Ok(()), fs::remove_dir_all).map_err(fail)
@@ -164,7 +164,7 @@ fn swap(folder: &Path, target: &Path) -> io::Result<PathBuf> {
     }
     fs::rename(target, &aside)?;
     if let Err(error) = fs::rename(folder, target) {
-        // The first failure is the one to tell of.
+        // The first failure is the one to report.
         let _ = fs::rename(&aside, target);
         return Err(error);
     }
@@ -204,4 +204,171 @@ pub(crate) fn sync_directories(folder: &Path) -> io::Result<()> {
         }
     }
     sync_directory(folder)
+}
+
+/// A folder being filled beside its target, under the target's name with `.unfinished` after it. It
+/// outlives the program, so that a later run can resume; [`commit`](Self::commit) puts it in place.
+///
+/// What is written into [`path`](Self::path) should be written with [`AtomicFile`], so that a file
+/// is there whole or not at all.
+///
+/// [`AtomicFile`]: crate::AtomicFile
+///
+/// ```
+/// use consequence_store::{WorkingFolder, write_atomically};
+///
+/// let directory = tempfile::tempdir()?;
+/// let target = directory.path().join("cohort");
+/// let folder = WorkingFolder::open(&target)?;
+/// write_atomically(folder.path().join("a.txt"), |writer| writer.write_all(b"one"))?;
+/// drop(folder);
+///
+/// let folder = WorkingFolder::open(&target)?;
+/// assert!(folder.path().ends_with("cohort.unfinished") && folder.path().join("a.txt").is_file());
+/// folder.commit()?;
+/// assert!(target.join("a.txt").is_file());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WorkingFolder {
+    target: PathBuf,
+    path: PathBuf,
+    belongs: Option<Belongs>,
+}
+
+impl WorkingFolder {
+    /// Finds the folder of an earlier run, or makes one. Nothing but an empty folder may stand at
+    /// the target.
+    pub fn open(target: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::begin(target.as_ref(), None)
+    }
+
+    /// The same; a folder that stands at the target is replaced in the end if every name in it is
+    /// one that `belongs` to what is being written.
+    pub fn replacing(target: impl AsRef<Path>, belongs: Belongs) -> Result<Self, StoreError> {
+        Self::begin(target.as_ref(), Some(belongs))
+    }
+
+    /// Takes a folder that stands at the target back, to be worked on again: it is there no more
+    /// until it is [committed](Self::commit).
+    ///
+    /// ```
+    /// use consequence_store::WorkingFolder;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let target = directory.path().join("cohort");
+    /// WorkingFolder::open(&target)?.commit()?;
+    /// let folder = WorkingFolder::reopen(&target)?;
+    /// assert!(!target.exists() && folder.path().is_dir());
+    /// folder.commit()?;
+    /// assert!(target.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reopen(target: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = Self::path_for(&target)?;
+        let fail = |error| StoreError::new(target.as_ref(), error);
+        let target = fs::canonicalize(&target).map_err(fail)?;
+        fs::rename(&target, &path).map_err(fail)?;
+        Ok(Self { target, path, belongs: None })
+    }
+
+    fn begin(target: &Path, belongs: Option<Belongs>) -> Result<Self, StoreError> {
+        let path = Self::path_for(target)?;
+        let target = replaceable(target, belongs)?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made.map_err(|error| StoreError::new(&path, error))?,
+        }
+        Ok(Self { target, path, belongs })
+    }
+
+    /// Where the folder for a target is while it is filled, whether it is there or not.
+    pub fn path_for(target: impl AsRef<Path>) -> Result<PathBuf, StoreError> {
+        let target = target.as_ref();
+        let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let Some(name) = whole.file_name() else {
+            return Err(StoreError::IsDirectory { path: target.to_path_buf() });
+        };
+        let mut name = name.to_os_string();
+        name.push(".unfinished");
+        Ok(whole.with_file_name(name))
+    }
+
+    /// Where to write what the folder is to hold.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Deletes the files that a program killed half-way left in the folder and those inside it.
+    pub fn sweep(&self) -> Result<(), StoreError> {
+        sweep(&self.path)
+    }
+
+    /// Deletes the folder.
+    pub fn discard(self) -> Result<(), StoreError> {
+        fs::remove_dir_all(&self.path).map_err(|error| StoreError::new(&self.path, error))
+    }
+
+    /// Puts the folder in place, as [`AtomicFolder::commit`](crate::AtomicFolder::commit) does.
+    pub fn commit(self) -> Result<(), StoreError> {
+        put_in_place(&self.path, &self.target, self.belongs)
+    }
+}
+
+/// Makes a directory and those above it, where they are not there yet.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let inner = folder.path().join("a/b");
+/// consequence_store::create_directory(&inner)?;
+/// consequence_store::create_directory(&inner)?;
+/// assert!(inner.is_dir());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn create_directory(path: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(path).map_err(|error| StoreError::new(path, error))
+}
+
+/// Deletes a file, if it is there.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("a.txt");
+/// std::fs::write(&path, "one")?;
+/// consequence_store::remove_file(&path)?;
+/// consequence_store::remove_file(&path)?;
+/// assert!(!path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn remove_file(path: &Path) -> Result<(), StoreError> {
+    let removed = match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        removed => removed.and_then(|()| sync_directory(directory_of(path))),
+    };
+    removed.map_err(|error| StoreError::new(path, error))
+}
+
+/// Deletes the files that a program killed half-way left in a folder and those inside it.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join(".partial-7"), "hal")?;
+/// consequence_store::sweep(folder.path())?;
+/// assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn sweep(folder: &Path) -> Result<(), StoreError> {
+    sweep_inside(folder).map_err(|error| StoreError::new(folder, error))
+}
+
+fn sweep_inside(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sweep_inside(&entry.path())?;
+        } else if entry.file_name().to_string_lossy().starts_with(PARTIAL) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }

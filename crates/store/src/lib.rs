@@ -24,19 +24,13 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
-mod digest;
-mod directory;
 mod error;
 mod folder;
 mod lock;
 mod run_folder;
-mod working;
 
-pub use atomic::{AtomicFile, write_atomically, write_new};
-pub use digest::{digest, digest_file};
-pub use directory::{create_directory, remove_file, sweep};
+pub use atomic::{AtomicFile, digest, digest_file, write_atomically, write_new};
 pub use error::{RunError, StoreError};
-pub use folder::{AtomicFolder, Belongs};
+pub use folder::{AtomicFolder, Belongs, WorkingFolder, create_directory, remove_file, sweep};
 pub use lock::Lock;
 pub use run_folder::{Reserved, RunFolder, RunOptions, RunState, Site};
-pub use working::WorkingFolder;

@@ -29,8 +29,8 @@ const RACES: u32 = 1000;
 /// A file or folder that is locked, until this is dropped or the process ends.
 ///
 /// Where the file for the lock cannot be made (no right to write there, no such directory), or the
-/// system has no locks, there is none: whoever writes is told by the system what is wrong, and
-/// whoever only reads goes on.
+/// system has no locks, there is none: a writer gets the error of the
+/// system when it writes, and a reader goes on.
 ///
 /// ```
 /// use consequence_store::{Lock, StoreError};

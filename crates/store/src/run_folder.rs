@@ -14,11 +14,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::atomic::digest;
 use crate::atomic::{PARTIAL, write_atomically};
-use crate::digest::digest;
-use crate::directory::{create_directory, remove_file, sweep};
 use crate::error::directory_of;
 use crate::folder::{Belongs, replaceable, sync_directories};
+use crate::folder::{create_directory, remove_file, sweep};
 use crate::{Lock, RunError, StoreError, WorkingFolder};
 
 /// The file beside the notes that holds their digests.
@@ -289,22 +289,19 @@ impl Reserved<'_> {
                 !is_empty(&self.folder)
             }
         };
-        match resume || force {
-            true => Ok(()),
-            false if unfinished => Err(RunError::Unfinished(self.folder.clone())),
-            false if !is_empty(&self.target) => Err(RunError::Exists(self.target.clone())),
-            false => Ok(()),
+        if resume || force {
+            Ok(())
+        } else if unfinished {
+            Err(RunError::Unfinished(self.folder.clone()))
+        } else if !is_empty(&self.target) {
+            Err(RunError::Exists(self.target.clone()))
+        } else {
+            Ok(())
         }
     }
 
     fn manifest(&self) -> PathBuf {
         self.folder.join(self.options.manifest)
-    }
-
-    /// Whether a run with this task resumes the one that is there. Refuses one with another task,
-    /// unless it may be replaced.
-    pub fn resumes(&self, task: &impl Serialize) -> Result<bool, RunError> {
-        Ok(self.found(&self.described(task)?.0)? != RunState::New)
     }
 
     /// Begins the run, or resumes the one that is there.
@@ -334,10 +331,11 @@ impl Reserved<'_> {
             fields.insert("format".into(), self.options.format.into());
             fields.insert("version".into(), self.options.version.into());
         }
-        let text = match numbered {
+        let text = if numbered {
             // In the order of its own fields.
-            true => json_text(&path, task)?,
-            false => json_text(&path, &value)?,
+            json_text(&path, task)?
+        } else {
+            json_text(&path, &value)?
         };
         Ok((self.of_the_task(value), text))
     }
@@ -373,10 +371,7 @@ impl Reserved<'_> {
         if found.as_ref() == Some(wanted) {
             return Ok(if finished() { RunState::Finished } else { RunState::Resumed });
         }
-        match force {
-            true => Ok(RunState::New),
-            false => Err(other(path, found, wanted)),
-        }
+        if force { Ok(RunState::New) } else { Err(other(path, found, wanted)) }
     }
 
     fn opened(self, state: RunState, manifest: Option<&str>) -> Result<RunFolder, RunError> {
@@ -392,9 +387,12 @@ impl Reserved<'_> {
             }
             Site::Beside(_) if state == RunState::Finished => folder = target.clone(),
             Site::Beside(belongs) => {
-                let open = || match options.force {
-                    true => WorkingFolder::replacing(&target, belongs),
-                    false => WorkingFolder::open(&target),
+                let open = || {
+                    if options.force {
+                        WorkingFolder::replacing(&target, belongs)
+                    } else {
+                        WorkingFolder::open(&target)
+                    }
                 };
                 if state == RunState::New && folder.is_dir() {
                     open()?.discard()?;
@@ -444,9 +442,10 @@ fn clear(folder: &Path, options: &RunOptions<'_>) -> Result<(), RunError> {
     let notes = options.notes.unwrap_or(DIGESTS_FILE);
     for name in options.parts.iter().copied().chain(options.last).chain([notes]) {
         let path = folder.join(name);
-        match path.is_dir() {
-            true => fs::remove_dir_all(&path).map_err(|error| StoreError::new(&path, error))?,
-            false => remove_file(&path)?,
+        if path.is_dir() {
+            fs::remove_dir_all(&path).map_err(|error| StoreError::new(&path, error))?
+        } else {
+            remove_file(&path)?
         }
     }
     Ok(())

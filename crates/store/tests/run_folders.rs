@@ -174,10 +174,6 @@ fn another_task_or_version_is_refused() {
         assert!(said.contains(begun), "{said}");
         let error = refused(&path, RunOptions { format: 2, ..resume(options) });
         assert!(matches!(error, RunError::OtherVersion { format: Some(1), .. }));
-        let reserved = RunFolder::reserve(&path, &resume(options)).unwrap();
-        assert!(reserved.resumes(&task(7)).unwrap());
-        assert!(reserved.resumes(&task(8)).is_err());
-        drop(reserved);
         let run = other(force(resume(options))).unwrap();
         assert_eq!((run.state(), run.kept::<u64>("a.json").unwrap()), (RunState::New, None));
     }

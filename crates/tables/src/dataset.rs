@@ -1,14 +1,16 @@
-//! A cohort with all that is known of it.
+//! A cohort with all that is known of it, read from any format, and one written record by record in
+//! either.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_store::{AtomicFile, StoreError};
 
 use crate::jsonl::{self, ReadOptions};
-use crate::meds::{self, MedsOptions};
-use crate::{Problem, TableError};
+use crate::meds::{self, MedsOptions, Subject, WriterOptions};
+use crate::{Problem, TableError, WriteError};
 
 /// A cohort with its vocabulary, the split of every record, titles, and times where it has any.
 ///
@@ -165,5 +167,104 @@ impl VisitTimes {
     /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
+    }
+}
+
+/// Writes a cohort record by record: as JSON lines if the name says so, else as a MEDS dataset.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_record::{Code, Kind, Split, Vocabulary};
+/// use consequence_tables::meds::{Subject, WriterOptions};
+/// use consequence_tables::{CohortWriter, Dataset};
+///
+/// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
+/// let directory = tempfile::tempdir()?;
+/// for name in ["cohort", "cohort.jsonl"] {
+///     let path = directory.path().join(name);
+///     let mut writer = CohortWriter::create(&path, Arc::clone(&vocabulary), WriterOptions::default())?;
+///     let subject = Subject { id: "p1", split: Split::Train, ended: true, times: None };
+///     writer.push(subject, [&[][..], &[Code(0)]])?;
+///     writer.finish()?;
+///     assert_eq!(Dataset::open(&path)?.cohort.len(), 1);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CohortWriter(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Lines(Box<jsonl::Writer>),
+    Meds(Box<meds::Writer>),
+}
+
+impl CohortWriter {
+    /// Begins a cohort; nothing is at `path` before [`finish`](Self::finish). JSON lines have no
+    /// room for titles and truth.
+    pub fn create(
+        path: impl AsRef<Path>,
+        vocabulary: Arc<Vocabulary>,
+        options: WriterOptions,
+    ) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        Ok(Self(match Format::to_write(path) {
+            Format::Lines => Inner::Lines(Box::new(if options.replace {
+                jsonl::Writer::create(path, &vocabulary)?
+            } else {
+                jsonl::Writer::create_new(path, &vocabulary)?
+            })),
+            Format::Meds => Inner::Meds(Box::new(meds::Writer::create(path, vocabulary, options)?)),
+        }))
+    }
+
+    /// Refuses a path where no cohort could be written, before there is one to write. Nothing is
+    /// left there.
+    ///
+    /// ```
+    /// use consequence_tables::CohortWriter;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// assert!(CohortWriter::try_path(directory.path().join("cohort"), false).is_ok());
+    /// assert!(CohortWriter::try_path(directory.path().join("none/cohort"), false).is_err());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn try_path(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
+        let path = path.as_ref();
+        match Format::to_write(path) {
+            Format::Lines => {
+                let begin = |path: &Path| {
+                    if replace {
+                        AtomicFile::create(path).map(drop)
+                    } else {
+                        AtomicFile::create_new(path).map(drop)
+                    }
+                };
+                begin(&jsonl::codes_path(path))?;
+                begin(path)
+            }
+            Format::Meds => meds::try_path(path, replace),
+        }
+    }
+
+    /// Appends a record: its static visit, then its encounters, of which there is at least one.
+    /// After an error the writer cannot be used any more.
+    pub fn push<'a, V>(&mut self, subject: Subject<'_>, visits: V) -> Result<(), WriteError>
+    where
+        V: IntoIterator<Item = &'a [Code]>,
+        V::IntoIter: ExactSizeIterator,
+    {
+        match &mut self.0 {
+            Inner::Lines(writer) => writer.push(subject.id, subject.ended, visits),
+            Inner::Meds(writer) => writer.push(subject, visits),
+        }
+    }
+
+    /// Puts the cohort in place.
+    pub fn finish(self) -> Result<(), WriteError> {
+        match self.0 {
+            Inner::Lines(writer) => writer.finish(),
+            Inner::Meds(writer) => writer.finish(),
+        }
     }
 }

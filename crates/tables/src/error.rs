@@ -1,13 +1,15 @@
-//! A problem and where it was met.
+//! What can be wrong with a file, where, and what to do about it.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use consequence_advice::{Advice, Advise};
+use consequence_record::{END_NAME, Kind, VocabularyError};
+use thiserror::Error;
 
-use crate::Problem;
-use crate::problem::Document;
+use crate::meds::MedsProblem;
 
 /// Why a file could not be read: what, and where.
 ///
@@ -79,6 +81,254 @@ impl std::error::Error for TableError {
         match &self.problem {
             Problem::Open(error) | Problem::Read(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file cannot be opened.
+    #[error("cannot open the file: {0}")]
+    Open(io::Error),
+    /// The file was opened but cannot be read.
+    #[error("cannot read the file: {0}")]
+    Read(io::Error),
+    /// There is no record in the file.
+    #[error("no records in the file")]
+    NoRecords,
+    /// Bytes that are not text.
+    #[error("invalid UTF-8")]
+    InvalidUtf8,
+    /// A line of more bytes than the limit.
+    #[error("the line is longer than {limit} bytes")]
+    LongLine {
+        /// The most bytes a line may have.
+        limit: usize,
+    },
+    /// A vocabulary file of more bytes than the limit.
+    #[error("the file is longer than {limit} bytes")]
+    LongFile {
+        /// The most bytes the file may have.
+        limit: usize,
+    },
+    /// The text ends inside a value.
+    #[error("the text ends in the middle of a value")]
+    CutShort,
+    /// The text is not JSON; says what was expected.
+    #[error("invalid JSON: {0}")]
+    Malformed(String),
+    /// A value of another type than is expected there.
+    #[error("expected {expected}{}", found.map(|found| format!(", found {found}")).unwrap_or_default())]
+    WrongType {
+        /// What belongs there.
+        expected: &'static str,
+        /// What is there, in general terms.
+        found: Option<&'static str>,
+    },
+    /// A field that must be there is not.
+    #[error("missing field `{0}`")]
+    MissingField(&'static str),
+    /// A field that nothing is known of; its name where that can be no patient's value.
+    #[error("unknown field{}", name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
+    UnknownField {
+        /// Its name, if that is a short word.
+        name: Option<String>,
+    },
+    /// A field given twice.
+    #[error("field `{0}` is given twice")]
+    RepeatedField(&'static str),
+    /// A record without encounters.
+    #[error("no encounters: a record has at least one encounter")]
+    NoEncounters,
+    /// A record of more encounters than the limit.
+    #[error("the record has more than {limit} encounters")]
+    TooManyVisits {
+        /// The most encounters a record may have.
+        limit: usize,
+    },
+    /// The same id on two lines.
+    #[error("the id of this record was already used on line {first_line}")]
+    RepeatedId {
+        /// The line of the first record with this id.
+        first_line: u64,
+    },
+    /// A code without a name.
+    #[error("a code has an empty name")]
+    EmptyCode,
+    /// The derived code, written out.
+    #[error("`END` cannot be written as a code")]
+    ReservedCode,
+    /// A code name of more bytes than the limit.
+    #[error("code `{start}...` has a name longer than {limit} bytes")]
+    LongCode {
+        /// How the name begins.
+        start: String,
+        /// The most bytes a name may have.
+        limit: usize,
+    },
+    /// A code that the given vocabulary does not have.
+    #[error("unknown code `{code}`")]
+    UnknownCode {
+        /// Its name.
+        code: String,
+    },
+    /// A code of the given vocabulary in the wrong kind of visit.
+    #[error("{kind} code `{code}` in {}", other_list(*kind))]
+    Misplaced {
+        /// Its name.
+        code: String,
+        /// What the vocabulary says it is.
+        kind: Kind,
+    },
+    /// A code used both as a static code and in an encounter.
+    #[error("code `{code}` is in {} here and in {} on line {first_line}", list(*kind), other_list(*kind))]
+    TwoKinds {
+        /// Its name.
+        code: String,
+        /// How it is used here.
+        kind: Kind,
+        /// The line where it was first used, the other way.
+        first_line: u64,
+    },
+    /// A code listed twice in a vocabulary file.
+    #[error("code `{code}` is listed twice")]
+    RepeatedCode {
+        /// Its name.
+        code: String,
+    },
+    /// More codes than can be numbered.
+    #[error("more than {limit} different codes")]
+    TooManyCodes {
+        /// The most codes a vocabulary may have.
+        limit: usize,
+    },
+    /// Something that only Parquet files and MEDS datasets can have.
+    #[error(transparent)]
+    Meds(#[from] MedsProblem),
+}
+
+/// Where codes of a kind stand in a file.
+fn list(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Static => "`static`",
+        Kind::Encounter => "a visit",
+    }
+}
+
+/// Where codes of the other kind stand.
+fn other_list(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Static => list(Kind::Encounter),
+        Kind::Encounter => list(Kind::Static),
+    }
+}
+
+impl From<VocabularyError> for Problem {
+    fn from(error: VocabularyError) -> Self {
+        match error {
+            VocabularyError::Duplicate(code) => Self::RepeatedCode { code },
+            VocabularyError::Empty => Self::EmptyCode,
+            VocabularyError::Reserved => Self::ReservedCode,
+            VocabularyError::TooMany(limit) => Self::TooManyCodes { limit },
+        }
+    }
+}
+
+/// The kind of file a problem was met in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    Records,
+    Vocabulary,
+    /// The list of codes beside a file of records.
+    Codes,
+    Parquet,
+}
+
+impl Document {
+    fn shape(self) -> &'static str {
+        match self {
+            Self::Records => {
+                "each line is {\"id\": ..., \"static\": [...], \"visits\": [[...], ...]}"
+            }
+            Self::Vocabulary | Self::Codes => {
+                "the file is {\"static\": [...], \"encounter\": [...]}"
+            }
+            Self::Parquet => {
+                "a MEDS dataset is a folder with `data/*.parquet` and `metadata`; each row is an \
+                 event with `subject_id`, `time` and `code`"
+            }
+        }
+    }
+}
+
+impl Problem {
+    /// What the user can do about it.
+    pub(crate) fn help(&self, document: Document) -> String {
+        if document == Document::Codes {
+            let help = self.help(Document::Vocabulary);
+            return format!(
+                "{help}; without the file, the codes are those that the records beside it have"
+            );
+        }
+        match self {
+            Self::Open(error) if error.kind() == io::ErrorKind::NotFound => {
+                "check the name; the path is relative to the current directory".into()
+            }
+            Self::Open(_) | Self::Read(_) => "check that this is a file you may read".into(),
+            Self::InvalidUtf8 => {
+                "save the file as UTF-8; a compressed file must be unpacked".into()
+            }
+            Self::LongLine { .. } => {
+                "each record is on a line of its own; look for a line end that is missing".into()
+            }
+            Self::LongFile { .. } => {
+                "a vocabulary lists each code once; check that this is one".into()
+            }
+            Self::CutShort => match document {
+                Document::Records => "each record is one line; the file may have been cut off \
+                                      while it was written or copied"
+                    .into(),
+                Document::Vocabulary | Document::Codes | Document::Parquet => {
+                    "the file may have been cut off while it was written or copied".into()
+                }
+            },
+            Self::NoRecords
+            | Self::Malformed(_)
+            | Self::WrongType { .. }
+            | Self::MissingField(_)
+            | Self::UnknownField { .. } => document.shape().into(),
+            Self::RepeatedField(_) => "keep one of the two".into(),
+            Self::NoEncounters => "leave the record out, or write an empty encounter: [[]]".into(),
+            Self::TooManyVisits { .. } => {
+                "leave out its earliest encounters, or make one of several".into()
+            }
+            Self::ReservedCode if document == Document::Parquet => {
+                format!("{END_NAME} is derived from being the last encounter; rename the code")
+            }
+            Self::RepeatedId { .. } => "a record is one line; give each an id of its own".into(),
+            Self::EmptyCode => "name the code, or leave it out".into(),
+            Self::ReservedCode => format!(
+                "{END_NAME} is derived from being the last encounter; leave it out, and mark a \
+                 record that was cut with \"ended\": false"
+            ),
+            Self::LongCode { .. } => "shorten the name; a code is no free text".into(),
+            Self::UnknownCode { .. } => {
+                "add the code to the vocabulary, or check its spelling".into()
+            }
+            Self::Misplaced { kind: Kind::Static, .. } => {
+                "static codes stand in `static`, visit 0, alone".into()
+            }
+            Self::Misplaced { kind: Kind::Encounter, .. } => {
+                "encounter codes stand in `visits` alone".into()
+            }
+            Self::TwoKinds { .. } => {
+                "a code is static or of encounters, never both; rename one of the two".into()
+            }
+            Self::RepeatedCode { .. } => "list each code once, as static or encounter".into(),
+            Self::Meds(problem) => problem.help().into(),
+            Self::TooManyCodes { .. } => "put values such as measurements into bands".into(),
         }
     }
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
 use crate::document::{CodeList, FieldName, Receiver, Trouble, check_name, position, shown};
-use crate::problem::Document;
+use crate::error::Document;
 use crate::{Limits, Problem, TableError};
 
 const FIELDS: &[&str] = &["static", "encounter"];

@@ -6,7 +6,7 @@ use crate::build::Profile;
 use crate::codes::Role;
 use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
-use crate::folder::Parts;
+use crate::files::Parts;
 use crate::summary::Reason;
 use crate::table::{Column, Table};
 use crate::{CsvColumns, ImportError, ImportProblem};

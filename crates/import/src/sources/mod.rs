@@ -3,8 +3,6 @@
 mod dataset;
 mod long;
 mod mimic;
-mod mimic3;
-mod mimic4;
 mod omop;
 mod synthea;
 mod uci;
@@ -32,8 +30,8 @@ pub(super) fn gather(
     collector: &mut Collector<'_>,
 ) -> Result<Gathered, ImportError> {
     let profile = match source {
-        Source::Mimic3 => mimic3::gather(path, collector),
-        Source::Mimic4 => mimic4::gather(path, collector),
+        Source::Mimic3 => mimic::gather_mimic3(path, collector),
+        Source::Mimic4 => mimic::gather_mimic4(path, collector),
         Source::Omop => omop::gather(path, collector),
         Source::Synthea => synthea::gather(path, collector),
         Source::UciDiabetes => uci::gather(path, collector),

@@ -8,7 +8,7 @@ use crate::build::Profile;
 use crate::codes::Role;
 use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
-use crate::folder::{Folder, Parts};
+use crate::files::{Folder, Parts};
 use crate::summary::Reason;
 use crate::table::Column;
 

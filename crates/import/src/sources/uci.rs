@@ -7,10 +7,10 @@ use crate::build::Profile;
 use crate::codes::Role;
 use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
-use crate::folder::{Folder, Parts};
+use crate::files::{Folder, Parts};
 use crate::runs::temporary;
 use crate::table::{Column, Table};
-use crate::{ImportError, ImportProblem, unpack};
+use crate::{ImportError, ImportProblem, files};
 
 /// The characters that an ICD-9 category has.
 pub(super) const CATEGORY: usize = 3;
@@ -73,7 +73,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         collector.read(folder.need(TABLE)?, columns, row)?;
     } else if zipped {
         let scratch = || temporary(collector.options.scratch.as_deref());
-        let unpacked = unpack::zip_entry(&archive, ENTRY, scratch, collector.limits());
+        let unpacked = files::zip_entry(&archive, ENTRY, scratch, collector.limits());
         let name = archive.display().to_string();
         let unpacked = unpacked.map_err(|problem| ImportError::whole(name.clone(), problem))?;
         let name = format!("{name}/{ENTRY}");

@@ -2,7 +2,6 @@
 
 mod axis;
 mod bars;
-mod head;
 mod histograms;
 mod lines;
 mod markup;

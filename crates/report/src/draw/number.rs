@@ -25,7 +25,7 @@ pub(crate) fn fixed(value: f64, digits: u8) -> String {
     format!("{sign}{}{rest}", separated(whole))
 }
 
-/// A figure with three digits that matter, for axes and hints.
+/// A figure with three significant digits, for axes and hints.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".to_owned();
@@ -45,15 +45,15 @@ pub(crate) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A probability as a percentage with three digits that matter.
+/// A probability as a percentage with three significant digits.
 pub(crate) fn percent(value: f64) -> String {
     format!("{}%", significant(value * 100.0))
 }
 
 fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

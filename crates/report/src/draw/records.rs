@@ -72,7 +72,7 @@ fn draw_chip(markup: &mut Markup, chip: &Chip) {
     markup.raw("</li>");
 }
 
-/// Paper has no pointer: there the deeds of the rules are written out.
+/// There is no pointer on paper, so what rules did is written out.
 fn on_paper(markup: &mut Markup, visits: &[ExampleVisit]) {
     let deeds =
         || visits.iter().flat_map(|visit| visit.chips.iter().map(move |chip| (visit, chip)));

@@ -217,7 +217,7 @@ fn legend(markup: &mut Markup, plot: &Scatter) {
     markup.raw("</p>\n");
 }
 
-/// Four digits that matter are more than a reader is shown.
+/// Four significant digits are more than a reader is shown.
 fn round(figure: f64) -> f64 {
     format!("{figure:.3e}").parse().unwrap_or(figure)
 }

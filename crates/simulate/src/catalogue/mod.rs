@@ -1,20 +1,16 @@
 //! The codes of a preset: their names, titles and categories.
 
 mod chapters;
-mod clusters;
 mod notable;
-mod profile;
 
 use std::sync::Arc;
 
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Kind, Vocabulary};
 
-pub(crate) use chapters::Chapter;
 use chapters::{CHAPTERS, Joint};
-pub(crate) use clusters::CLUSTERS;
+pub(crate) use chapters::{CLUSTERS, Chapter, Profile, Stage};
 pub(crate) use notable::{INPATIENT_OUTCOMES, NOTABLE, OUTPATIENT_OUTCOMES, Outcome};
-pub(crate) use profile::{Profile, Stage};
 
 use crate::preset::Preset;
 

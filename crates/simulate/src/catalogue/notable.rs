@@ -1,6 +1,6 @@
 //! Codes with a name and a frequency of their own: those the rules speak of, and chronic diseases.
 
-use super::profile::Profile::{self, Adult, Flat, Old, Young};
+use super::chapters::Profile::{self, Adult, Flat, Old, Young};
 
 /// A code given by hand.
 pub struct Notable {
@@ -107,7 +107,7 @@ pub const NOTABLE: &[Notable] = &[
     code("DX//genitourinary//dialysis-status", "Dependence on dialysis", 0.010, 0.0010, Flat),
     code("PROC//intubation", "Intubation", 0.040, 0.0003, Flat),
     code("RX//sedation", "Continuous sedation", 0.020, 0.0003, Flat),
-    // What opens the way for later codes, and those codes, which come no other way.
+    // What makes later codes possible, and those codes, which come no other way.
     code("DX//circulatory//stroke", "Stroke", 0.060, 0.0030, Old),
     code("DX//nervous//stroke-sequelae", "Late effects of stroke", 0.0, 0.0, Flat),
     code("DX//circulatory//heart-attack", "Heart attack", 0.080, 0.0030, Old),

@@ -8,14 +8,13 @@ use consequence_record::{Code, RecordView};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError};
 
 use super::ExportOptions;
-use super::demographics::{age_years, sex_concept};
+use super::long::{Nothing, Rows};
 use super::omop_tables::{
     Cell, EVENT_TABLES, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON, PERSON_FILE, VISIT, VISIT_FILE,
     table_of,
 };
-use super::rows::{Nothing, Rows};
-use super::timeline::Timeline;
 use crate::calendar::{Date, Moment};
+use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 
@@ -51,9 +50,10 @@ pub fn omop(
 ) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
     let path = path.as_ref();
-    let folder = match options.replace {
-        true => AtomicFolder::replacing(path, is_table)?,
-        false => AtomicFolder::create(path)?,
+    let folder = if options.replace {
+        AtomicFolder::replacing(path, is_table)?
+    } else {
+        AtomicFolder::create(path)?
     };
     let told = |error: StoreError| error.told_of(path);
     let mut tables = Tables::create(folder.path(), dataset).map_err(told)?;
@@ -69,7 +69,7 @@ pub fn omop(
     Ok(folder.commit()?)
 }
 
-/// Whether a name is that of a table that is written here.
+/// Whether a table of this name is written here.
 fn is_table(name: &OsStr) -> bool {
     let files = EVENT_TABLES.iter().map(|table| table.file);
     files.chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| name == file)
@@ -214,4 +214,52 @@ fn begin(
     }
     rows.end().map_err(|error| StoreError::new(&path, error))?;
     Ok(rows)
+}
+
+/// The OMOP concept of a sex, if the code is one.
+pub(super) fn sex_concept(code: &str) -> Option<u32> {
+    let value = after(code, &["SEX", "GENDER"])?;
+    match value.to_ascii_uppercase().as_str() {
+        "F" | "FEMALE" | "8532" => Some(8532),
+        "M" | "MALE" | "8507" => Some(8507),
+        _ => None,
+    }
+}
+
+/// The years in the middle of an age band, if the code is one: `AGE//40-60`, `AGE//[40-50)`, or
+/// `AGE//85+`, of which it is the start.
+pub(super) fn age_years(code: &str) -> Option<i64> {
+    let band = after(code, &["AGE"])?.trim_matches(['[', ')', '(', ']']);
+    let number = |text: &str| text.trim().parse::<u8>().ok().map(i64::from);
+    if let Some(from) = band.strip_suffix('+') {
+        return number(from);
+    }
+    match band.split_once('-') {
+        Some((from, to)) => Some((number(from)? + number(to)?) / 2),
+        None => number(band),
+    }
+}
+
+/// What follows the first part of a code, if that is one of the given words.
+fn after<'c>(code: &'c str, words: &[&str]) -> Option<&'c str> {
+    let (word, value) = code.split_once("//")?;
+    words.iter().any(|known| known.eq_ignore_ascii_case(word)).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_sex_and_age() {
+        assert_eq!(sex_concept("SEX//F"), Some(8532));
+        assert_eq!(sex_concept("gender//Male"), Some(8507));
+        assert_eq!(sex_concept("SEX//unknown"), None);
+        assert_eq!(sex_concept("ICD9CM//F"), None);
+        assert_eq!(age_years("AGE//40-60"), Some(50));
+        assert_eq!(age_years("AGE//[70-80)"), Some(75));
+        assert_eq!(age_years("AGE//85+"), Some(85));
+        assert_eq!(age_years("AGE//old"), None);
+        assert_eq!(age_years("AGE//9999"), None);
+    }
 }

@@ -32,8 +32,6 @@ pub struct ParsedLine {
     pub id: String,
     /// Whether the last encounter is the real last one.
     pub ended: bool,
-    /// Codes that stood more than once in their visit.
-    pub merged: u64,
     static_codes: Vec<Code>,
     codes: Vec<Code>,
     ends: Vec<usize>,
@@ -47,18 +45,9 @@ impl ParsedLine {
         std::iter::once(self.static_codes.as_slice()).chain(encounters)
     }
 
-    pub(super) fn encounter_count(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn code_count(&self) -> usize {
-        self.static_codes.len() + self.codes.len()
-    }
-
     fn clear(&mut self) {
         self.id.clear();
         self.ended = true;
-        self.merged = 0;
         self.static_codes.clear();
         self.codes.clear();
         self.ends.clear();
@@ -99,10 +88,8 @@ impl<'p> LineParser<'p> {
 
     /// Makes the visit being read a set.
     fn finish_visit(&mut self) {
-        let before = self.visit.len();
         self.visit.sort_unstable();
         self.visit.dedup();
-        self.parsed.merged += (before - self.visit.len()) as u64;
     }
 }
 

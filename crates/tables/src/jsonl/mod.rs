@@ -7,10 +7,11 @@
 //!
 //! `id` is a string, or an integer that is kept as text. `visits` holds the encounters in time
 //! order, at least one; a visit may be empty. `ended` is true unless it says otherwise: false marks
-//! a record that was cut before its real end. Blank lines are skipped.
+//! a record that was cut before its real end. A code that a visit has twice counts once. Blank
+//! lines are skipped.
 //!
 //! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes
-//! that no record happens to have too; [`read`] takes it into account if it is there.
+//! that no record happens to have too; [`read()`] takes it into account if it is there.
 //!
 //! ```
 //! use consequence_tables::jsonl::{self, ReadOptions};
@@ -19,7 +20,7 @@
 //! let loaded = jsonl::read_from(text.as_bytes(), "cohort.jsonl", &ReadOptions::default())?;
 //! let diabetes = loaded.vocabulary.code("ICD9CM//250").unwrap();
 //! assert_eq!(loaded.cohort.record(0).visit(1), [diabetes]);
-//! assert_eq!((loaded.summary.encounters, loaded.summary.merged), (2, 1));
+//! assert_eq!(loaded.cohort.record(0).visits().len(), 3);
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("cohort.jsonl");
@@ -28,17 +29,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod beside;
 mod codes;
 mod line;
-mod lines;
 mod read;
 mod write;
 
 pub(crate) use write::check;
 
-pub use beside::codes_path;
-pub use codes::Codes;
+pub use codes::{Codes, codes_path};
 pub use line::ParsedLine;
 pub use read::{Loaded, ReadOptions, Summary, each_record, read, read_from};
 pub use write::{WriteError, Writer, write, write_new};

@@ -1,18 +1,17 @@
-//! Reading a cohort.
+//! Reading a cohort, line by line; lines are of bounded length.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
 use consequence_record::{Cohort, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::beside;
+use super::codes;
 use super::codes::Codes;
 use super::line::{LineParser, ParsedLine};
-use super::lines::{Lines, Next};
-use crate::problem::Document;
+use crate::error::Document;
 use crate::{Limits, Problem, TableError};
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -43,12 +42,6 @@ pub struct Loaded {
 pub struct Summary {
     /// Records.
     pub records: u64,
-    /// Encounters of all records.
-    pub encounters: u64,
-    /// Codes kept, over all visits, static ones included.
-    pub codes: u64,
-    /// Codes dropped because their visit held them already.
-    pub merged: u64,
     /// Lines skipped because they were blank.
     pub blank_lines: u64,
 }
@@ -61,7 +54,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded, Tab
         File::open(path).map_err(|error| of_lines(&name, Problem::Open(error), None, None))?;
     let listed = match &options.vocabulary {
         Some(_) => None,
-        None => beside::read(path, &options.limits)?,
+        None => codes::read_listed(path, &options.limits)?,
     };
     read_with(BufReader::with_capacity(BUFFER_BYTES, file), &name, options, listed.as_ref())
 }
@@ -112,8 +105,8 @@ pub fn each_record<E: From<TableError>>(
     let fail = |problem, line, column| E::from(of_lines(name, problem, line, column));
     let mut parser = LineParser::new(codes, limits);
     let mut lines = Lines::new(reader, limits.line_bytes);
-    let mut lines_by_id: FxHashMap<Box<str>, u64> = FxHashMap::default();
     let mut summary = Summary::default();
+    let mut lines_by_id: FxHashMap<Box<str>, u64> = FxHashMap::default();
     loop {
         let next = lines.advance();
         let number = lines.number();
@@ -141,12 +134,9 @@ pub fn each_record<E: From<TableError>>(
         if let Some(first_line) = lines_by_id.insert(record.id.as_str().into(), number) {
             return Err(fail(Problem::RepeatedId { first_line }, Some(number), None));
         }
-        summary.records += 1;
-        summary.encounters += record.encounter_count() as u64;
-        summary.codes += record.code_count() as u64;
-        summary.merged += record.merged;
         take(record, codes)?;
     }
+    summary.records = lines_by_id.len() as u64;
     if summary.records == 0 {
         return Err(fail(Problem::NoRecords, None, None));
     }
@@ -155,4 +145,109 @@ pub fn each_record<E: From<TableError>>(
 
 fn of_lines(name: &str, problem: Problem, line: Option<u64>, column: Option<u64>) -> TableError {
     TableError { problem, file: name.into(), line, column, document: Document::Records }
+}
+
+/// What is left of a stream, line by line.
+pub(super) struct Lines<R> {
+    reader: R,
+    limit: usize,
+    line: Vec<u8>,
+    number: u64,
+}
+
+/// The outcome of reading a line.
+pub(super) enum Next {
+    /// A line; see [`Lines::bytes`].
+    Line,
+    /// A line longer than the limit. What was read of it is dropped.
+    TooLong,
+    /// There are no more lines.
+    Finished,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub fn new(reader: R, limit: usize) -> Self {
+        Self { reader, limit, line: Vec::new(), number: 0 }
+    }
+
+    /// The number of the current line, counted from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The current line, without its end and without a byte order mark.
+    pub fn bytes(&self) -> &[u8] {
+        match self.line.strip_prefix(b"\xEF\xBB\xBF") {
+            Some(rest) if self.number == 1 => rest,
+            _ => &self.line,
+        }
+    }
+
+    /// Reads the next line, never holding more than the limit and one buffer of it.
+    pub fn advance(&mut self) -> io::Result<Next> {
+        self.line.clear();
+        self.number += 1;
+        let mut started = false;
+        loop {
+            let available = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                filled => filled?,
+            };
+            if available.is_empty() {
+                return Ok(if started { Next::Line } else { Next::Finished });
+            }
+            started = true;
+            let end = available.iter().position(|&byte| byte == b'\n');
+            let part = &available[..end.unwrap_or(available.len())];
+            if part.len() > self.limit - self.line.len() {
+                self.line = Vec::new();
+                return Ok(Next::TooLong);
+            }
+            self.line.extend_from_slice(part);
+            let used = part.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            if end.is_some() {
+                return Ok(Next::Line);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    fn read(text: &str, limit: usize, buffer: usize) -> Vec<String> {
+        let mut lines = Lines::new(BufReader::with_capacity(buffer, text.as_bytes()), limit);
+        let mut found = Vec::new();
+        loop {
+            match lines.advance().unwrap() {
+                Next::Line => found.push(String::from_utf8_lossy(lines.bytes()).into_owned()),
+                Next::TooLong => found.push("too long".into()),
+                Next::Finished => return found,
+            }
+            if found.last().is_some_and(|last| last == "too long") {
+                return found;
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_whatever_the_buffer() {
+        for buffer in 1..12 {
+            assert_eq!(read("ab\n\ncde\nf", 3, buffer), ["ab", "", "cde", "f"]);
+            assert_eq!(read("ab\n", 3, buffer), ["ab"]);
+            assert_eq!(read("", 3, buffer), [""; 0]);
+            assert_eq!(read("ab\nabcd\n", 3, buffer), ["ab", "too long"]);
+            assert_eq!(read("\u{feff}ab\n\u{feff}", 5, buffer), ["ab", "\u{feff}"]);
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_given_up() {
+        let mut lines = Lines::new(BufReader::new(io::repeat(b'x')), 1 << 20);
+        assert!(matches!(lines.advance(), Ok(Next::TooLong)));
+    }
 }

@@ -140,7 +140,7 @@ impl Writer {
     }
 
     /// Appends a record: its static visit, then its encounters, of which there is at least one.
-    /// After an error the writer is of no more use.
+    /// After an error the writer cannot be used any more.
     pub fn push<'a, V>(&mut self, id: &str, ended: bool, visits: V) -> Result<(), WriteError>
     where
         V: IntoIterator<Item = &'a [Code]>,

@@ -15,10 +15,6 @@ pub(super) struct Part {
     /// The number of each record's subject, and the row of its first event.
     pub subjects: Vec<(i64, u64)>,
     pub times: VisitTimes,
-    /// Codes dropped because their visit held them already.
-    pub merged: u64,
-    /// Subjects without an encounter, which are left out.
-    pub without_encounters: u64,
 }
 
 /// One event.
@@ -130,15 +126,12 @@ impl<'a> Assembler<'a> {
     fn finish_subject(&mut self) {
         let Some((subject, row)) = self.subject.take() else { return };
         self.finished.insert(subject);
-        let before = self.events.len();
         if !self.events.is_sorted_by(|left, right| left < right) {
             self.events.sort_unstable();
             self.events.dedup();
         }
-        self.part.merged += (before - self.events.len()) as u64;
-        if self.times.is_empty() {
-            self.part.without_encounters += 1;
-        } else {
+        // A subject without an encounter is left out.
+        if !self.times.is_empty() {
             self.push_record(subject, row);
         }
         self.cut = false;

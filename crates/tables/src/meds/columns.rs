@@ -93,7 +93,7 @@ impl Table {
         self.each_batch_or(columns, take)
     }
 
-    /// The same for one who may stop for reasons of another kind.
+    /// The same for a caller with an error type of its own.
     pub fn each_batch_or<E: From<TableError>>(
         self,
         columns: &[&'static str],

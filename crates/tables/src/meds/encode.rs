@@ -1,4 +1,4 @@
-//! Columns into Parquet files.
+//! The events of records as columns, and columns into Parquet files.
 
 use std::io;
 use std::path::Path;
@@ -11,6 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
+use consequence_record::{Code, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -19,7 +20,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use super::layout::{CODE, NUMBER, SUBJECT, TIME, VISIT};
+use super::layout::{CODE, NUMBER, SUBJECT, TIME, VISIT, ordinal_time};
 
 /// The events of one data file, column by column.
 #[derive(Debug)]
@@ -168,5 +169,68 @@ fn failure(path: &Path, error: ParquetError) -> StoreError {
             Err(source) => StoreError::new(path, io::Error::other(source)),
         },
         error => StoreError::new(path, io::Error::other(error)),
+    }
+}
+
+/// What the events of a record say beside its visits.
+pub(super) struct Events<'t> {
+    /// The number of the subject.
+    pub number: i64,
+    pub ended: bool,
+    /// When its encounters were; none where only their order is known.
+    pub times: Option<&'t [i64]>,
+}
+
+impl Events<'_> {
+    /// Appends the events of a record to a shard: the static visit, then the encounters. What is no
+    /// record is refused with what is wrong with it.
+    pub fn push<'a, V>(
+        &self,
+        shard: &mut Shard,
+        vocabulary: &Vocabulary,
+        visits: V,
+    ) -> Result<(), &'static str>
+    where
+        V: IntoIterator<Item = &'a [Code]>,
+        V::IntoIter: ExactSizeIterator,
+    {
+        let Self { number, ended, times } = *self;
+        let visits = visits.into_iter();
+        let count = visits.len();
+        if count < 2 {
+            return Err("has no encounter");
+        }
+        if let Some(times) = times {
+            if times.len() + 1 != count {
+                return Err("has more encounters than times, or the reverse");
+            }
+            if !times.is_sorted() {
+                return Err("has encounters that go back in time");
+            }
+        }
+        // The numbers of the markers follow those of the codes; `END` has none.
+        let visit_marker = vocabulary.end().0 as i32;
+        for (visit, codes) in visits.enumerate() {
+            let encounter = (visit > 0).then(|| {
+                let time = times.map(|times| times[visit - 1]);
+                (time.unwrap_or_else(|| ordinal_time(visit)), visit as i64)
+            });
+            if visit > 0 {
+                shard.push(number, visit_marker, encounter);
+            }
+            if !ended && visit + 1 == count {
+                shard.push(number, visit_marker + 1, encounter);
+            }
+            for &code in codes {
+                if code >= vocabulary.end() {
+                    return Err("has a code that is not of the vocabulary, or stores `END`");
+                }
+                if vocabulary.kind(code) != Kind::of_visit(visit) {
+                    return Err("has a static code in an encounter, or the reverse");
+                }
+                shard.push(number, code.0 as i32, encounter);
+            }
+        }
+        Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn data_file(number: usize) -> String {
     format!("{DATA}/{number:06}.parquet")
 }
 
-/// Whether a name is that of a part of a dataset that we write.
+/// Whether a file or folder of this name is part of a dataset that we write.
 pub(super) fn is_part(name: &OsStr) -> bool {
     [DATA, METADATA, TRUTH].iter().any(|part| name == *part)
 }

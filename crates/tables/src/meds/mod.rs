@@ -30,20 +30,17 @@
 mod assemble;
 mod codebook;
 mod columns;
-mod describe;
 mod encode;
-mod events;
 mod layout;
 mod metadata;
-mod numbering;
 mod problem;
 mod read;
 mod shards;
-mod stream;
 mod write;
 
+pub(crate) use write::try_path;
+
 pub use problem::MedsProblem;
-pub use read::{Loaded, MedsOptions, Summary, load, read};
+pub use read::{MedsOptions, Stream, Streamed, read};
 pub use shards::Shards;
-pub use stream::{Stream, Streamed};
-pub use write::{Subject, Writer, WriterOptions, try_path, write, write_with};
+pub use write::{Subject, Writer, WriterOptions, write, write_with};

@@ -14,7 +14,7 @@ pub enum MedsProblem {
         /// What the folder holds, as far as it is worth telling.
         found: Vec<String>,
     },
-    /// A dataset of this program, of a format that is yet to come.
+    /// A dataset of a newer version of this program.
     #[error(
         "made by a newer version of this program, format {format}; this one reads up to {known}"
     )]
@@ -24,7 +24,7 @@ pub enum MedsProblem {
         /// The last number that is known here.
         known: u64,
     },
-    /// The file is no Parquet, or no longer is.
+    /// The file is not Parquet, or is damaged.
     #[error("the Parquet file is damaged or cut short: {0}")]
     Damaged(String),
     /// A compression that this program was built without.
@@ -63,7 +63,7 @@ pub enum MedsProblem {
     /// Events of one subject that go back in time.
     #[error("the events of a subject are not in the order of their times")]
     Unsorted,
-    /// A time that cannot be told in microseconds.
+    /// A time that is out of range in microseconds.
     #[error("a time is too far from 1970")]
     FarTime,
     /// A code with two uses, whose static use cannot be renamed as the new name is taken.

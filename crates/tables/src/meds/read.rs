@@ -1,4 +1,5 @@
-//! Reading a dataset, ours or another tool's.
+//! Reading a dataset, ours or another tool's: all of it, or its records one after the other, never
+//! all in memory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Array;
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_record::{Code, Cohort, RecordView, Split, Vocabulary};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::MedsProblem;
 use super::assemble::{Assembler, Event, Part};
 use super::codebook::{self, Codebook, ListedCodes, Meaning};
 use super::columns::{Table, integers, strings, times};
 use super::layout::{
     ADMISSION, CODE, CODES, DATA, DESCRIPTION, Markers, SPLITS, SUBJECT, SUBJECTS, TIME, VISIT,
 };
-use super::metadata;
+use super::{MedsProblem, metadata};
 use crate::{Dataset, Limits, Problem, TableError, VisitTimes};
 
 /// Data files that are read at the same time, at most.
@@ -32,37 +32,13 @@ pub struct MedsOptions {
     pub limits: Limits,
 }
 
-/// A dataset and what was noticed while it was read.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The dataset.
-    pub dataset: Dataset,
-    /// What was read.
-    pub summary: Summary,
-}
-
-/// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Data files.
-    pub files: u64,
-    /// Codes dropped because their visit held them already.
-    pub merged: u64,
-    /// Subjects without an encounter, which were left out.
-    pub without_encounters: u64,
-    /// Subjects that no list puts into a split; the hash of their id does.
-    pub split_by_hash: u64,
-}
-
 /// Reads the dataset in a folder, or one file of events.
-pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, TableError> {
-    Ok(load(path, options)?.dataset)
-}
-
-/// Reads a dataset, and says what was noticed.
+///
+/// A code that a visit has twice counts once. Subjects without an encounter are left out, and those
+/// that no list puts into a split are in the one that the hash of their id gives.
 ///
 /// The whole of the cohort is in memory at the end, and beside it never more than a few data files.
-pub fn load(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Loaded, TableError> {
+pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, TableError> {
     let path = path.as_ref();
     let limits = &options.limits;
     let Known { files, codebook, titles, dated, splits, ids } = Known::of(path, options)?;
@@ -81,13 +57,11 @@ pub fn load(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Loaded, Tab
             gathered.append(file, part?, &splits)?;
         }
     }
-    let Gathered { cohort, splits, times, mut summary, .. } = gathered;
+    let Gathered { cohort, splits, times, .. } = gathered;
     if cohort.is_empty() {
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
-    summary.files = files.len() as u64;
-    let dataset = Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, times };
-    Ok(Loaded { dataset, summary })
+    Ok(Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, times })
 }
 
 /// What is known of a dataset before its events are read.
@@ -160,7 +134,6 @@ struct Gathered {
     cohort: Cohort,
     splits: Vec<Split>,
     times: Option<VisitTimes>,
-    summary: Summary,
     met: Met,
 }
 
@@ -178,16 +151,11 @@ impl Gathered {
             self.met.meet(subject, row)?;
             let id = part.cohort.id(index);
             self.cohort.push_visits(id, record.visits(), record.ended());
-            self.splits.push(splits.get(&subject).copied().unwrap_or_else(|| {
-                self.summary.split_by_hash += 1;
-                Split::of(id)
-            }));
+            self.splits.push(splits.get(&subject).copied().unwrap_or_else(|| Split::of(id)));
             if let Some(times) = &mut self.times {
                 times.push(part.times.of(index));
             }
         }
-        self.summary.merged += part.merged;
-        self.summary.without_encounters += part.without_encounters;
         Ok(())
     }
 }
@@ -224,9 +192,12 @@ pub(super) fn read_file<'a, E: From<TableError>>(
             None => None,
         };
         let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
-            .map(|key| match codes.values.is_valid(key) {
-                true => codebook.meanings(codes.values.value(key)),
-                false => [Meaning::Nothing; 2],
+            .map(|key| {
+                if codes.values.is_valid(key) {
+                    codebook.meanings(codes.values.value(key))
+                } else {
+                    [Meaning::Nothing; 2]
+                }
             })
             .collect();
         for (row, &subject) in subjects.values.iter().enumerate() {
@@ -297,4 +268,83 @@ fn gather_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), TableErro
         }
     }
     Ok(())
+}
+
+/// A dataset whose records are handed on as they are read, a batch of events in memory at a time.
+pub struct Stream {
+    known: Known,
+    limits: Limits,
+}
+
+/// A record as it was read.
+pub struct Streamed<'s> {
+    /// Its identifier.
+    pub id: &'s str,
+    /// The split that the dataset puts it into, if it is one that we know.
+    pub split: Option<Split>,
+    /// Its visits.
+    pub record: RecordView<'s>,
+    /// When its encounters were; none where only the order is known.
+    pub times: Option<&'s [i64]>,
+}
+
+impl Stream {
+    /// Reads all but the events.
+    pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
+        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
+    }
+
+    /// The codes that the records are numbered by.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.known.codebook.vocabulary
+    }
+
+    /// What codes mean, for those of which it is known.
+    pub fn titles(&self) -> &BTreeMap<Code, String> {
+        &self.known.titles
+    }
+
+    /// Whether times are real, and not only an order.
+    pub fn dated(&self) -> bool {
+        self.known.dated
+    }
+
+    /// The bytes of all data files.
+    pub fn bytes(&self) -> u64 {
+        self.known.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+    }
+
+    /// Hands on each record, and the bytes of each data file once it is done.
+    pub fn each_record<E: From<TableError>>(
+        &self,
+        mut take: impl FnMut(Streamed<'_>) -> Result<(), E>,
+        done: impl Fn(u64),
+    ) -> Result<(), E> {
+        let Known { files, codebook, dated, splits, ids, .. } = &self.known;
+        let mut met = Met::default();
+        let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {
+            for (index, (record, &(subject, row))) in
+                part.cohort.records().zip(&part.subjects).enumerate()
+            {
+                met.meet(subject, row)?;
+                take(Streamed {
+                    id: part.cohort.id(index),
+                    split: splits.get(&subject).copied(),
+                    record,
+                    times: dated.then(|| part.times.of(index)),
+                })?;
+            }
+            Ok(())
+        };
+        for file in files {
+            met.begin(file);
+            let mut assembler = Assembler::new(ids, &self.limits, *dated);
+            read_file(file, codebook, &mut assembler, &self.limits, |assembler| {
+                hand_on(assembler.drain(), &mut met)
+            })?;
+            hand_on(assembler.finish(), &mut met)?;
+            done(file.metadata().map_or(0, |file| file.len()));
+        }
+        Ok(())
+    }
 }

@@ -8,10 +8,10 @@ use arrow_array::StringArray;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
-use super::describe;
+use super::encode::Events;
 use super::encode::Shard;
-use super::events::Events;
 use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, data_file, is_part};
+use super::metadata;
 use crate::WriteError;
 
 /// A dataset of undated records that is written data file by data file, each whole or not at all.
@@ -29,7 +29,7 @@ use crate::WriteError;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("cohort");
-/// Shards::open(&path, Arc::clone(&vocabulary), false)?.write(0, &cohort)?;
+/// Shards::open(&path, Arc::clone(&vocabulary), false)?.fill(0, &cohort)?.commit()?;
 /// assert!(!path.exists());
 ///
 /// let shards = Shards::open(&path, vocabulary, false)?;
@@ -54,9 +54,10 @@ impl Shards {
         vocabulary: Arc<Vocabulary>,
         replace: bool,
     ) -> Result<Self, StoreError> {
-        let folder = match replace {
-            true => WorkingFolder::replacing(&path, is_part)?,
-            false => WorkingFolder::open(&path)?,
+        let folder = if replace {
+            WorkingFolder::replacing(&path, is_part)?
+        } else {
+            WorkingFolder::open(&path)?
         };
         Self::over(folder, vocabulary)
     }
@@ -71,7 +72,7 @@ impl Shards {
             create_directory(&folder.path().join(inner))?;
         }
         folder.sweep()?;
-        Ok(Self { folder, names: Arc::new(describe::names(&vocabulary)), vocabulary })
+        Ok(Self { folder, names: Arc::new(metadata::names(&vocabulary)), vocabulary })
     }
 
     /// The name of a data file in its dataset.
@@ -96,13 +97,8 @@ impl Shards {
         self.folder.path().join(data_file(file)).is_file()
     }
 
-    /// Writes a data file. The ids of the records are numbers, and the subjects of one data file
-    /// are those of no other.
-    pub fn write(&self, file: usize, cohort: &Cohort) -> Result<(), WriteError> {
-        Ok(self.fill(file, cohort)?.commit()?)
-    }
-
-    /// Writes a data file that is not in place yet, for one that notes its digest first.
+    /// Writes a data file that is not in place yet, so that its digest can be noted first. The ids
+    /// of the records are numbers, and the subjects of one data file are those of no other.
     pub fn fill(&self, file: usize, cohort: &Cohort) -> Result<AtomicFile, WriteError> {
         let mut shard = Shard::with_capacity(cohort.visit_count());
         for (index, record) in cohort.records().enumerate() {
@@ -123,9 +119,9 @@ impl Shards {
         titles: &BTreeMap<Code, String>,
     ) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        describe::write_codes(folder, &self.vocabulary, &self.names, titles)?;
-        describe::write_splits(folder, subjects.into_iter())?;
-        describe::write_description(folder, false)
+        metadata::write_codes(folder, &self.vocabulary, &self.names, titles)?;
+        metadata::write_splits(folder, subjects.into_iter())?;
+        metadata::write_description(folder, false)
     }
 
     /// Puts the dataset in place.

@@ -1,4 +1,4 @@
-//! Writing a dataset.
+//! Writing a dataset; subjects whose ids are no numbers are numbered.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,11 @@ use arrow_schema::{DataType, Field};
 use consequence_record::{Code, Split, Vocabulary};
 use consequence_store::{AtomicFolder, StoreError, create_directory, write_atomically};
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::describe;
-use super::encode::{self, Shard, write_table};
-use super::events::Events;
+use super::encode::{self, Events, Shard, write_table};
 use super::layout::{DATA, METADATA, ORIGINAL, SUBJECT, SUBJECTS, TRUTH, data_file, is_part};
-use super::numbering::Numbering;
+use super::metadata;
 use crate::{Dataset, WriteError};
 
 /// Full shards that wait to be encoded together, at most.
@@ -111,7 +110,7 @@ impl Writer {
             folder,
             shard: Shard::with_capacity(options.shard_rows.min(1 << 20)),
             options,
-            names: Arc::new(describe::names(&vocabulary)),
+            names: Arc::new(metadata::names(&vocabulary)),
             vocabulary,
             numbering: Numbering::default(),
             subjects: Vec::new(),
@@ -123,7 +122,7 @@ impl Writer {
     }
 
     /// Appends a record: its static visit, then its encounters, of which there is at least one.
-    /// After an error the writer is of no more use.
+    /// After an error the writer cannot be used any more.
     pub fn push<'a, V>(&mut self, subject: Subject<'_>, visits: V) -> Result<(), WriteError>
     where
         V: IntoIterator<Item = &'a [Code]>,
@@ -180,10 +179,10 @@ impl Writer {
     /// Writes all but the events.
     fn write_rest(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        describe::write_codes(folder, &self.vocabulary, &self.names, &self.options.titles)?;
+        metadata::write_codes(folder, &self.vocabulary, &self.names, &self.options.titles)?;
         let subjects = self.subjects.iter().copied().zip(self.splits.iter().copied());
-        describe::write_splits(folder, subjects)?;
-        describe::write_description(folder, self.dated == Some(true))?;
+        metadata::write_splits(folder, subjects)?;
+        metadata::write_description(folder, self.dated == Some(true))?;
         if let Some(truth) = &self.options.truth {
             let path = self.folder.path().join(TRUTH);
             write_atomically(path, |out| out.write_all(truth.as_bytes()))?;
@@ -207,24 +206,12 @@ impl Writer {
 
 /// Refuses a path where no dataset could be written, before there is one to write. Nothing is left
 /// there.
-///
-/// ```
-/// use consequence_tables::meds;
-///
-/// let directory = tempfile::tempdir()?;
-/// assert!(meds::try_path(directory.path().join("cohort"), false).is_ok());
-/// assert!(meds::try_path(directory.path().join("none/cohort"), false).is_err());
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub fn try_path(path: impl AsRef<Path>, replace: bool) -> Result<(), StoreError> {
-    begin(path.as_ref(), replace).map(drop)
+pub(crate) fn try_path(path: &Path, replace: bool) -> Result<(), StoreError> {
+    begin(path, replace).map(drop)
 }
 
 fn begin(path: &Path, replace: bool) -> Result<AtomicFolder, StoreError> {
-    match replace {
-        true => AtomicFolder::replacing(path, is_part),
-        false => AtomicFolder::create(path),
-    }
+    if replace { AtomicFolder::replacing(path, is_part) } else { AtomicFolder::create(path) }
 }
 
 /// Writes a dataset into a new folder.
@@ -254,4 +241,83 @@ pub fn write_with(
         writer.push(subject, record.visits())?;
     }
     writer.finish()
+}
+
+/// Where numbers begin for the odd id in a cohort of numbers.
+const ODD_START: i64 = 1 << 62;
+
+/// Gives each id a number, and finds ids that come twice.
+///
+/// If the first id is a number, ids that are numbers stay as they are, and the others get numbers
+/// from 2^62 on, which no number that is kept can reach. If it is not, all are counted from 1.
+#[derive(Debug, Default)]
+pub(super) struct Numbering {
+    style: Option<Style>,
+    kept: FxHashSet<i64>,
+    given: FxHashMap<Box<str>, i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Kept,
+    Counted,
+}
+
+impl Numbering {
+    /// The number of an id; none if it has been given before.
+    pub fn number(&mut self, id: &str) -> Option<i64> {
+        let number = kept(id);
+        let style = *self.style.get_or_insert(match number {
+            Some(_) => Style::Kept,
+            None => Style::Counted,
+        });
+        let start = match (style, number) {
+            (Style::Kept, Some(number)) => return self.kept.insert(number).then_some(number),
+            (Style::Kept, None) => ODD_START,
+            (Style::Counted, _) => 1,
+        };
+        let number = start + self.given.len() as i64;
+        match self.given.insert(id.into(), number) {
+            None => Some(number),
+            Some(_) => None,
+        }
+    }
+
+    /// The ids that are not their own number, in the order of their numbers.
+    pub fn given(self) -> Vec<(Box<str>, i64)> {
+        let mut given: Vec<_> = self.given.into_iter().collect();
+        given.sort_unstable_by_key(|&(_, number)| number);
+        given
+    }
+}
+
+/// The number that an id is, if it is written as numbers are.
+fn kept(id: &str) -> Option<i64> {
+    let number: i64 = id.parse().ok()?;
+    let canonical = id == "0" || !id.starts_with(['0', '+', '-']);
+    (canonical && number < ODD_START).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(ids: &[&str]) -> Vec<Option<i64>> {
+        let mut numbering = Numbering::default();
+        ids.iter().map(|id| numbering.number(id)).collect()
+    }
+
+    #[test]
+    fn numbers_stay_and_odd_ids_never_meet_them() {
+        assert_eq!(numbers(&["12", "0", "12"]), [Some(12), Some(0), None]);
+        let odd = ["7", "007", "+7", "-7", "p", "4611686018427387904", "p"];
+        let given = |index| Some(ODD_START + index);
+        let expected = [Some(7), given(0), given(1), given(2), given(3), given(4), None];
+        assert_eq!(numbers(&odd), expected);
+    }
+
+    #[test]
+    fn words_are_counted_and_numbers_among_them_too() {
+        assert_eq!(numbers(&["p9", "2", "p9", ""]), [Some(1), Some(2), None, Some(3)]);
+    }
 }
