@@ -156,9 +156,9 @@ impl Auditor {
         Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
     }
 
-    /// Checks every record of a cohort or of a selection, on all threads. `progress` is told of
-    /// records as they are done.
-    pub fn audit<'a>(
+    /// Checks every record, on all threads. `progress` is called with the number of records as they
+    /// are done.
+    pub fn audit(
         &self,
         records: impl Into<Selection<'a>>,
         max_examples: usize,

@@ -71,7 +71,8 @@ impl RepairPlan {
     }
 }
 
-/// Repairs every record on all threads. `progress` is told of records as they are done.
+/// Repairs every record on all threads. `progress` is called with the number of records as they are
+/// done.
 ///
 /// ```
 /// use std::sync::Arc;

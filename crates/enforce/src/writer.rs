@@ -218,6 +218,7 @@ impl<'a> Writer<'a> {
     ///
     /// If the record has ended: [`Writer::take`] it first.
     pub fn open(&mut self) -> Range<u32> {
+        // The one assertion of this crate: a caller learns only at run time whether a record ended.
         assert!(!self.record.ended, "no visit follows the end");
         let enforcer = self.enforcer;
         self.history.abandon();

@@ -32,7 +32,7 @@ pub(crate) enum Law {
 #[derive(Clone, Debug)]
 pub(crate) struct Sightings {
     law: Law,
-    /// How many candidates had so many trials, in steps, and so many exceptions.
+    /// How many candidates there were, by the number of trials, in steps, and of exceptions.
     counts: BTreeMap<(i32, u64), u64>,
 }
 
@@ -76,7 +76,7 @@ impl Law {
         }
     }
 
-    /// The probability of so many exceptions among the numbers of them that are looked at.
+    /// The probability of a number of exceptions, among the numbers that are looked at.
     fn likelihood(self, trials: f64, misses: u64, rate: f64) -> f64 {
         let seen: f64 = (0..=most_misses(trials)).map(|m| self.probability(trials, m, rate)).sum();
         // Where so few exceptions are out of the question, the first terms say nothing more.
@@ -89,7 +89,7 @@ impl Sightings {
         Self { law, counts: BTreeMap::new() }
     }
 
-    /// Whether a candidate with so many exceptions would be looked at.
+    /// Whether a candidate with this many exceptions would be looked at.
     pub fn wants(trials: f64, misses: u64) -> bool {
         trials >= 1.0 && misses <= most_misses(trials)
     }

@@ -111,7 +111,7 @@ pub struct Tried {
     pub candidates: u64,
     /// Those without exceptions in the train split.
     pub without_exception: u64,
-    /// Of these, those that independent codes would show too, with so many candidates.
+    /// Of these, those that independent codes would show too, with this many candidates.
     pub by_chance: u64,
     /// Of the rest, those that are doubted.
     pub doubted: u64,

@@ -71,7 +71,7 @@ pub(crate) struct Settled {
 }
 
 impl Pool {
-    /// For a template with so many candidates.
+    /// For a template with this many candidates.
     pub fn new(template: Template, candidates: u64, options: &MineOptions) -> Self {
         let law = match template {
             Template::NeverFor => Law::Poisson,

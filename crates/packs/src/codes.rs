@@ -109,7 +109,7 @@ pub(crate) fn band(name: &str) -> Option<Band> {
 }
 
 impl Band {
-    /// Whether nobody of this band can be of these ages, now or up to so many years later.
+    /// Whether nobody of this band can be of these ages, now or up to `later` years later.
     pub fn excludes(self, from: u16, to: u16, later: u16) -> bool {
         self.from > to || self.to.saturating_add(later) < from
     }

@@ -2,11 +2,12 @@
 //!
 //! - [`ExpertTable::read_mce`]: the CMS Medicare Code Editor, ICD-9 and ICD-10. Diagnoses and
 //!   procedures of one sex, diagnoses of some ages.
-//! - [`ExpertTable::read_dqd`]: the OHDSI Data Quality Dashboard, concept level. OMOP concepts of one
+//! - [`ExpertTable::read_dqd`]: the OHDSI Data Quality Dashboard, concept level. OMOP concepts of
+//!   one sex.
+//! - [`ExpertTable::read_phecodes`]: phecode maps 1.2, ICD-9 and ICD-10. Codes or phecodes of one
 //!   sex.
-//! - [`ExpertTable::read_phecodes`]: phecode maps 1.2, ICD-9 and ICD-10. Codes or phecodes of one sex.
-//! - [`ExpertTable::read_cci`]: HCUP chronic condition indicators, ICD-9 and ICD-10. Soft rules: what
-//!   is chronic stays.
+//! - [`ExpertTable::read_cci`]: HCUP chronic condition indicators, ICD-9 and ICD-10. Soft rules:
+//!   what is chronic stays.
 //!
 //! A reader takes a file's name and its bytes, plain or gzip, and gives an [`ExpertTable`];
 //! [`ExpertTable::pack`] makes a [`Pack`] of rules, for all codes or for those of a vocabulary, for

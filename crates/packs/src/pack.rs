@@ -92,7 +92,7 @@ pub struct Pack {
     pub limits: usize,
     /// How many of them are about codes that the vocabulary does not have.
     pub unknown: usize,
-    /// How many limits of age no rule could be made of, for want of age bands.
+    /// How many limits of age no rule could be made of, because there are no age bands.
     pub without_ages: usize,
     /// How many limits of age no rule was made of, because no age band lies outside them.
     pub within_bands: usize,
@@ -104,11 +104,11 @@ impl ExpertTable {
     /// Makes rules of the table.
     ///
     /// ```
-    /// use consequence_packs::{PackLimits, PackOptions, mce};
+    /// use consequence_packs::{ExpertTable, PackLimits, PackOptions};
     ///
     /// let text = "MCE_Version\tICD_Version\tMCE_Edit_Type\tICD_Code_Type\tICD_Code\tICD_Desc\n\
     ///             32\t9\tMale_Only\tD\t185\tMalign neopl prostate\n";
-    /// let table = mce::read("edits.txt", text.as_bytes(), &PackLimits::default())?;
+    /// let table = ExpertTable::read_mce("edits.txt", text.as_bytes(), &PackLimits::default())?;
     /// let pack = table.pack(&PackOptions::default())?;
     /// assert!(pack.text().ends_with(
     ///     "# Malign neopl prostate\n\

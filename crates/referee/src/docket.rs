@@ -8,7 +8,7 @@ use consequence_rules::Formula;
 
 use crate::Visits;
 
-/// A fact about a visit that a formula may hang on.
+/// A fact about a visit that the truth of a formula may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sign {
     /// The code is in the visit.
@@ -17,8 +17,8 @@ pub(crate) enum Sign {
     Before(Code),
 }
 
-/// Signs of which at least one is there whenever something is so; `None` if it can be so without
-/// any. No signs at all: it is never so.
+/// Signs of which at least one is there whenever a formula has a truth value; `None` if it can have
+/// it without any. An empty list: it never has it.
 pub(crate) type Needs = Option<Vec<Sign>>;
 
 /// What it takes to look at every visit that shows a sign; the less the better.
@@ -63,7 +63,7 @@ fn all_of(parts: impl IntoIterator<Item = Needs>, cost: Cost<'_>) -> Needs {
     parts.into_iter().flatten().min_by_key(|signs| total(signs, cost))
 }
 
-/// One of several things, no matter which: what each of them needs, together.
+/// Any one of several things: what each of them needs, together.
 fn one_of(parts: impl IntoIterator<Item = Needs>) -> Needs {
     let mut together = Vec::new();
     for part in parts {

@@ -85,7 +85,7 @@ impl<V: Visits + ?Sized> Moment<'_, V> {
         lives_in(self.vocabulary, code, visit) && self.record.codes(visit).contains(&code)
     }
 
-    /// Whether something is so of a visit that a window selects, seen from here.
+    /// Whether a condition holds of a visit that a window selects, seen from here.
     fn any_selected(&self, window: &Window, is_so: impl Fn(usize) -> bool) -> bool {
         if window.is_past() {
             return (0..self.now).any(is_so);

@@ -60,7 +60,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The two constants, and room for so many functions in all.
+    /// The two constants, and room for `max_nodes` functions in all.
     pub fn new(max_nodes: usize) -> Self {
         let terminal = |value| Node { variable: u32::MAX, low: value, high: value };
         Self {
@@ -71,7 +71,7 @@ impl Functions {
         }
     }
 
-    /// The functions whose nodes these are, in order, and room for so many in all.
+    /// The functions whose nodes these are, in order, and room for `max_nodes` in all.
     pub fn begin(nodes: &[Node], max_nodes: usize) -> Self {
         let numbers = nodes.iter().copied().zip(0..).skip(2).collect();
         Self { nodes: nodes.to_vec(), numbers, choices: FxHashMap::default(), max_nodes }

@@ -51,7 +51,8 @@ impl Window {
         Self::ago(1..=count)
     }
 
-    /// Visits by number and by distance together.
+    /// Visits by number and by distance together. A distance of 0 is no earlier visit, and is left
+    /// out.
     pub fn set(
         visits: impl IntoIterator<Item = u16>,
         distances: impl IntoIterator<Item = u16>,
@@ -61,8 +62,7 @@ impl Window {
             list.dedup();
             list
         };
-        let ago = sorted(distances.into_iter().collect());
-        debug_assert!(ago.first() != Some(&0), "a window never reaches the current visit");
+        let ago = sorted(distances.into_iter().filter(|&distance| distance > 0).collect());
         Self { past: false, at: sorted(visits.into_iter().collect()), ago }
     }
 

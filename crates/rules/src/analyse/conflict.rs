@@ -26,7 +26,7 @@ pub struct Conflict {
 pub struct Conflicts {
     /// Those found, in the order of the rules.
     pub found: Vec<Conflict>,
-    /// Pairs of rules with opposite demands that were not examined, for want of time.
+    /// Pairs of rules with opposite demands that were not examined, to save time.
     pub unexamined: usize,
 }
 

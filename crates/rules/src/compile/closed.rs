@@ -162,7 +162,7 @@ impl ClosedRules {
         self.parts.in_play
     }
 
-    /// Where a visit stands that has so many visits after it, in a record that ended or was cut.
+    /// Where a visit stands that `following` visits follow, in a record that ended or was cut.
     ///
     /// [`Stage::OPEN`] if the end is not given, and where the plan cannot tell: rules in a decision
     /// diagram do not count visits, and some rules never ask the same of all visits that are far

@@ -28,7 +28,7 @@ use super::clause::{Encoder, LiteralId, VisitRange};
 use super::regress::{PastLiteral, regress};
 use super::stage::{Stage, Stages};
 
-/// Up to so many clauses are looked through one by one.
+/// Up to this many clauses are looked through one by one.
 const FEW: usize = 64;
 
 /// Longer clauses have too many pairs of literals to look each up.

@@ -80,7 +80,7 @@ fn segments(
         pieces.push((VisitRange { first: 0, last: 0 }, Some(0)));
     }
     // The last position ends the record, which releases the clause, or, where the end is given,
-    // lies beyond every record: the clause may as well hold there.
+    // lies beyond every record: it does no harm if the clause holds there too.
     let last = if visits.last == encoder.max_visits { visits.last } else { visits.last - 1 };
     let mut first = (visits.first - 1).max(1);
     let mut named: Vec<u16> = clause

@@ -12,7 +12,8 @@
 /// From how many visits that follow on their number no longer counts.
 pub(crate) const HORIZON: usize = 30;
 
-/// Bits of a kind of record: so many visits follow, up to [`HORIZON`] and more.
+/// One bit for each number of visits that follow, up to [`HORIZON`] and more: those of records that
+/// ended, or of records that were cut.
 const KIND: u64 = (1 << (HORIZON + 1)) - 1;
 /// The first bit of records that were cut.
 const CUT: u32 = HORIZON as u32 + 1;
@@ -28,7 +29,7 @@ impl Stage {
     /// The last visit of a record that ended.
     pub(crate) const END: Self = Self(0);
 
-    /// The stage of a visit with so many visits after it, in a record that ended or was cut.
+    /// The stage of a visit that `following` visits follow, in a record that ended or was cut.
     pub(crate) fn before(following: usize, ended: bool) -> Self {
         Self(following.min(HORIZON) as u32 + if ended { 0 } else { CUT })
     }

@@ -241,7 +241,7 @@ impl Topic {
     }
 }
 
-/// Warnings, at most so many of a kind.
+/// Warnings, at most `limit` of a kind.
 #[derive(Clone, Debug)]
 pub(super) struct Warnings {
     kept: Vec<Diagnostic>,

@@ -27,7 +27,7 @@ pub use names::closest;
 pub use source::{Excerpt, Location, Span};
 pub use tree::{Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, StaticItem};
 
-/// Bounds on what is read, so that no file can exhaust memory, the stack or patience.
+/// Bounds on what is read, so that no file can exhaust memory, the stack or time.
 ///
 /// Past a bound the answer is an error diagnostic that names it.
 ///
@@ -74,17 +74,17 @@ impl LanguageLimits {
     /// [`LanguageLimits::formula_depth`] says.
     pub const DEEPEST_FORMULA: usize = 2_000;
 
-    /// The nesting in force.
+    /// The nesting that is allowed.
     fn nesting(&self) -> usize {
         self.nesting_depth.min(Self::DEEPEST_NESTING)
     }
 
-    /// The depth of expanded formulas in force.
+    /// The depth of expanded formulas that is allowed.
     fn depth(&self) -> usize {
         self.formula_depth.min(Self::DEEPEST_FORMULA)
     }
 
-    /// The file size in force.
+    /// The file size that is allowed.
     fn bytes(&self) -> usize {
         self.file_bytes.min(u32::MAX as usize)
     }

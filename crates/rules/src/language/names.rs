@@ -156,8 +156,8 @@ impl<'a> Names<'a> {
 /// The most single-character changes a suggestion may be away.
 const FARTHEST: usize = 3;
 
-/// The candidate with the fewest single-character changes from `name`, the first of equals; none
-/// if all are far off for its length.
+/// The candidate with the fewest single-character changes from `name`, the first of those that tie;
+/// `None` if all are far off for its length.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().collect();
     let mut budget = FARTHEST.min(wanted.len() / 3 + 1);

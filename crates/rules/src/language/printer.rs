@@ -144,7 +144,7 @@ fn write_pair(text: &mut String, left: &Expression, operator: &str, right: &Expr
     write_expression(text, right, Tightness::Disjunction);
 }
 
-/// From so many literals on, a disjunction is written as a list.
+/// A disjunction of at least this many literals is written as a list.
 const LIST: usize = 3;
 
 impl Formula {

@@ -23,7 +23,8 @@ impl RuleFile {
     /// something to point at, and checked as any text is.
     ///
     /// ```
-    /// use consequence_rules::language::{Expression, Item, LanguageLimits, RuleFile, RuleItem};
+    /// use consequence_rules::language::{Expression, Item, RuleItem};
+    /// use consequence_rules::{LanguageLimits, RuleFile};
     ///
     /// let formula = Expression::literal("ICD9CM//250").implies(Expression::literal("A1C//>7"));
     /// let rule = RuleItem::new("monitored", formula);

@@ -144,7 +144,7 @@ struct Step<'a> {
     stage: Stage,
     known: Known<'a>,
     facts: Facts<'a>,
-    /// Told of the facts only when something does not follow from one of them at a glance.
+    /// Given the facts only when something does not follow from a single one of them.
     solver: Solver,
 }
 

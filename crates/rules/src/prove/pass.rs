@@ -60,7 +60,7 @@ pub enum PassVerdict {
     Safe,
     /// This input does.
     Unsafe(PassCounterexample),
-    /// None was found in records of up to so many encounters, and longer ones were not searched.
+    /// None was found in records of up to this many encounters, and longer ones were not searched.
     Unknown(usize),
 }
 

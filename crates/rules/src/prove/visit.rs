@@ -156,7 +156,7 @@ const LONGEST: usize = 8;
 #[derive(Default)]
 pub(crate) struct Facts<'a> {
     known: FxHashSet<&'a [LiteralId]>,
-    /// In the order they came, for a solver that is told of them only when it is needed.
+    /// In the order they came, for a solver that is given them only when it is needed.
     listed: Vec<&'a [LiteralId]>,
     told: usize,
 }
