@@ -40,6 +40,7 @@ ROWS = [
     ["record", "prng", "store", "advice"],
     ["rules", "engine"],
     ["tables", "enforce", "referee"],
+    ["import"],
     ["model", "halo"],
     ["mine", "simulate", "packs"],
     ["evaluate", "train", "sample"],
