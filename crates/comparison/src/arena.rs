@@ -19,7 +19,7 @@ use consequence_pipeline::{Watch, watched};
 pub(super) struct Arena {
     pub cohort: Cohort,
     pub vocabulary: Arc<Vocabulary>,
-    /// The places of records to train on, of those that tell when to stop, and of the others.
+    /// The indices of records to train on, of those that tell when to stop, and of the others.
     pub train: Vec<usize>,
     pub tuning: Vec<usize>,
     pub held_out: Vec<usize>,
@@ -54,8 +54,8 @@ impl Arena {
         let LoadedCohort { cohort, splits, .. } = known;
         let [mut train, mut tuning, held_out] =
             [Split::Train, Split::Tuning, Split::HeldOut].map(|split| split.indices(&splits));
-        for (places, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {
-            if places.is_empty() {
+        for (indices, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {
+            if indices.is_empty() {
                 let what = format!("no record is in the {name} split");
                 let advice =
                     "give more records, or a cohort that has the splits train, tuning and held_out";
@@ -87,7 +87,7 @@ impl Arena {
         let predicted = held_out
             .iter()
             .copied()
-            .filter(|&place| referee.is_valid(&cohort.record(place)))
+            .filter(|&index| referee.is_valid(&cohort.record(index)))
             .collect();
         let vocabulary = Arc::clone(rules.vocabulary());
         Ok(Self {

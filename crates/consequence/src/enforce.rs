@@ -142,9 +142,9 @@ fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> R
     for (index, record) in repaired.records().enumerate() {
         let id = repaired.id(index);
         // Records keep their order, and some are left out.
-        let place = before.find(|&place| known.cohort.id(place) == id);
-        let times = known.times.as_ref().zip(place).map(|(times, place)| times.of(place));
-        let split = place.and_then(|place| known.splits.get(place)).copied();
+        let index = before.find(|&index| known.cohort.id(index) == id);
+        let times = known.times.as_ref().zip(index).map(|(times, index)| times.of(index));
+        let split = index.and_then(|index| known.splits.get(index)).copied();
         let subject = Subject {
             id,
             split: split.unwrap_or_else(|| Split::of(id)),

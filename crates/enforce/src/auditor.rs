@@ -158,7 +158,7 @@ impl Auditor {
 
     /// Checks every record, on all threads. `progress` is called with the number of records as they
     /// are done.
-    pub fn audit(
+    pub fn audit<'a>(
         &self,
         records: impl Into<Selection<'a>>,
         max_examples: usize,

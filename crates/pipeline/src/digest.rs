@@ -17,8 +17,8 @@ pub fn records_digest(cohort: &Cohort, vocabulary: &Vocabulary, groups: &[&[usiz
     }
     for group in groups {
         count(&mut hasher, group.len());
-        for &place in *group {
-            let record = cohort.record(place);
+        for &index in *group {
+            let record = cohort.record(index);
             hasher.update([u8::from(record.ended())]);
             count(&mut hasher, record.len());
             for visit in record.visits() {
@@ -48,8 +48,8 @@ mod tests {
         let of = |groups: &[&[usize]]| records(&cohort, &codes, groups);
         assert_eq!(of(&[&[0], &[2]]), of(&[&[1], &[2]]));
         let all = [of(&[&[0]]), of(&[&[2]]), of(&[&[3]]), of(&[&[0, 2]]), of(&[&[0], &[2]])];
-        for (place, one) in all.iter().enumerate() {
-            assert!(!all[..place].contains(one));
+        for (index, one) in all.iter().enumerate() {
+            assert!(!all[..index].contains(one));
         }
         assert_ne!(records(&cohort, &others, &[&[0]]), all[0]);
     }

@@ -65,10 +65,10 @@ impl Page<'_> {
             vec![Cell::text(format!("{} other real records", number(fresh.records as u64)))];
         cells.extend(real.map(|figure| cell(figure, 4, "nothing to compare")));
         table.rows.push(Row::new(cells).of_kind(RowKind::Reference));
-        let places: Vec<Vec<usize>> = cohorts.iter().map(|one| (0..one.len()).collect()).collect();
+        let indices: Vec<Vec<usize>> = cohorts.iter().map(|one| (0..one.len()).collect()).collect();
         let panels: Vec<Panel<'_>> = self
             .rows()
-            .zip(cohorts.iter().zip(&places))
+            .zip(cohorts.iter().zip(&indices))
             .map(|((figures, _, ours), (cohort, records))| Panel {
                 title: figures.title.to_owned(),
                 sample: Selection::new(cohort, records),
@@ -143,11 +143,11 @@ impl Page<'_> {
         let wanted = |method: Method| self.contestants.iter().position(|one| one.method == method);
         let mut blocks = Vec::new();
         if let Some(at) = wanted(Method::Consequence) {
-            let places = timelines.telling(&cohorts[at], 500, 3);
+            let indices = timelines.telling(&cohorts[at], 500, 3);
             blocks.push(examples(
                 &timelines,
                 &cohorts[at],
-                &places,
+                &indices,
                 (
                     "Written by Consequence",
                     "Of the first 500 records, those that rules had most to say about.",
@@ -157,16 +157,16 @@ impl Page<'_> {
         if let Some(at) = wanted(Method::Vanilla) {
             let cohort = &cohorts[at];
             let audit = arena.auditor.audit(cohort, 2, &|_| {});
-            let mut places: Vec<usize> =
+            let mut indices: Vec<usize> =
                 audit.rules.iter().flat_map(|rule| &rule.examples).map(|one| one.record).collect();
-            places.sort_unstable();
-            places.dedup();
-            places.truncate(2);
-            if !places.is_empty() {
+            indices.sort_unstable();
+            indices.dedup();
+            indices.truncate(2);
+            if !indices.is_empty() {
                 blocks.push(examples(
                     &timelines,
                     cohort,
-                    &places,
+                    &indices,
                     ("Written by vanilla HALO", "Records that break a rule, so as to see one."),
                 ));
             }

@@ -80,8 +80,8 @@ impl Page<'_> {
         };
         let rules = &self.arena.rules;
         let counts = |broken: &dyn Fn(usize) -> Option<f64>| -> Vec<Option<f64>> {
-            let judged = |place: usize| match rules[place].is_hard() {
-                true => Some(broken(place).unwrap_or(0.0)),
+            let judged = |index: usize| match rules[index].is_hard() {
+                true => Some(broken(index).unwrap_or(0.0)),
                 false => None,
             };
             (0..rules.len()).map(judged).collect()
@@ -97,14 +97,14 @@ impl Page<'_> {
                 found.hard.into_iter().map(scaled).collect()
             },
         );
-        let real = counts(&|place| found.get(&*rules[place].name).copied());
+        let real = counts(&|index| found.get(&*rules[index].name).copied());
         let synthetic: Vec<RuleCountsOf> = self
             .report
             .methods
             .iter()
             .map(|figures| RuleCountsOf {
                 title: figures.title.to_owned(),
-                violations: counts(&|place| figures.broken.get(&*rules[place].name).copied()),
+                violations: counts(&|index| figures.broken.get(&*rules[index].name).copied()),
             })
             .collect();
         let ours = self.contestants.iter().position(|one| one.method == Method::Consequence);

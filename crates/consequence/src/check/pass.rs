@@ -54,16 +54,16 @@ pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: 
 fn smaller(set: &RuleSet, pass: &OrderedPass, found: PassCounterexample) -> Vec<Vec<Code>> {
     let referee = Referee::new(set);
     let visits = found.proposed.len();
-    let together = |places: &[(usize, Code)]| -> Vec<Vec<Code>> {
+    let together = |kept: &[(usize, Code)]| -> Vec<Vec<Code>> {
         let mut proposed = vec![Vec::new(); visits];
         for &(visit, code) in places {
             proposed[visit].push(code);
         }
         proposed
     };
-    let fails = |places: &[(usize, Code)]| {
+    let fails = |kept: &[(usize, Code)]| {
         let mut record = Record { visits: Vec::new(), ended: false };
-        for visit in together(places) {
+        for visit in together(kept) {
             // No visit follows the end.
             if record.ended {
                 return false;
@@ -73,23 +73,23 @@ fn smaller(set: &RuleSet, pass: &OrderedPass, found: PassCounterexample) -> Vec<
         !referee.holds(found.rule, &record, visits.saturating_sub(1))
     };
     let numbered = found.proposed.iter().enumerate();
-    let mut places: Vec<(usize, Code)> =
+    let mut kept: Vec<(usize, Code)> =
         numbered.flat_map(|(visit, codes)| codes.iter().map(move |&code| (visit, code))).collect();
-    let mut run = places.len();
+    let mut run = kept.len();
     let mut replays = 0;
     while run > 0 {
         let mut start = 0;
-        while start < places.len() && replays < MOST_REPLAYS {
-            let end = (start + run).min(places.len());
-            let without = [&places[..start], &places[end..]].concat();
+        while start < kept.len() && replays < MOST_REPLAYS {
+            let end = (start + run).min(kept.len());
+            let without = [&kept[..start], &kept[end..]].concat();
             replays += 1;
             if fails(&without) {
-                places = without;
+                kept = without;
             } else {
                 start = end;
             }
         }
         run /= 2;
     }
-    together(&places)
+    together(&kept)
 }

@@ -26,7 +26,7 @@ pub(super) struct Pair {
     /// Real records of the held-out split, and of the tuning split.
     pub held_out: Vec<usize>,
     pub tuning: Vec<usize>,
-    /// The places of all generated records.
+    /// The indices of all generated records.
     pub generated: Vec<usize>,
     pub codes: OnlyIn,
 }
@@ -63,7 +63,7 @@ impl Pair {
             [Split::Train, Split::HeldOut, Split::Tuning].map(|split| split.indices(&splits));
         let of_train_split = !train.is_empty();
         // What is held out must stay so, whatever else there is.
-        let others = || (0..real.len()).filter(|&place| splits.get(place) != Some(&Split::HeldOut));
+        let others = || (0..real.len()).filter(|&index| splits.get(index) != Some(&Split::HeldOut));
         let base = match (of_train_split, others().next()) {
             (true, _) => train,
             (false, Some(_)) => others().collect(),
@@ -107,15 +107,15 @@ impl Pair {
 
     /// Generated records with exactly the codes of a real one, whatever their order.
     pub fn copies(&self) -> u64 {
-        let codes = |cohort: &Cohort, place: usize| -> Vec<Code> {
-            let mut codes = cohort.record(place).visits().flatten().copied().collect::<Vec<_>>();
+        let codes = |cohort: &Cohort, index: usize| -> Vec<Code> {
+            let mut codes = cohort.record(index).visits().flatten().copied().collect::<Vec<_>>();
             codes.sort_unstable();
             codes.dedup();
             codes
         };
         let real: HashSet<Vec<Code>> =
-            (0..self.real.len()).map(|place| codes(&self.real, place)).collect();
-        let copied = |&place: &usize| real.contains(&codes(&self.synthetic, place));
+            (0..self.real.len()).map(|index| codes(&self.real, index)).collect();
+        let copied = |&index: &usize| real.contains(&codes(&self.synthetic, index));
         (0..self.synthetic.len()).filter(copied).count() as u64
     }
 

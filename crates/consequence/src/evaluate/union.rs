@@ -37,13 +37,13 @@ pub(super) fn union(
     let numbers: Vec<Option<Code>> =
         other.codes().map(|code| vocabulary.code(other.name(code))).collect();
     let mut renumbered = Cohort::default();
-    for (place, record) in cohort.records().enumerate() {
+    for (index, record) in cohort.records().enumerate() {
         let visits = record.visits();
         let visits =
             visits.map(|visit| visit.iter().filter_map(|code| numbers[code.index()]).collect());
         let again = Record::new(visits.collect());
         let again = if record.ended() { again } else { again.cut() };
-        renumbered.push(cohort.id(place), &again);
+        renumbered.push(cohort.id(index), &again);
     }
     Ok((Arc::new(vocabulary), renumbered))
 }

@@ -19,9 +19,9 @@ use consequence_pipeline::{
 /// All that a model is trained on, made ready.
 pub(super) struct Lesson {
     pub cohort: Cohort,
-    /// The places of records to train on.
+    /// The indices of records to train on.
     pub train: Vec<usize>,
-    /// The places of records that tell when to stop.
+    /// The indices of records that tell when to stop.
     pub tuning: Vec<usize>,
     /// The codes in the order that the model decides them.
     pub codes: Order,
@@ -47,13 +47,13 @@ impl Lesson {
             ModelChoice::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
             ModelChoice::Markov => &[(&train, "train")],
         };
-        if let Some((_, name)) = needed.iter().find(|(places, _)| places.is_empty()) {
+        if let Some((_, name)) = needed.iter().find(|(indices, _)| indices.is_empty()) {
             return Err(TrainError::NoRecords(name).into());
         }
         let max_visits = task.max_visits.map_or_else(|| cohort.longest(), usize::from);
         let max_visits = max_visits.clamp(1, u16::MAX.into());
         let trained = || train.iter().chain(&tuning).copied();
-        let longest = trained().map(|place| cohort.record(place).len() - 1).max();
+        let longest = trained().map(|index| cohort.record(index).len() - 1).max();
         if let Some(found) = longest.filter(|&found| found > max_visits) {
             return Err(TrainError::TooLong { found, room: max_visits }.into());
         }

@@ -28,10 +28,10 @@ pub struct Timelines<'a> {
 }
 
 /// How many encounters of some records have each code.
-pub fn occurrences(cohort: &Cohort, places: &[usize], codes: usize) -> Vec<f64> {
+pub fn occurrences(cohort: &Cohort, indices: &[usize], codes: usize) -> Vec<f64> {
     let mut counts = vec![0.0; codes];
-    for &place in places {
-        for code in cohort.record(place).visits().skip(1).flatten() {
+    for &index in indices {
+        for code in cohort.record(index).visits().skip(1).flatten() {
             counts[code.index()] += 1.0;
         }
     }
@@ -42,20 +42,20 @@ pub fn occurrences(cohort: &Cohort, places: &[usize], codes: usize) -> Vec<f64> 
 pub fn examples(
     timelines: &Timelines<'_>,
     cohort: &Cohort,
-    places: &[usize],
+    indices: &[usize],
     (title, note): (&str, &str),
 ) -> Block {
-    let record = |&place: &usize| ExampleRecord {
-        title: format!("record {}", place + 1),
+    let record = |&index: &usize| ExampleRecord {
+        title: format!("record {}", index + 1),
         source: String::new(),
-        visits: (0..cohort.record(place).len())
-            .map(|visit| timelines.visit(cohort, place, visit))
+        visits: (0..cohort.record(index).len())
+            .map(|visit| timelines.visit(cohort, index, visit))
             .collect(),
     };
     Block::Records(Records {
         title: title.to_owned(),
         note: note.to_owned(),
-        records: places.iter().map(record).collect(),
+        records: indices.iter().map(record).collect(),
     })
 }
 
@@ -63,21 +63,21 @@ impl Timelines<'_> {
     /// The records that rules had most to say about, of the first so many.
     pub fn telling(&self, cohort: &Cohort, among: usize, count: usize) -> Vec<usize> {
         let mut scored: Vec<(usize, usize)> = (0..cohort.len().min(among))
-            .map(|place| {
-                let record = cohort.record(place);
+            .map(|index| {
+                let record = cohort.record(index);
                 let forced = (0..record.len()).map(|visit| {
                     let said = self.conclusions.of(record, visit).into_iter();
                     said.filter(|one| one.probability == 1.0).count()
                 });
-                (forced.sum(), place)
+                (forced.sum(), index)
             })
             .collect();
-        scored.sort_by_key(|&(forced, place)| (std::cmp::Reverse(forced), place));
-        scored.into_iter().take(count).map(|(_, place)| place).collect()
+        scored.sort_by_key(|&(forced, index)| (std::cmp::Reverse(forced), index));
+        scored.into_iter().take(count).map(|(_, index)| index).collect()
     }
 
-    fn visit(&self, cohort: &Cohort, place: usize, visit: usize) -> ExampleVisit {
-        let record = cohort.record(place);
+    fn visit(&self, cohort: &Cohort, index: usize, visit: usize) -> ExampleVisit {
+        let record = cohort.record(index);
         let here = record.visit(visit);
         let (mut demanded, mut barred) = (BTreeMap::new(), BTreeMap::new());
         for one in self.conclusions.of(record, visit) {

@@ -19,15 +19,15 @@ pub fn rule_table(
     synthetic: &[RuleCountsOf],
     ours: usize,
 ) -> Block {
-    let row = |(place, rule): (usize, &consequence_rules::Rule)| Rule {
+    let row = |(index, rule): (usize, &consequence_rules::Rule)| Rule {
         name: rule.name.to_string(),
-        text: statement(rules, place),
+        text: statement(rules, index),
         strength: if rule.is_hard() { Strength::Hard } else { Strength::Soft },
         reach: if rule.is_temporal() { Reach::Temporal } else { Reach::Static },
-        real: real.and_then(|counts| counts.get(place).copied().flatten()),
+        real: real.and_then(|counts| counts.get(index).copied().flatten()),
         synthetic: synthetic
             .iter()
-            .map(|counts| counts.violations.get(place).copied().flatten())
+            .map(|counts| counts.violations.get(index).copied().flatten())
             .collect(),
     };
     Block::Rules(RuleTable {
@@ -41,8 +41,8 @@ pub fn rule_table(
 }
 
 /// What a rule says, without its name.
-pub fn statement(rules: &RuleSet, place: usize) -> String {
-    let Some(rule) = rules.get(place) else { return String::new() };
+pub fn statement(rules: &RuleSet, index: usize) -> String {
+    let Some(rule) = rules.get(index) else { return String::new() };
     let mut item = RuleItem::new("r", rule.formula().expression(rules.vocabulary()));
     item.probability = rule.probability();
     let text = item.to_string();

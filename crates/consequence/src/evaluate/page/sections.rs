@@ -310,9 +310,9 @@ impl Page<'_> {
                 ("Records that break a rule", "The first that were found."),
             ),
             true => {
-                let places = timelines.telling(&self.pair.synthetic, 500, 3);
+                let indices = timelines.telling(&self.pair.synthetic, 500, 3);
                 let note = "Of the first 500 records, those that rules had most to say about.";
-                examples(&timelines, &self.pair.synthetic, &places, ("Synthetic records", note))
+                examples(&timelines, &self.pair.synthetic, &indices, ("Synthetic records", note))
             }
         };
         Some(Section::new("records", "A few records", vec![block]))
