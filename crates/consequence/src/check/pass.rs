@@ -56,7 +56,7 @@ fn smaller(set: &RuleSet, pass: &OrderedPass, found: PassCounterexample) -> Vec<
     let visits = found.proposed.len();
     let together = |kept: &[(usize, Code)]| -> Vec<Vec<Code>> {
         let mut proposed = vec![Vec::new(); visits];
-        for &(visit, code) in places {
+        for &(visit, code) in kept {
             proposed[visit].push(code);
         }
         proposed
