@@ -46,7 +46,7 @@ impl Numbered {
 
     /// A number below a bound; 0 where there is none.
     fn below(&mut self, bound: usize) -> usize {
-        (u64::from(self.word()) * bound as u64 >> 32) as usize
+        ((u64::from(self.word()) * bound as u64) >> 32) as usize
     }
 
     fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> Option<&'a T> {

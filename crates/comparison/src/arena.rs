@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::{
+    Error, OpenedRecords, RecordInputs, Watch, model_rules, records_digest, watched,
+};
 use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{
@@ -11,9 +15,6 @@ use consequence_rules::{
 use consequence_train::Examples;
 
 use super::ComparisonTask;
-use consequence_pipeline::load::LoadedCohort;
-use consequence_pipeline::{Error, OpenedRecords, RecordInputs, model_rules, records_digest};
-use consequence_pipeline::{Watch, watched};
 
 /// What is the same for every method.
 pub(super) struct Arena {

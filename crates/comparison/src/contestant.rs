@@ -8,6 +8,7 @@ use consequence_evaluate::{
 };
 use consequence_halo::Weights;
 use consequence_model::{Generator, Network, NetworkGenerator};
+use consequence_pipeline::{Error, Watch};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
@@ -17,8 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::arena::Arena;
 use super::files::{Files, named};
 use super::{ComparisonTask, Prediction, Training};
-use consequence_pipeline::Error;
-use consequence_pipeline::Watch;
 
 /// How often what a stopped run can be taken up from is written.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);

@@ -7,6 +7,7 @@ use consequence_evaluate::{
     CompareOptions, PrivacyOptions, Reference, Samples, UtilityOptions, privacy, utility,
 };
 use consequence_model::{Generator, Network, NetworkGenerator};
+use consequence_pipeline::Error;
 use consequence_record::{Cohort, Selection};
 use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Request, Sampler, Totals};
@@ -14,7 +15,6 @@ use consequence_sample::{Mode, Request, Sampler, Totals};
 use super::arena::Arena;
 use super::contestant::Contestant;
 use super::figures::{DeepFigures, RunFigures, r2};
-use consequence_pipeline::Error;
 
 impl Contestant {
     /// Writes the records of one generation, and tells how long it took and how many were begun.

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
+use consequence::train::NetworkTask;
 use consequence_baselines::Method;
+use consequence_pipeline::Out;
 use consequence_rules::UnknownCodes;
 use consequence_train::Preset;
 use serde::Serialize;
-
-use consequence::train::NetworkTask;
-use consequence_pipeline::Out;
 
 /// Which cohort the methods train on, and how thoroughly they are measured.
 ///

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_pipeline::words::{count as count_of, number};
 use consequence_report::Verdict;
 
 use super::{ComparisonReport, MethodFigures};
-use consequence_pipeline::words::{count as count_of, number};
 
 impl Display for ComparisonReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -3,11 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use consequence_rules::{UnknownCodes, write_tuples};
-use serde::Serialize;
-
 use consequence_pipeline::load::{rule_file, rules_over};
 use consequence_pipeline::{CodeSource, Codes, Error, Inputs, Out, Report, Task, Watch};
+use consequence_rules::{UnknownCodes, write_tuples};
+use serde::Serialize;
 
 /// The forms that rules are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use consequence_pipeline::{Error, Out, load, refuse_file, refuse_lines, write_file};
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Cohort, Record, Vocabulary};
 use consequence_store::Lock;
 use consequence_tables::jsonl;
 use serde_json::json;
-
-use consequence_pipeline::{Error, Out, load, refuse_file, refuse_lines, write_file};
 
 /// The rules of the small clinic, `examples/clinic.rules`.
 pub const CLINIC_RULES: &str = include_str!("../../../examples/clinic.rules");

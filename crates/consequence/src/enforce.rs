@@ -4,6 +4,9 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Repair, RepairPlan, repair};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
 use consequence_prng::Draws;
 use consequence_record::{Code, Cohort, Split};
 use consequence_referee::Referee;
@@ -12,10 +15,6 @@ use consequence_tables::CohortWriter;
 use consequence_tables::meds::{Subject, WriterOptions};
 use rayon::prelude::*;
 use serde::Serialize;
-
-use consequence_pipeline::load::LoadedCohort;
-use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
 
 /// A cohort to be repaired.
 ///

@@ -3,12 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 use consequence_tables::Dataset;
 use consequence_tables::export::{self, ExportOptions};
 use serde::Serialize;
-
-use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 
 /// What a cohort can be exported as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

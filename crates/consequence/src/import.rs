@@ -4,13 +4,11 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use consequence_import::{Import, Step, open_telling};
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{CohortFigures, Error, Out, Report, Task, Watch, watched};
 use consequence_tables::CohortWriter;
 use consequence_tables::meds::{Subject, WriterOptions};
 use serde::Serialize;
-
-use crate::figures::CohortFigures;
-use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 
 pub use consequence_import::{
     CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem, ImportSummary,

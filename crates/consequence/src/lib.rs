@@ -178,7 +178,6 @@ pub mod demo;
 pub mod enforce;
 pub mod evaluate;
 pub mod export;
-mod figures;
 pub mod generate;
 pub mod import;
 pub mod mine;
@@ -216,10 +215,10 @@ pub use consequence_referee::{Defect, Referee};
 pub use consequence_tables::{Dataset, TableError, VisitTimes, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
-    Advice, CodeSource, CodeSummary, CountError, Error, Inputs, Out, REPORT_FORMAT, RecordInputs,
-    Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count, use_threads,
+    Advice, CodeSource, CodeSummary, CohortFigures, CountError, Error, Inputs, Out, REPORT_FORMAT,
+    RecordInputs, Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count,
+    use_threads,
 };
-pub use figures::CohortFigures;
 
 /// Crash-safe files.
 pub use consequence_store as store;

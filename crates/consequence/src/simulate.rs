@@ -3,15 +3,15 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
+use consequence_pipeline::words::count;
+use consequence_pipeline::{
+    CohortFigures, Error, Out, Report, Task, Watch, refuse_file, watched, write_file,
+};
 use consequence_record::Split;
 use consequence_simulate::Simulation;
 use consequence_tables::meds::{Subject, WriterOptions};
 use consequence_tables::{CohortWriter, Format};
 use serde::Serialize;
-
-use crate::figures::CohortFigures;
-use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Out, Report, Task, Watch, refuse_file, watched, write_file};
 
 pub use consequence_simulate::Preset;
 

@@ -11,6 +11,7 @@
 mod count;
 mod digest;
 mod error;
+mod figures;
 mod inputs;
 pub mod load;
 pub mod model_rules;
@@ -18,7 +19,6 @@ mod out;
 pub mod pages;
 mod reference;
 mod task;
-mod threads;
 mod watch;
 pub mod words;
 
@@ -27,11 +27,26 @@ pub use consequence_advice::{Advice, Setting};
 pub use count::{CountError, parse_count};
 pub use digest::records_digest;
 pub use error::Error;
+pub use figures::CohortFigures;
 pub use inputs::{CodeSource, CodeSummary, Codes, Inputs, Opened, OpenedRecords, RecordInputs};
 pub use out::{
     OpenOut, Out, refuse_cohort, refuse_file, refuse_folder, refuse_lines, whole_path, write_file,
 };
 pub use reference::RuleReference;
 pub use task::{REPORT_FORMAT, Report, Task};
-pub use threads::use_threads;
 pub use watch::{Unwatched, Watch, watched};
+
+/// Sets how many threads every later call uses; 0 is one for each core. Call it once, first.
+///
+/// ```standalone_crate
+/// consequence_pipeline::use_threads(2)?;
+/// let again = consequence_pipeline::use_threads(3).unwrap_err();
+/// assert!(again.to_string().starts_with("cannot work with 3 threads"));
+/// # Ok::<(), consequence_pipeline::Error>(())
+/// ```
+pub fn use_threads(threads: usize) -> Result<(), Error> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Error::Threads { threads, reason: error.to_string() })
+}

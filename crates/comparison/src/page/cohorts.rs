@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
 use consequence_evaluate::{CohortShape, CompareOptions, Interval, compare};
-use consequence_record::{Cohort, Selection};
-use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Table};
-
-use super::Page;
 use consequence_pipeline::Error;
 use consequence_pipeline::pages::{
     Panel, Timelines, cell, examples, histograms, interval_cell, occurrences, scatters,
 };
 use consequence_pipeline::words::number;
+use consequence_record::{Cohort, Selection};
+use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Table};
+
+use super::Page;
 
 impl Page<'_> {
     pub(super) fn correlations(&self, cohorts: &[Cohort]) -> Result<Section, Error> {

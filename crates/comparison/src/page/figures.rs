@@ -1,6 +1,7 @@
 //! How well methods predict, how fast they are, and what their records are worth.
 
 use consequence_baselines::Method;
+use consequence_pipeline::pages::{cell, interval_cell, measure};
 use consequence_report::{
     Bar, BarPanel, Bars, Better, Block, Cell, Column, LinePanel, LineSeries, Lines, Measure, Row,
     RowKind, ScaleKind, Section, Table,
@@ -9,7 +10,6 @@ use consequence_report::{
 use super::Page;
 use crate::paper::published;
 use crate::{Median, MethodFigures};
-use consequence_pipeline::pages::{cell, interval_cell, measure};
 
 impl Page<'_> {
     pub(super) fn prediction(&self) -> Section {

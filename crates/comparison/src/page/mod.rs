@@ -7,6 +7,9 @@ mod rules;
 use consequence_baselines::Method;
 use consequence_evaluate::Interval;
 use consequence_model::Network;
+use consequence_pipeline::Error;
+use consequence_pipeline::pages::{program, today};
+use consequence_pipeline::words::number;
 use consequence_record::Cohort;
 use consequence_report::{
     Caution, CautionKind, Cell, Count, Head, Holds, Report, Row, RowKind, Source, Statement,
@@ -17,9 +20,6 @@ use super::contestant::Contestant;
 use super::findings::at_least;
 use super::paper::{PaperCohort, PaperFigures, published};
 use super::{ComparisonReport, ComparisonTask, Median, MethodFigures, run_seed};
-use consequence_pipeline::Error;
-use consequence_pipeline::pages::{program, today};
-use consequence_pipeline::words::number;
 
 /// Records of one generation that plots are made of; they need no more.
 const PLOTTED: u64 = 10_000;

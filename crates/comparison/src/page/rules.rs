@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use consequence_baselines::Method;
 use consequence_evaluate::{HardRule, violations};
+use consequence_pipeline::pages::{RuleCountsOf, interval_cell, measure, rule_table};
+use consequence_pipeline::words::number;
 use consequence_record::Selection;
 use consequence_report::{
     Bar, BarPanel, Bars, Better, Block, Cell, Column, Findings, Row, ScaleKind, Section, Table,
@@ -13,8 +15,6 @@ use consequence_rules::CompileLimits;
 
 use super::Page;
 use crate::MethodFigures;
-use consequence_pipeline::pages::{RuleCountsOf, interval_cell, measure, rule_table};
-use consequence_pipeline::words::number;
 
 impl Page<'_> {
     pub(super) fn violations(&self) -> Section {

@@ -1,6 +1,5 @@
 //! What a rule set says, and the proof that it can always be kept.
 
-mod clause;
 mod explain;
 mod pass;
 mod report;
@@ -132,7 +131,7 @@ impl Task for CheckTask {
                 })
                 .collect(),
             all_rules_compared: compared_all,
-            derived: plan.map_or_else(Vec::new, |plan| clause::derived(plan, |_| true)),
+            derived: plan.map_or_else(Vec::new, |plan| explain::derived(plan, |_| true)),
             one_pass,
             soft: soft(set),
             shared_outputs: shared_outputs(set),

@@ -1,12 +1,12 @@
 //! The paper's one ordered pass over the rules as they are listed: is it safe here?
 
+use consequence_pipeline::words::number;
 use consequence_record::{Code, Record};
 use consequence_referee::Referee;
 use consequence_rules::{OrderedPass, PassCounterexample, PassVerdict, RuleSet, WrittenRules};
 
 use super::report::{NamedVisits, OnePass};
 use crate::RuleReference;
-use consequence_pipeline::words::number;
 
 /// Above so many rules or implications the question is not asked.
 const MOST_RULES: usize = 5_000;

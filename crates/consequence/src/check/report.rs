@@ -1,10 +1,10 @@
 //! What a check found, ready to be read by people and by programs.
 
+use consequence_pipeline::{CodeSummary, Report, RuleReference};
 use consequence_record::{Code, Record, Vocabulary};
 use serde::Serialize;
 
 use super::Explanation;
-use consequence_pipeline::{CodeSummary, Report, RuleReference};
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

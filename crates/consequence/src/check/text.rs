@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_pipeline::CodeSource;
+use consequence_pipeline::words::{count, list, number};
+
 use super::report::{
     CheckReport, ConflictReport, DerivedKind, DerivedRule, NamedVisits, OnePass, Verdict,
     WhySuperfluous,
 };
-use consequence_pipeline::CodeSource;
-use consequence_pipeline::words::{count, list, number};
 
 /// Findings of a kind listed in the text; the rest are counted.
 const SHOWN: usize = 20;

@@ -7,14 +7,14 @@ use consequence_evaluate::{
     CompareOptions, Comparison, Correlations, Measured, Privacy, PrivacyOptions, Reference,
     Utility, UtilityOptions, Violations, ViolationsError, privacy, utility, violations,
 };
+use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
+use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
 use consequence_rules::{CompileLimits, UnknownCodes};
 use consequence_store::{AtomicFolder, Belongs, StoreError, write_atomically};
 use serde::Serialize;
 
 use super::page::page;
 use super::pair::{OnlyIn, Pair};
-use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
-use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
 
 /// The page to read, and the figures for programs.
 const REPORT_FILE: &str = "report.html";

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use consequence_evaluate::{CohortShape, Correlation, Correlations};
+use consequence_pipeline::words::{count, number, percent};
 
 use super::cohorts::{EvaluateReport, Obedience};
-use consequence_pipeline::words::{count, number, percent};
 
 /// Lengths that have a row of their own; longer ones share the last.
 const LENGTHS: usize = 8;

@@ -5,7 +5,6 @@ mod cohorts_text;
 mod page;
 mod pair;
 mod perplexity;
-mod union;
 
 pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
 pub use consequence_evaluate::{

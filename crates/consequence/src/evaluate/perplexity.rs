@@ -10,14 +10,13 @@ use consequence_evaluate::{
     likelihood_with_settled,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
+use consequence_pipeline::model_rules::{self, ReadModel};
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Report, Task, Watch, load, watched};
 use consequence_record::{RecordView, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
-
-use consequence_pipeline::model_rules::{self, ReadModel};
-use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Report, Task, Watch, load, watched};
 
 /// Which model to measure, and on what.
 ///

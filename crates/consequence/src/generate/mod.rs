@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_model::{Card, Generator, NetworkGenerator, Trained};
+use consequence_pipeline::model_rules::{self, ReadModel};
+use consequence_pipeline::{Error, Out, Task, Watch, load, records_digest, watched};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
@@ -15,9 +17,6 @@ use consequence_sample::{
 };
 use consequence_store::digest;
 use consequence_tables::Format;
-
-use consequence_pipeline::model_rules::{self, ReadModel};
-use consequence_pipeline::{Error, Out, Task, Watch, load, records_digest, watched};
 
 pub use consequence_sample::{Mode, Totals};
 pub use report::GenerateReport;

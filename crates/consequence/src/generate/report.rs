@@ -3,13 +3,13 @@
 use std::fmt::{self, Display, Formatter};
 
 use consequence_model::{Card, ModelKind};
+use consequence_pipeline::Report;
+use consequence_pipeline::load::LoadedRules;
+use consequence_pipeline::words::{count, number};
 use consequence_sample::{Mode, Totals, Written};
 use serde::Serialize;
 
 use super::GenerateTask;
-use consequence_pipeline::Report;
-use consequence_pipeline::load::LoadedRules;
-use consequence_pipeline::words::{count, number};
 
 /// What was generated.
 #[derive(Clone, Debug, PartialEq, Serialize)]

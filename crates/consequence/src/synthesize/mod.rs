@@ -6,8 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use consequence_import::Source;
+use consequence_pipeline::load::{self, LoadedCohort};
+use consequence_pipeline::{
+    Error, Inputs, Out, RecordInputs, Report, Task, Watch, refuse_cohort, whole_path,
+};
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
+use consequence_store::{RunFolder, RunOptions, Site, write_atomically};
+use serde_json::{Value, json};
 
 use crate::check::{CheckReport, CheckTask};
 use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, PerplexityTask};
@@ -16,12 +22,6 @@ use crate::import::{ImportReport, ImportTask};
 use crate::mine::{MineReport, MineTask};
 use crate::simulate::{Preset, SimulateReport, SimulateTask};
 use crate::train::{ModelChoice, TrainReport, TrainTask};
-use consequence_pipeline::load::{self, LoadedCohort};
-use consequence_pipeline::{
-    Error, Inputs, Out, RecordInputs, Report, Task, Watch, refuse_cohort, whole_path,
-};
-use consequence_store::{RunFolder, RunOptions, Site, write_atomically};
-use serde_json::{Value, json};
 
 /// The number of the format of the folder.
 const RUN_FORMAT: u32 = 1;

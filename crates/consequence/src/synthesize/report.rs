@@ -3,15 +3,14 @@
 use std::fmt::{self, Display, Formatter};
 
 use consequence_evaluate::{Correlations, Likelihood};
-use serde::Serialize;
-
 use consequence_pipeline::Report;
+use consequence_pipeline::words::{count, number};
+use serde::Serialize;
 
 use crate::check::Verdict;
 use crate::evaluate::{FreshSample, Obedience};
 use crate::generate::GenerateReport;
 use crate::train::TrainReport;
-use consequence_pipeline::words::{count, number};
 
 /// What was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,12 +5,11 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::Auditor;
+use consequence_pipeline::Error;
+use consequence_pipeline::words::{count, number};
 use consequence_record::Selection;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use serde::Serialize;
-
-use consequence_pipeline::Error;
-use consequence_pipeline::words::{count, number};
 
 /// Rules named in a message; the rest are counted.
 const NAMED: usize = 5;

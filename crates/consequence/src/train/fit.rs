@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use consequence_model::{Epoch, Trained};
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Watch};
 use consequence_record::Selection;
 use consequence_train::{Checkpoints, Event, Examples, Teacher, train, untrained};
 
 use super::NetworkTask;
 use super::lesson::Lesson;
-use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Watch};
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]

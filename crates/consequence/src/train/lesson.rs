@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, Data};
+use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::{
+    Advice, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
+};
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
 use super::{BrokenRecords, ModelChoice, TrainTask};
-use consequence_pipeline::load::LoadedCohort;
-use consequence_pipeline::{
-    Advice, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
-};
 
 /// All that a model is trained on, made ready.
 pub(super) struct Lesson {

@@ -5,7 +5,6 @@ mod fit;
 mod lesson;
 mod report;
 mod task;
-mod text;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,10 +12,10 @@ use std::path::{Path, PathBuf};
 use consequence_model::{
     CARD_FILE, CHECKPOINT_FILE, Card, Markov, Model, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
+use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use consequence_record::Selection;
 use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
 
-use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use fit::Outcome;
 use lesson::Lesson;
 

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use consequence_model::Sizes;
+use consequence_pipeline::{Error, Out, RecordInputs};
 use consequence_rules::Order;
 use consequence_train::{Preset, TrainMode, TrainOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use consequence_pipeline::{Error, Out, RecordInputs};
 
 /// How often a checkpoint is written if nothing else is said.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);

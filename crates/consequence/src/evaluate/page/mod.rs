@@ -5,14 +5,14 @@ mod sections;
 use std::sync::Arc;
 
 use consequence_evaluate::{Correlations, Measured, Unmeasured};
+use consequence_pipeline::pages::{program, today};
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, model_rules, records_digest};
 use consequence_report::{Caution, CautionKind, Count, Head, Holds, Report, Source, Statement};
 use consequence_rules::RuleSet;
 
 use super::cohorts::EvaluateReport;
 use super::pair::Pair;
-use consequence_pipeline::pages::{program, today};
-use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, model_rules, records_digest};
 
 /// Fewer generated records than this give figures that luck moves.
 const FEW: u64 = 1_000;

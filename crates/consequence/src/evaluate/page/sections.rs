@@ -7,16 +7,16 @@ use consequence_enforce::{Auditor, Conclusions};
 use consequence_evaluate::{
     Correlations, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
 };
-use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
-use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
-
-use super::Page;
-use crate::evaluate::cohorts::Deeper;
 use consequence_pipeline::Error;
 use consequence_pipeline::pages::{
     Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
 };
 use consequence_pipeline::words::{count, number};
+use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
+use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+
+use super::Page;
+use crate::evaluate::cohorts::Deeper;
 
 impl Page<'_> {
     pub(super) fn violations(&self) -> Result<Section, Error> {

@@ -1,21 +1,19 @@
 //! Rules from expert tables, as a file to read and to check.
 
-mod text;
-
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_packs::{ExpertTable, Limit, Pack, PackError, PackLimits, PackOptions};
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, load, watched};
 use consequence_record::{Kind, Vocabulary};
 use serde::Serialize;
 
 pub use consequence_packs::{CodeList, Level, Over};
-
-use consequence_pipeline::words::number;
-use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, load, watched};
 
 /// The expert tables that rules are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -328,4 +326,49 @@ fn refused(error: PackError) -> Error {
         _ => "check the file, or fetch it again",
     };
     Error::refused(error.to_string(), help)
+}
+
+impl Display for RulesFromReport {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "{}: {} from {} ({})",
+            self.out,
+            count(self.rules as u64, "rule"),
+            self.file,
+            self.about
+        )?;
+        for kind in &self.kinds {
+            writeln!(out, "  {:>6}  {}", number(kind.rules as u64), kind.limit)?;
+        }
+        writeln!(out, "\nthe table has {} on codes", count(self.entries as u64, "limit"))?;
+        if let Some(shared) = self.categories {
+            let shared = count(shared as u64, "limit");
+            writeln!(out, "  {shared} shared by all codes of a category")?;
+        }
+        if let Some(source) = &self.codes {
+            let file = match source {
+                CodeSource::Cohort(file)
+                | CodeSource::Vocabulary(file)
+                | CodeSource::Model(file) => file,
+                CodeSource::Rules => "the rules",
+            };
+            writeln!(out, "  {} left out: {file} has no such code", number(self.unknown as u64))?;
+        }
+        if self.without_ages > 0 {
+            let left_out = number(self.without_ages as u64);
+            writeln!(out, "  {left_out} left out: they limit ages, and no age bands are known")?;
+        }
+        if self.within_bands > 0 {
+            let left_out = number(self.within_bands as u64);
+            writeln!(
+                out,
+                "  {left_out} left out: no age band lies outside the ages that they allow"
+            )?;
+        }
+        if self.repeated > 0 {
+            writeln!(out, "  {} stated more than once", number(self.repeated as u64))?;
+        }
+        Ok(())
+    }
 }

@@ -6,7 +6,7 @@ use consequence_import::ImportSummary;
 use consequence_record::{Kind, Split, Vocabulary};
 use serde::Serialize;
 
-use consequence_pipeline::words::{count, number};
+use crate::words::{count, number};
 
 /// How large a cohort is, in the words of the paper's table of datasets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -30,7 +30,8 @@ pub struct CohortFigures {
 }
 
 impl CohortFigures {
-    pub(crate) fn of(vocabulary: &Vocabulary) -> Self {
+    /// An empty cohort over these codes.
+    pub fn of(vocabulary: &Vocabulary) -> Self {
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         Self {
@@ -41,7 +42,7 @@ impl CohortFigures {
     }
 
     /// Counts a record with so many encounters and codes.
-    pub(crate) fn add(&mut self, split: Split, encounters: usize, codes: usize) {
+    pub fn add(&mut self, split: Split, encounters: usize, codes: usize) {
         self.patients += 1;
         self.encounters += encounters as u64;
         self.codes += codes as u64;
