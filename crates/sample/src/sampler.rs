@@ -265,7 +265,7 @@ impl Obeyed {
     }
 }
 
-/// The rules that records obey: those of the set that the mode heeds, and the conditions given.
+/// The rules that records obey: those of the set that count in the mode, and the conditions given.
 fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) -> RuleSet {
     let heeded = rules
         .rules
