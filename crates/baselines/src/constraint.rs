@@ -62,7 +62,7 @@ pub struct Clause {
 }
 
 impl Clause {
-    /// Whether the clause speaks of the visit alone, whichever visit it is.
+    /// Whether the clause is about the visit alone, whichever visit it is.
     pub fn is_static(&self) -> bool {
         self.literals.iter().all(|(variable, _)| matches!(variable, Variable::Now(_)))
     }

@@ -9,10 +9,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BaselineError {
-    /// The rules and the order of codes speak of different codes.
+    /// The rules and the order are over different vocabularies.
     #[error("the rules and the order of codes have different vocabularies; make both from one")]
     OtherCodes,
-    /// A clause speaks of a rule or a code that is not there.
+    /// A clause is about a rule or a code that does not exist.
     #[error("clause {clause} names a rule or a code that does not exist")]
     BadClause {
         /// The clause, counted from 0.
@@ -86,7 +86,7 @@ impl Default for Limits {
 pub struct Unexpressed {
     /// The name of the rule.
     pub rule: Arc<str>,
-    /// What is in the way.
+    /// Why it cannot.
     pub reason: Reason,
 }
 

@@ -1,4 +1,4 @@
-//! What the constraint layer makes of logits, and the loss that teaches through it.
+//! What the constraint layer makes of logits, and the loss that trains through it.
 
 use crate::row::Gradient;
 use crate::row::{sigmoid, softplus};

@@ -112,7 +112,7 @@ impl Method {
         matches!(self, Self::PostProcessing | Self::Consequence)
     }
 
-    /// The method that learns the same network.
+    /// The method that trains the same network.
     pub fn trains_as(self) -> Self {
         if self == Self::PostProcessing { Self::Vanilla } else { self }
     }

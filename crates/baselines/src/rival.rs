@@ -1,4 +1,5 @@
-//! Rivals as networks learn them: what is asked of the network, and what it is scored by.
+//! Rival methods as networks train by them: what the network is asked for, and what it is scored
+//! by.
 
 use consequence_engine::{BinaryRow, binary_cross_entropy};
 use consequence_halo::{Asked, Objective, Shape, ShapeError, Weights};

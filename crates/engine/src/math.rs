@@ -1,5 +1,5 @@
-//! Exponentials and their kin, written so that loops over them become vector instructions, and the
-//! GELU activation in its form with a hyperbolic tangent.
+//! Exponentials, sigmoids and logarithms, written so that loops over them become vector
+//! instructions, and the GELU activation in its form with a hyperbolic tangent.
 
 use rayon::prelude::*;
 

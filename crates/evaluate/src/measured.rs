@@ -89,7 +89,7 @@ pub enum Unmeasured {
     /// Nothing can be predicted.
     #[error("no {0} record has two encounters")]
     NoTransitions(Role),
-    /// A code is never in a next encounter, so there is nothing to learn or to rank.
+    /// A code is never in a next encounter, so there is nothing to train on or to rank.
     #[error("it is in no next encounter of the {0} records")]
     NeverNext(Role),
     /// A code is in every next encounter.

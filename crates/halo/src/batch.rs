@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use consequence_engine::{Lists, Sequences, Settled};
 
-/// The outputs that a row of the network speaks of.
+/// The codes that rows of outputs are about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outputs {
     /// The codes that the visit may hold.

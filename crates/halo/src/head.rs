@@ -14,7 +14,7 @@ use crate::{Batch, Shape, Weights};
 /// for the corners of such blocks.
 pub(crate) const BLOCK: usize = 128;
 
-/// The head at work on the rows of a batch that speak of the same codes.
+/// The head at work on the rows of a batch whose outputs are about the same codes.
 #[derive(Debug, Default)]
 pub(crate) struct Head {
     hidden: Vec<f32>,

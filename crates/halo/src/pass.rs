@@ -23,7 +23,7 @@ pub struct Asked<'a> {
 
 /// Turns outputs into a loss and its gradient.
 ///
-/// [`Codewise`], the likelihood of a visit code by code, is what HALO learns; methods that
+/// [`Codewise`], the likelihood of a visit code by code, is what HALO trains; methods that
 /// constrain a network while it trains put something of their own in its place.
 pub trait Objective: Sync {
     /// Whether the head is asked; if not there are no logits of codes, only the outputs beside it.

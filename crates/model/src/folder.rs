@@ -24,7 +24,7 @@ pub const CARD_FILE: &str = "model.json";
 pub const WEIGHTS_FILE: &str = "model.safetensors";
 /// The tables of a Markov model.
 pub const TABLES_FILE: &str = "markov.json";
-/// What a run that is not over can be taken up from.
+/// What a run that is not over can be resumed from.
 pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 
 /// A trained model.

@@ -120,7 +120,7 @@ impl Network {
 
 /// A network made ready to write records.
 ///
-/// All records begin alike, so what the network makes of the beginning is computed once.
+/// All records begin with the same mark, so the network's answer to it is computed once.
 pub struct NetworkGenerator {
     codes: Order,
     max_visits: usize,

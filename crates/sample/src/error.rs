@@ -35,16 +35,16 @@ pub enum SampleError {
         /// The rules, the conditions among them.
         rules: Arc<RuleSet>,
     },
-    /// There is no record to go on with.
+    /// The prefix is empty.
     #[error("the prefix has no record")]
     EmptyPrefix,
-    /// A record to go on with holds codes that the model does not have there.
+    /// A record of the prefix holds codes that the model does not have there.
     #[error("record {record} of the prefix has a code that the model does not know in that visit")]
     PrefixCodes {
         /// The record, counted from 1.
         record: usize,
     },
-    /// A record to go on with is longer than the model can write.
+    /// A record of the prefix is longer than the model can write.
     #[error(
         "record {record} of the prefix has {visits} encounters; the model writes {most} at most"
     )]
@@ -56,7 +56,7 @@ pub enum SampleError {
         /// The most that the model writes.
         most: usize,
     },
-    /// A record to go on with is forbidden, or everything that could follow it is.
+    /// A record of the prefix is forbidden, or everything that could follow it is.
     #[error(
         "record {record} of the prefix cannot be gone on with: at visit {visit} {} forbids it",
         one_of(rules)
@@ -91,7 +91,7 @@ pub enum SampleError {
     /// The model gave something that is no probability.
     #[error("the model gives a code a probability that is not a number from 0 to 1")]
     Probability,
-    /// A run that was stopped is in the way.
+    /// A run that was stopped has left its folder there.
     #[error("an unfinished run is in the way\n  --> {}", .0.display())]
     Unfinished(PathBuf),
     /// What is there was begun with something else.
@@ -118,7 +118,7 @@ pub enum SampleError {
         path: PathBuf,
         /// The number of its format.
         format: u32,
-        /// The number of the format that this program goes on with.
+        /// The number of the format that this program resumes.
         known: u32,
     },
     /// What is there was begun by another version of the program.

@@ -25,7 +25,7 @@ pub struct Identity {
     pub model: String,
     /// The rules; none in mode `off`.
     pub rules: Option<String>,
-    /// The records to go on with, if there are any.
+    /// The records of the prefix, if there are any.
     pub prefix: Option<String>,
 }
 
@@ -125,7 +125,7 @@ impl Manifest {
         known.is_some_and(|known| digest_file(folder.join(name)).is_ok_and(|now| now == *known))
     }
 
-    /// Refuses to go on with what was begun otherwise, and says what differs.
+    /// Refuses to resume what was begun otherwise, and says what differs.
     pub(crate) fn refuse_other(&self, there: &Self, folder: &Path) -> Result<(), SampleError> {
         if there.version != self.version {
             return Err(SampleError::OtherVersion {

@@ -23,7 +23,7 @@ pub struct DatasetOptions {
     pub records: u64,
     /// How many records a data file has; they are in memory until it is written. 10,000 by default.
     pub shard_records: u64,
-    /// Whether to go on with what an earlier run left.
+    /// Whether to resume what an earlier run left.
     pub resume: bool,
     /// Whether to replace a dataset that stands at the path, and to drop what an earlier run left
     /// unless it is to be resumed.

@@ -265,12 +265,8 @@ impl Obeyed {
     }
 }
 
-/// The rules that records obey: those of the set that the mode heeds, and the conditions given.
-fn obeyed(
-    rules: &RuleSet,
-    request: &Request<'_>,
-    vocabulary: &Arc<Vocabulary>,
-) -> Result<RuleSet, SampleError> {
+/// The rules that records obey: those of the set that count in the mode, and the conditions given.
+fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) -> RuleSet {
     let heeded = rules
         .iter()
         .filter(|rule| request.mode.obeys() && (rule.is_hard() || request.mode.draws_soft_rules()));

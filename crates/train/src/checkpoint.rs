@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
 
-/// Where a run can be taken up from.
+/// Where a run can be resumed from.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     /// The file.
@@ -23,7 +23,7 @@ pub struct Checkpoints {
     pub fingerprint: String,
 }
 
-/// A file that a run can be taken up from.
+/// A file that a run can be resumed from.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     checkpoints: Checkpoints,

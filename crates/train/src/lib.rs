@@ -1,7 +1,7 @@
 //! Networks train on cohorts.
 //!
 //! - [`Preset`] and [`TrainOptions`]: how large, how long, how fast.
-//! - [`Teacher`]: what the rules settle, so that the network need not learn it.
+//! - [`Teacher`]: what the rules settle, so that the network is not trained on it.
 //! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken
 //!   up from, bit for bit.
 #![forbid(unsafe_code)]

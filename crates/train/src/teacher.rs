@@ -51,7 +51,7 @@ impl Display for TrainMode {
     }
 }
 
-/// Something other to learn than the likelihood of codes that rules leave open.
+/// Something to train for other than the likelihood of codes that rules leave open.
 pub trait Aim: Objective {
     /// For every visit of a record, the facts that the objective asks for.
     fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>>;

@@ -79,7 +79,7 @@ pub enum Event {
         figures: Epoch,
         /// Whether it gave the best network so far.
         best: bool,
-        /// Seconds that it took, validation included; less if it was taken up half-way.
+        /// Seconds that it took, validation included; less if it was resumed half-way.
         seconds: f64,
     },
     /// A checkpoint was written.
@@ -250,7 +250,8 @@ impl Trainer<'_> {
             let (mean, square) = (&mut state.mean, &mut state.square);
             adam_step_within(weights, gradient, mean, square, ranges, &adam, number);
         }
-        // Young averages follow quickly, so that the first weights are soon forgotten.
+        // At first the average follows the weights closely, so that the first weights are soon
+        // gone.
         let horizon =
             f64::from(self.options.average) * steps as f64 / f64::from(self.options.epochs);
         let keep = 1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0);

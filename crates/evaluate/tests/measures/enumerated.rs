@@ -61,7 +61,7 @@ fn adds_up_to_the_valid(generator: &impl Generator, enforcer: &Enforcer, cohort:
     let with_rules = |records: Selection<'_>| {
         likelihood_with_rules(generator, enforcer, records, &options).unwrap()
     };
-    let nats = each(cohort, &with_rules);
+    let nats = each(cohort, with_rules);
     let total: f64 = nats.iter().map(probability).sum();
     assert!((total - 1.0).abs() < 1e-9, "{total}");
     let rules = Arc::clone(enforcer.plan().rules());
@@ -113,10 +113,10 @@ fn with_rules_probabilities_add_up_over_exactly_the_valid_records() {
     let with_rules = |records: Selection<'_>| {
         likelihood_with_rules(&network, &enforcer, records, &options).unwrap()
     };
-    let with_rules = |cohort: &Cohort| each(cohort, &with_rules).iter().map(probability).collect();
+    let with_rules = |cohort: &Cohort| each(cohort, with_rules).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(with_rules, &vocabulary);
     let alone = |records: Selection<'_>| likelihood(&network, records, &options).unwrap();
-    let alone = |cohort: &Cohort| each(cohort, &alone).iter().map(probability).collect();
+    let alone = |cohort: &Cohort| each(cohort, alone).iter().map(probability).collect();
     a_cut_costs_what_the_end_does(alone, &vocabulary);
     let markov = Markov::fit(codes, Selection::all(&seen), MAX_VISITS);
     adds_up_to_the_valid(&markov, &enforcer, &cohort);

@@ -18,7 +18,7 @@ use super::weights::Weighting;
 /// Passes that bring expected counts to those seen.
 const PASSES: usize = 3;
 
-/// Of so many records one is kept back to learn how much lifts count.
+/// One of so many records is held back to fit how much lifts count.
 const KEPT_BACK: usize = 10;
 
 /// Parts that are summed apart, whatever the number of threads.

@@ -118,7 +118,7 @@ fn gather(
     truth: &[u32],
     said: &mut [Vec<f64>; 3],
 ) {
-    // A code speaks of later ones only, so those of the visit may all speak at once.
+    // A code has lifts for later codes only, so those of the whole visit can be added at once.
     let speakers = [past.statics.as_slice(), previous, truth];
     for (kind, ((said, evidence), speakers)) in
         said.iter_mut().zip(evidence).zip(speakers).enumerate()
@@ -133,7 +133,7 @@ fn gather(
     }
 }
 
-/// How firmly base rates stay where they are, as so many toss-ups.
+/// How firmly base rates stay where they are: the weight of a prior, in visits with even odds.
 const FIRMNESS: f64 = 1.0;
 
 /// Gradients and curvatures of the likelihood, by code and by weight.
