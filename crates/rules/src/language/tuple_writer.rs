@@ -25,7 +25,7 @@ pub struct TupleError {
 ///
 /// A rule has to be a single code present or absent, or an implication whose antecedent joins
 /// present and absent codes by `and`, the past ones over one window, and whose consequent is a
-/// single code. [`TupleFile::read`](super::TupleFile::read) reads the result back.
+/// single code. [`TupleFile::read`](crate::TupleFile::read) reads the result back.
 ///
 /// ```
 /// use consequence_rules::{RuleSet, write_tuples};
