@@ -5,8 +5,8 @@
 //! (`fuzz/kept`), then its seeds as they are, then so many inputs made from them. An input depends on the
 //! seeds and its number alone. One that fails is written into `fuzz/kept`, and stays there.
 //!
-//! `CONSEQUENCE_FUZZ_INPUTS` asks for another number of inputs than a test makes by itself. The input at
-//! hand is then in the folder for temporary files, in case the program is aborted.
+//! `CONSEQUENCE_FUZZ_INPUTS` asks for another number of inputs than a test makes by itself. If an
+//! input aborts such a run, the next one keeps it.
 #![forbid(unsafe_code)]
 
 mod cohorts;
@@ -15,7 +15,8 @@ mod mutate;
 mod rules;
 mod seeds;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
@@ -57,17 +58,23 @@ impl Target {
         let seeds = (self.seeds)();
         assert!(!seeds.is_empty(), "{} has no seeds", self.name);
         seeds.iter().for_each(|seed| self.hand(seed));
-        let asked = std::env::var(INPUTS).ok().and_then(|asked| asked.parse().ok());
-        // What aborts the program cannot be kept afterwards.
-        let at_hand = asked.map(|_: u64| std::env::temp_dir().join(format!("fuzz-{}", self.name)));
+        let asked: Option<u64> = std::env::var(INPUTS).ok().and_then(|asked| asked.parse().ok());
         let mut mutator = Mutator::new(&seeds, self.words);
-        for number in 0..asked.unwrap_or(inputs) {
-            let input = mutator.input(number);
-            if let Some(path) = &at_hand {
-                fs::write(path, input).expect("a folder for what passes");
-            }
-            self.hand(input);
+        // What aborts the program cannot be kept by it: the next long run does that.
+        let at_hand = asked.map(|_| std::env::temp_dir().join(format!("fuzz-{}", self.name)));
+        if let Some(number) = at_hand.as_ref().and_then(|path| fs::read(path).ok()) {
+            let number = number.try_into().map_or(0, u64::from_le_bytes);
+            self.keep(mutator.input(number));
         }
+        let mut file = at_hand.as_ref().map(|path| File::create(path).expect("a folder for it"));
+        for number in 0..asked.unwrap_or(inputs) {
+            if let Some(file) = &mut file {
+                let written = file.rewind().and_then(|()| file.write_all(&number.to_le_bytes()));
+                written.expect("eight bytes");
+            }
+            self.hand(mutator.input(number));
+        }
+        at_hand.map(fs::remove_file).transpose().expect("the file of before");
     }
 
     /// The inputs that are kept.
@@ -82,15 +89,19 @@ impl Target {
     fn hand(&self, input: &[u8]) {
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.read)(input)));
         if let Err(panic) = outcome {
-            let folder = kept_folder().join(self.name);
-            let path = folder.join(&digest(input)[..16]);
-            let kept = create_directory(&folder)
-                .and_then(|()| write_atomically(&path, |file| file.write_all(input)));
-            match kept {
-                Ok(()) => eprintln!("{} fails on {}", self.name, path.display()),
-                Err(error) => eprintln!("{} fails on {input:?}, and {error}", self.name),
-            }
+            self.keep(input);
             resume_unwind(panic);
+        }
+    }
+
+    fn keep(&self, input: &[u8]) {
+        let folder = kept_folder().join(self.name);
+        let path = folder.join(&digest(input)[..16]);
+        let kept = create_directory(&folder)
+            .and_then(|()| write_atomically(&path, |file| file.write_all(input)));
+        match kept {
+            Ok(()) => eprintln!("{} fails on {}", self.name, path.display()),
+            Err(error) => eprintln!("{} fails on {input:?}, and {error}", self.name),
         }
     }
 }
