@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use consequence_rules::{
-    Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, RuleFile, TupleFile,
+    Diagnostic, Diagnostics, LanguageLimits, ResolveOptions, Resolved, Rule, RuleFile, TupleFile,
     UnknownCodes, parse, resolve, write_tuples,
 };
 
@@ -202,11 +202,14 @@ fn tuple_rules(file: &TupleFile) -> Option<Resolved> {
     resolve(std::slice::from_ref(&file.rules), vocabulary, &ResolveOptions::default()).ok()
 }
 
+/// Both say the same of codes of the same names; tuples may number them otherwise.
 fn same_rules(one: &Resolved, other: &Resolved, text: &str) {
-    assert_eq!(one.rules.len(), other.rules.len(), "{text}");
-    for (one, other) in one.rules.iter().zip(other.rules.iter()) {
-        assert_eq!(one.says, other.says, "{text}");
-    }
+    let said = |resolved: &Resolved| -> Vec<(String, Option<f64>)> {
+        let vocabulary = resolved.rules.vocabulary();
+        let says = |rule: &Rule| (rule.formula().text(vocabulary), rule.probability());
+        resolved.rules.iter().map(says).collect()
+    };
+    assert_eq!(said(one), said(other), "{text}");
 }
 
 /// What was read is the same once it was printed and once it was put into JSON, and whether its codes

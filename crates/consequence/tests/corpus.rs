@@ -302,7 +302,7 @@ impl Case {
     fn sample(&self, rules: &Arc<RuleSet>, by_diagram: bool) {
         let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
         let plan = self.plan(compile, (rules, options), by_diagram);
-        assert!(by_diagram || plan.is_none() == !self.blames.is_empty(), "whether there is a plan");
+        assert!(by_diagram || plan.is_some() == self.blames.is_empty(), "whether there is a plan");
         let Some(plan) = plan else { return };
         let enforcer = Enforcer::new(&plan);
         let referee = Referee::new(rules);
