@@ -266,7 +266,11 @@ impl Obeyed {
 }
 
 /// The rules that records obey: those of the set that count in the mode, and the conditions given.
-fn obeyed(rules: &RuleSet, request: &Request<'_>, vocabulary: &Arc<Vocabulary>) -> RuleSet {
+fn obeyed(
+    rules: &RuleSet,
+    request: &Request<'_>,
+    vocabulary: &Arc<Vocabulary>,
+) -> Result<RuleSet, SampleError> {
     let heeded = rules
         .iter()
         .filter(|rule| request.mode.obeys() && (rule.is_hard() || request.mode.draws_soft_rules()));
