@@ -37,7 +37,7 @@ SEVERAL_VERSIONS = {
 
 # Our crates, from the bottom up: one knows those of its own row and of the rows below.
 ROWS = [
-    ["record", "prng", "store", "advice"],
+    ["record", "prng", "store", "feedback"],
     ["rules", "engine"],
     ["tables", "enforce", "referee"],
     ["import"],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_enforce::Auditor;
+use consequence_feedback::Unwatched;
 use consequence_mine::{MineOptions, mine};
 use consequence_record::{Code, Split};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
@@ -76,7 +77,7 @@ pub fn read_mine_audit(folder: &Path) -> Fallible<()> {
 
     let audit = step("audit", || {
         let written = WrittenRules::new(Arc::clone(&rules), &CompileLimits::default())?;
-        Ok(Auditor::new(&written).audit(cohort, 5, &|_| {}))
+        Ok(Auditor::new(&written).audit(cohort, 5, &Unwatched))
     })?;
     println!("  {} records, {} violations", audit.records, audit.violations());
     Ok(())

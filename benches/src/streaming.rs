@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use consequence_feedback::Unwatched;
 use consequence_import::{CsvColumns, ImportOptions, Source, open};
 use consequence_prng::{Draws, Purpose};
 use consequence_tables::meds::{Subject, Writer, WriterOptions};
@@ -53,7 +54,7 @@ pub fn table(path: &Path, bytes: u64) -> Fallible<()> {
 pub fn import(table: &Path, folder: &Path) -> Fallible<()> {
     let begun = Instant::now();
     let source = Source::Csv(CsvColumns::default());
-    let import = open(&source, table, &ImportOptions::default())?;
+    let import = open(&source, table, &ImportOptions::default(), &Unwatched)?;
     let mut writer = Writer::create(folder, import.vocabulary(), WriterOptions::default())?;
     let mut records = import.records();
     for record in &mut records {

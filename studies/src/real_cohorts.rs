@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use consequence_feedback::Unwatched;
 use consequence_import::{CsvColumns, ImportOptions, Source, open};
 use consequence_record::Split;
 use consequence_tables::Dataset;
@@ -16,7 +17,7 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 /// left out, in the published split.
 pub fn uci_diabetes(archive: &Path, split: &Path) -> Fallible<Dataset> {
     let options = ImportOptions { min_patients: 5, ..ImportOptions::default() };
-    let (mut dataset, _) = open(&Source::UciDiabetes, archive, &options)?.collect()?;
+    let (mut dataset, _) = open(&Source::UciDiabetes, archive, &options, &Unwatched)?.collect()?;
     let published: BTreeMap<String, String> = serde_json::from_reader(File::open(split)?)?;
     let of = |record: usize| match published.get(dataset.cohort.id(record)).map(String::as_str) {
         Some("train") => Ok(Split::Train),
@@ -42,7 +43,7 @@ pub fn synpuf(folder: &Path, truncate: Option<usize>) -> Fallible<Dataset> {
     rows.into_inner()?.sync_all()?;
     let columns = CsvColumns { statics: vec!["sex".into()], ..CsvColumns::default() };
     let options = ImportOptions { truncate, ..ImportOptions::default() };
-    Ok(open(&Source::Csv(columns), &path, &options)?.collect()?.0)
+    Ok(open(&Source::Csv(columns), &path, &options, &Unwatched)?.collect()?.0)
 }
 
 fn table(path: &Path) -> Fallible<csv::Reader<MultiGzDecoder<File>>> {

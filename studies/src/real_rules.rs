@@ -4,16 +4,17 @@ use std::fs::File;
 use std::sync::Arc;
 
 use consequence_enforce::Auditor;
+use consequence_feedback::Unwatched;
 use consequence_mine::{MineOptions, Mined, mine};
 use consequence_packs::{CodeList, ExpertTable, Level, Limit, PackLimits, PackOptions};
 use consequence_record::{Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use consequence_tables::Dataset;
+use consequence_testing::shared;
 use rayon::prelude::*;
 
 use crate::real_cohorts::{synpuf, uci_diabetes};
-use consequence_testing::shared;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -127,7 +128,7 @@ fn line(
     let referee = Referee::new(&rules);
     let rule_count = rules.len();
     let written = WrittenRules::new(Arc::new(rules), &CompileLimits::default())?;
-    let audit = Auditor::new(&written).audit(part, 0, &|_| {});
+    let audit = Auditor::new(&written).audit(part, 0, &Unwatched);
     let found = Line {
         rules_from,
         cohort,

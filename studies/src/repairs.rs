@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use consequence_enforce::{RepairPlan, repair};
+use consequence_feedback::Unwatched;
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
 use consequence_rules::{CompileError, CompileLimits, CompileOptions, Stage};
-use rustc_hash::FxHashSet;
-
 use consequence_testing::worlds::{Choices, Size, World};
+use rustc_hash::FxHashSet;
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
     for (number, record) in records.iter().enumerate() {
         cohort.push(&number.to_string(), record);
     }
-    let (repaired, summary) = repair(&plan, &cohort, &Draws::new(case), &|_| {});
+    let (repaired, summary) = repair(&plan, &cohort, &Draws::new(case), &Unwatched);
     let mut left = (0..repaired.len()).peekable();
     let mut dropped = 0;
     for (number, record) in records.iter().enumerate() {

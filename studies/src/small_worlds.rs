@@ -1,15 +1,15 @@
 //! Every input of many small worlds: the guarantee, checked by enumeration.
 
 use consequence_enforce::{Auditor, Enforcer, RepairPlan, Writer};
+use consequence_feedback::Unwatched;
 use consequence_prng::Draws;
 use consequence_record::{Code, Cohort, Record};
 use consequence_referee::Referee;
 use consequence_rules::{
     CompileError, CompileLimits, CompileOptions, Stage, WrittenRules, compile,
 };
-use rustc_hash::FxHashSet;
-
 use consequence_testing::worlds::{Choices, Size, World};
+use rustc_hash::FxHashSet;
 
 /// What was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
         let found: Vec<_> = found.iter().map(|broken| (broken.visit, broken.rule)).collect();
         assert_eq!(found, expected, "case {case}: {:?}", cohort.record(index).to_record());
     }
-    let audit = auditor.audit(&cohort, 3, &|_| {});
+    let audit = auditor.audit(&cohort, 3, &Unwatched);
     assert_eq!(audit.violations(), total, "case {case}");
     let valid = cohort.records().filter(|record| referee.is_valid(record)).count();
     assert_eq!(audit.valid_records, valid as u64, "case {case}");
@@ -152,7 +152,8 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
         }
         Err(other) => panic!("case {case}: {other}"),
     };
-    let (repaired, repair) = consequence_enforce::repair(&plan, &cohort, &Draws::new(0), &|_| {});
+    let (repaired, repair) =
+        consequence_enforce::repair(&plan, &cohort, &Draws::new(0), &Unwatched);
     assert_eq!(repaired.len() as u64 + repair.refused, cohort.len() as u64, "case {case}");
     for record in repaired.records() {
         assert!(referee.is_valid(&record), "case {case}: {:?}", record.to_record());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use consequence_enforce::Auditor;
 use consequence_evaluate::{Likelihood, ReplayOptions, likelihood, likelihood_with_rules};
+use consequence_feedback::Unwatched;
 use consequence_model::{Generator, Markov, NetworkGenerator};
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
@@ -131,6 +132,6 @@ impl<G: Generator> Predicts for G {
 /// Violations of hard rules.
 pub fn violations(rules: &Arc<RuleSet>, cohort: &Cohort) -> Fallible<u64> {
     let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())?;
-    let audit = Auditor::new(&written).audit(cohort, 0, &|_| {});
+    let audit = Auditor::new(&written).audit(cohort, 0, &Unwatched);
     Ok(audit.within_visit_violations + audit.temporal_violations)
 }

@@ -7,7 +7,7 @@ use consequence_evaluate::{
     CompareOptions, PrivacyOptions, Reference, Samples, UtilityOptions, privacy, utility,
 };
 use consequence_model::{Generator, Network, NetworkGenerator};
-use consequence_pipeline::Error;
+use consequence_pipeline::{Error, Unwatched};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Request, Sampler, Totals};
@@ -88,7 +88,7 @@ impl<'a> Judge<'a> {
     pub fn figures(&self, generated: &Generated) -> Result<RunFigures, Error> {
         let cohort = &generated.cohort;
         let comparison = self.reference.compare(Selection::all(cohort))?;
-        let audit = self.arena.auditor.audit(cohort, 0, &|_| {});
+        let audit = self.arena.auditor.audit(cohort, 0, &Unwatched);
         let rules = self.arena.rules.iter().zip(&audit.rules);
         let broken = rules
             .filter(|(_, finding)| finding.violations > 0)

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use consequence::{Cohort, CompileOptions, Draws, Record, Referee, RepairPlan, RuleSet, repair};
+use consequence::{
+    Cohort, CompileOptions, Draws, Record, Referee, RepairPlan, RuleSet, Unwatched, repair,
+};
 
 /// Prints what the repair did.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +21,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let max_visits = u16::try_from(cohort.longest())?;
     let options = CompileOptions { max_visits, ..CompileOptions::default() };
     let plan = RepairPlan::compile(Arc::clone(&rules), &options)?;
-    let (repaired, done) = repair(&plan, &cohort, &Draws::new(1), &|_| {});
+    let (repaired, done) = repair(&plan, &cohort, &Draws::new(1), &Unwatched);
 
     println!("{} of {} records changed", done.changed, done.records);
     println!("{} codes added, {} visits dropped", done.added, done.dropped_visits);

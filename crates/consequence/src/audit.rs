@@ -153,7 +153,7 @@ impl Task for AuditTask {
         let auditor = Auditor::new(&written);
         let records = chosen.len() as u64;
         let found = watched(watch, "auditing", Some(records), || {
-            auditor.audit(chosen, self.examples, &|done| watch.advance(done))
+            auditor.audit(chosen, self.examples, watch)
         });
         if self.referee {
             watched(watch, "judging again", Some(records), || agree(&auditor, set, chosen, watch))?;

@@ -100,7 +100,7 @@ impl Task for EnforceTask {
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
         let records = cohort.len() as u64;
         let (repaired, done) = watched(watch, "repairing", Some(records), || {
-            repair(&plan, cohort, &Draws::new(self.seed), &|done| watch.advance(done))
+            repair(&plan, cohort, &Draws::new(self.seed), watch)
         });
         if repaired.is_empty() {
             return Err(Error::NothingLeft { records });

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use consequence_import::{Import, Step, open_telling};
+use consequence_import::{Import, open};
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{CohortFigures, Error, Out, Report, Task, Watch, watched};
 use consequence_tables::CohortWriter;
@@ -72,12 +72,7 @@ impl Task for ImportTask {
     /// subjects, the list of codes, and a batch of rows.
     fn run(&self, watch: &dyn Watch) -> Result<ImportReport, Error> {
         let _out = self.out.cohort()?;
-        let tell = |step: Step<'_>| match step {
-            Step::Begin { task, total } => watch.begin(task, (total > 0).then_some(total)),
-            Step::Advance(bytes) => watch.advance(bytes),
-            Step::Finish => watch.finish(),
-        };
-        let opened = open_telling(&self.source, &self.path, &self.options, &tell);
+        let opened = open(&self.source, &self.path, &self.options, watch);
         // A table that could not be read was begun and not finished.
         watch.finish();
         let summary = watched(watch, "writing", None, || write(&opened?, &self.out, watch))?;

@@ -103,7 +103,7 @@
 //! naively, and shares no code with it. [`audit::audit`] does it for files.
 //! ```
 //! use std::sync::Arc;
-//! use consequence::{Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, WrittenRules};
+//! use consequence::{Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, WrittenRules, Unwatched};
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
 //! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
@@ -112,7 +112,7 @@
 //! cohort.push("two", &Record::new(vec![vec![], vec![], vec![diabetes]]));
 //!
 //! let written = WrittenRules::new(Arc::clone(&rules), &CompileLimits::default())?;
-//! let audit = Auditor::new(&written).audit(&cohort, 3, &|_| {});
+//! let audit = Auditor::new(&written).audit(&cohort, 3, &Unwatched);
 //! assert_eq!((audit.temporal_violations, audit.valid_records), (1, 1));
 //! assert!(!Referee::new(&rules).is_valid(&cohort.record(0)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -123,7 +123,7 @@
 //! another. [`enforce::enforce`] does it for files.
 //! ```
 //! use std::sync::Arc;
-//! use consequence::{Cohort, CompileOptions, Draws, Record, RepairPlan, RuleSet, repair};
+//! use consequence::{Cohort, CompileOptions, Draws, Record, RepairPlan, RuleSet, repair, Unwatched};
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
 //! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
@@ -132,7 +132,7 @@
 //!
 //! let max_visits = cohort.longest() as u16;
 //! let plan = RepairPlan::compile(rules, &CompileOptions { max_visits, ..Default::default() })?;
-//! let (repaired, done) = repair(&plan, &cohort, &Draws::new(0), &|_| {});
+//! let (repaired, done) = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
 //! assert_eq!(repaired.record(0).visit(2), [diabetes]);
 //! assert_eq!((done.changed, done.added), (1, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

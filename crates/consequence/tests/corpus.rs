@@ -10,8 +10,8 @@ use std::sync::Arc;
 use consequence::{
     AnalysisLimits, Auditor, Code, Cohort, CompileError, CompileLimits, CompileOptions, Draws,
     Enforcer, Kind, LanguageLimits, OrderedPass, PassVerdict, Record, Referee, RepairPlan,
-    ResolveOptions, Resolved, Rule, RuleFile, RuleSet, UnknownCodes, Vocabulary, Why, WrittenRules,
-    compile, conflicts, parse, repair, resolve, superfluous,
+    ResolveOptions, Resolved, Rule, RuleFile, RuleSet, UnknownCodes, Unwatched, Vocabulary, Why,
+    WrittenRules, compile, conflicts, parse, repair, resolve, superfluous,
 };
 use libtest_mimic::{Arguments, Trial};
 use serde::Deserialize;
@@ -264,7 +264,7 @@ impl Case {
             assert!(refused || by_diagram, "no record obeys the rules");
             return;
         };
-        let (repaired, _) = repair(&plan, cohort, &Draws::new(1), &|_| {});
+        let (repaired, _) = repair(&plan, cohort, &Draws::new(1), &Unwatched);
         let referee = Referee::new(rules);
         let hard = rules.iter().all(|rule| rule.is_hard());
         let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();

@@ -1,5 +1,6 @@
 //! Finding every violation in a cohort, from any source.
 
+use consequence_feedback::Watch;
 use consequence_record::{RecordView, Selection};
 use consequence_rules::WrittenRules;
 use rayon::prelude::*;
@@ -15,6 +16,7 @@ const CHUNK: usize = 512;
 ///
 /// ```
 /// use std::sync::Arc;
+/// use consequence_feedback::Unwatched;
 /// use consequence_enforce::Auditor;
 /// use consequence_record::{Cohort, Record};
 /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
@@ -25,7 +27,7 @@ const CHUNK: usize = 512;
 /// cohort.push("p1", &Record::new(vec![vec![], vec![a], vec![]]));
 ///
 /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
-/// let audit = Auditor::new(&written).audit(&cohort, 5, &|_| {});
+/// let audit = Auditor::new(&written).audit(&cohort, 5, &Unwatched);
 /// assert_eq!((audit.violations(), audit.valid_records), (1, 0));
 /// assert_eq!(audit.rules[0].examples[0].visit, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -156,13 +158,12 @@ impl Auditor {
         Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
     }
 
-    /// Checks every record, on all threads. `progress` is called with the number of records as they
-    /// are done.
+    /// Checks every record, on all threads. `watch` is told of every record as it is done.
     pub fn audit<'a>(
         &self,
         records: impl Into<Selection<'a>>,
         max_examples: usize,
-        progress: &(dyn Fn(u64) + Sync),
+        watch: &dyn Watch,
     ) -> Audit {
         let parts: Vec<Part> = records
             .into()
@@ -172,7 +173,7 @@ impl Auditor {
                 || self.reader(),
                 |reader, chunk| {
                     let part = reader.audit(chunk, max_examples);
-                    progress(chunk.len() as u64);
+                    watch.advance(chunk.len() as u64);
                     part
                 },
             )

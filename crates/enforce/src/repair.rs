@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use consequence_feedback::Watch;
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record, RecordView};
 use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
@@ -76,6 +77,7 @@ impl RepairPlan {
 ///
 /// ```
 /// use std::sync::Arc;
+/// use consequence_feedback::Unwatched;
 /// use consequence_enforce::{RepairPlan, repair};
 /// use consequence_prng::Draws;
 /// use consequence_record::{Cohort, Record};
@@ -88,7 +90,7 @@ impl RepairPlan {
 ///
 /// let options = CompileOptions { max_visits: 3, ..CompileOptions::default() };
 /// let plan = RepairPlan::compile(Arc::new(rules), &options)?;
-/// let (repaired, summary) = repair(&plan, &cohort, &Draws::new(0), &|_| {});
+/// let (repaired, summary) = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
 /// assert_eq!((summary.cut, summary.dropped_visits), (1, 2));
 /// assert_eq!(repaired.record(0).len(), 2); // the static visit and the last encounter
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -97,7 +99,7 @@ pub fn repair(
     plan: &RepairPlan,
     cohort: &Cohort,
     draws: &Draws,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> (Cohort, Repair) {
     let outcomes: Vec<(Option<Record>, Repair)> = (0..cohort.len())
         .into_par_iter()
@@ -106,7 +108,7 @@ pub fn repair(
             || plan.enforcer.writer(),
             |writer, index| {
                 let outcome = repair_record(writer, cohort.record(index), draws, index as u64);
-                progress(1);
+                watch.advance(1);
                 outcome
             },
         )

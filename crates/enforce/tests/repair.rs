@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use consequence_enforce::{RepairPlan, repair};
+use consequence_feedback::Unwatched;
 use consequence_prng::Draws;
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
@@ -37,7 +38,7 @@ impl Clinic {
     fn repaired(&self, record: &Record) -> Option<Record> {
         let mut cohort = Cohort::default();
         cohort.push("one", record);
-        let (repaired, summary) = repair(&self.plan, &cohort, &Draws::new(1), &|_| {});
+        let (repaired, summary) = repair(&self.plan, &cohort, &Draws::new(1), &Unwatched);
         assert_eq!(repaired.len() as u64 + summary.refused, 1);
         let repaired = repaired.records().next().map(|record| record.to_record());
         let referee = Referee::new(&self.rules);

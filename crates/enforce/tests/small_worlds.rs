@@ -9,6 +9,7 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer, Repair, RepairPlan, Ruling, Writer, repair};
+use consequence_feedback::Unwatched;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record};
 use consequence_referee::Referee;
@@ -263,7 +264,7 @@ fn the_auditor_finds_in_every_record_what_the_referee_finds() {
         let rules = Arc::clone(&world.rules);
         let written = WrittenRules::new(rules, &CompileLimits::default()).expect("small rules");
         let auditor = Auditor::new(&written);
-        let audit = auditor.audit(&cohort, 2, &|_| {});
+        let audit = auditor.audit(&cohort, 2, &Unwatched);
         let (mut reader, mut found) = (auditor.reader(), Vec::new());
         let mut counted = vec![(0, 0, Vec::new()); world.rules.len()];
         let (mut valid, mut of_kind) = (0, [0, 0]);
@@ -310,7 +311,7 @@ fn a_repair_counts_what_it_changed() {
         let all = records(&world);
         let mut cohort = Cohort::default();
         all.iter().enumerate().for_each(|(number, one)| cohort.push(&number.to_string(), one));
-        let (repaired, counted) = repair(&repairs, &cohort, &Draws::new(case), &|_| {});
+        let (repaired, counted) = repair(&repairs, &cohort, &Draws::new(case), &Unwatched);
         let mut expected = Repair { records: all.len() as u64, ..Repair::default() };
         expected.refused = expected.records - repaired.len() as u64;
         for (index, after) in repaired.records().enumerate() {

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
+use consequence_feedback::Unwatched;
 use consequence_model::{Generator, Settled, Turn};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::{CompileError, CompileLimits, Order, WrittenRules};
@@ -223,7 +224,7 @@ impl Likelihood {
             .filter(|&(_, outcome)| *outcome == RecordNats::Forbidden)
             .map(|(index, _)| index)
             .collect();
-        let audit = auditor.audit(Selection::new(records.cohort(), &forbidden), 0, &|_| {});
+        let audit = auditor.audit(Selection::new(records.cohort(), &forbidden), 0, &Unwatched);
         self.dead_ends = audit.valid_records;
         let broken = rules.iter().zip(&audit.rules);
         let broken = broken.filter(|(_, finding)| finding.records > 0);

@@ -1,6 +1,7 @@
 //! Records that exist, decided again: the truth is forced, and what it costs is added up.
 
 use consequence_enforce::{Enforcer, Ruling, nats};
+use consequence_feedback::{Unwatched, Watch};
 use consequence_model::{Decide, Generator, Settled, Turn};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
@@ -53,12 +54,12 @@ pub struct ReplayOptions<'a> {
     /// Records that the model is shown together. Default 256.
     pub batch: usize,
     /// Told of records as they are done.
-    pub progress: &'a dyn Fn(u64),
+    pub watch: &'a dyn Watch,
 }
 
 impl Default for ReplayOptions<'_> {
     fn default() -> Self {
-        Self { batch: 256, progress: &|_| {} }
+        Self { batch: 256, watch: &Unwatched }
     }
 }
 
@@ -165,7 +166,7 @@ where
     let mut outcomes = vec![RecordNats::TooLong; records.len()];
     let mut numbers: Vec<usize> =
         (0..records.len()).filter(|number| visits(number) <= longest.saturating_add(1)).collect();
-    (options.progress)((records.len() - numbers.len()) as u64);
+    options.watch.advance((records.len() - numbers.len()) as u64);
     // Records of one length leave the batch together.
     numbers.sort_by_key(visits);
     let mut walks: Vec<Walk<G::Past, F>> = Vec::new();
@@ -196,7 +197,7 @@ where
         for (walk, &number) in walks.iter().zip(batch) {
             outcomes[number] = walk.replay.outcome();
         }
-        (options.progress)(batch.len() as u64);
+        options.watch.advance(batch.len() as u64);
     }
     Ok(outcomes)
 }

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::{Audit, Auditor};
+use consequence_feedback::Unwatched;
 use consequence_record::Selection;
 use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Says, WrittenRules};
 use serde::Serialize;
@@ -148,7 +149,7 @@ fn audit(
     rules: Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Audit, CompileError> {
-    Ok(Auditor::new(&WrittenRules::new(rules, limits)?).audit(records, 0, &|_| {}))
+    Ok(Auditor::new(&WrittenRules::new(rules, limits)?).audit(records, 0, &Unwatched))
 }
 
 /// An audit only knows hard rules. So each soft rule is audited as two: one that is broken wherever

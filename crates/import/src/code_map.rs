@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use consequence_feedback::Unwatched;
 use consequence_tables::shown;
 use csv::{ByteRecord, ErrorKind};
 use rustc_hash::FxHashMap;
@@ -53,7 +54,7 @@ impl CodeMap {
         let path = path.as_ref();
         let file = path.display().to_string();
         let whole = |problem| ImportError::whole(file.clone(), problem);
-        let bytes = files::open(path, limits, &|_| {}).map_err(whole)?;
+        let bytes = files::open(path, limits, &Unwatched).map_err(whole)?;
         let mut rows =
             TextRows::new(bytes, limits.row_bytes).map_err(|error| whole(explained(error)))?;
         let mut reader = Reader { map: Self::default(), numbers: FxHashMap::default(), limits };

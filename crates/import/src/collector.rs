@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
 
+use consequence_feedback::Watch;
 use consequence_record::Split;
 use rustc_hash::FxHashMap;
 
 use crate::codes::Codes;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
-use crate::options::Teller;
 use crate::runs::Runs;
 use crate::summary::{ImportSummary, Reason};
 use crate::table::{Column, Table};
@@ -20,7 +20,7 @@ use crate::{ImportError, ImportLimits, ImportOptions, ImportProblem};
 /// Takes in the facts of a source, in any order.
 pub(crate) struct Collector<'a> {
     pub options: &'a ImportOptions,
-    pub teller: Teller<'a>,
+    pub watch: &'a dyn Watch,
     pub subjects: Subjects,
     pub codes: Codes,
     pub summary: ImportSummary,
@@ -28,10 +28,10 @@ pub(crate) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(options: &'a ImportOptions, teller: Teller<'a>) -> Self {
+    pub fn new(options: &'a ImportOptions, watch: &'a dyn Watch) -> Self {
         Self {
             options,
-            teller,
+            watch,
             subjects: Subjects::default(),
             codes: Codes::new(&options.limits),
             summary: ImportSummary::default(),
@@ -52,7 +52,7 @@ impl<'a> Collector<'a> {
         mut row: impl FnMut(&mut Self, &Table<'_>) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let name = parts.table;
-        let mut table = Table::open(parts, columns, self.limits(), self.teller)?;
+        let mut table = Table::open(parts, columns, self.limits(), self.watch)?;
         while table.advance()? {
             row(self, &table)?;
         }

@@ -1,23 +1,22 @@
 //! What can be wrong with a source, and where.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_record::VocabularyError;
-use thiserror::Error;
-
 use consequence_tables::TableError;
+use thiserror::Error;
 
 /// Why a source could not be imported: what, and where.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::{ImportOptions, Source, open};
 ///
 /// let folder = tempfile::tempdir()?;
 /// std::fs::write(folder.path().join("patients.csv"), "subject_id,gender,dob\n")?;
-/// let error = open(&Source::Mimic3, folder.path(), &ImportOptions::default()).unwrap_err();
+/// let error = open(&Source::Mimic3, folder.path(), &ImportOptions::default(), &Unwatched).unwrap_err();
 /// assert!(error.to_string().starts_with("missing table ADMISSIONS: found patients.csv\n  --> "));
 /// # Ok::<(), std::io::Error>(())
 /// ```

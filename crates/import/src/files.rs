@@ -9,12 +9,12 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use consequence_feedback::Watch;
 use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::options::{Step, Teller};
 use crate::{ImportError, ImportLimits, ImportProblem};
 
 /// A folder of tables.
@@ -126,7 +126,7 @@ const ALWAYS_ALLOWED: u64 = 16 << 20;
 pub(crate) fn open<'a>(
     path: &Path,
     limits: &ImportLimits,
-    teller: Teller<'a>,
+    watch: &'a dyn Watch,
 ) -> Result<Box<dyn Read + 'a>, ImportProblem> {
     let mut file = File::open(path).map_err(ImportProblem::Open)?;
     if file.metadata().map_err(ImportProblem::Open)?.is_dir() {
@@ -136,7 +136,7 @@ pub(crate) fn open<'a>(
     (&mut file).take(4).read_to_end(&mut start).map_err(ImportProblem::Read)?;
     file.seek(SeekFrom::Start(0)).map_err(ImportProblem::Read)?;
     let packed_bytes = Rc::new(Cell::new(0));
-    let counted = Counted { inner: file, bytes: Rc::clone(&packed_bytes), teller };
+    let counted = Counted { inner: file, bytes: Rc::clone(&packed_bytes), watch };
     if start.starts_with(b"\x1f\x8b") {
         let inner = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, counted));
         return Ok(Box::new(Bounded::new(inner, packed_bytes, limits)));
@@ -225,14 +225,14 @@ pub(crate) fn explained(error: io::Error) -> ImportProblem {
 struct Counted<'a> {
     inner: File,
     bytes: Rc<Cell<u64>>,
-    teller: Teller<'a>,
+    watch: &'a dyn Watch,
 }
 
 impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + count as u64);
-        (self.teller)(Step::Advance(count as u64));
+        self.watch.advance(count as u64);
         Ok(count)
     }
 }
@@ -266,4 +266,9 @@ impl<R: Read> Read for Bounded<R> {
         }
         Ok(count)
     }
+}
+
+/// The bytes of a task as those who watch are told; none where they cannot be known before.
+pub(crate) fn known(bytes: u64) -> Option<u64> {
+    (bytes > 0).then_some(bytes)
 }

@@ -45,7 +45,7 @@ mod table;
 
 pub use code_map::CodeMap;
 pub use error::{ImportError, ImportProblem};
-pub use opened::{Import, open, open_telling};
-pub use options::{CsvColumns, ImportLimits, ImportOptions, Source, Step};
+pub use opened::{Import, open};
+pub use options::{CsvColumns, ImportLimits, ImportOptions, Source};
 pub use records::{ImportedRecord, Records};
 pub use summary::{ImportSummary, Reason};

@@ -1,51 +1,39 @@
 //! Reading a source, and what is known once it is read.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
+use consequence_feedback::Watch;
 use consequence_record::{Code, Cohort, Kind, Split, Vocabulary};
+use consequence_tables::{Dataset, VisitTimes};
 use rustc_hash::FxHashMap;
 
 use crate::build::Profile;
 use crate::codes::Codes;
-use crate::collector::Subjects;
-use crate::collector::{Collector, scratch};
+use crate::collector::{Collector, Subjects, scratch};
 use crate::event::{Event, Value};
-use crate::finals::Finals;
-use crate::finals::{Cuts, sort_key};
-use crate::options::{Step, Teller};
+use crate::finals::{Cuts, Finals, sort_key};
 use crate::records::{Drafts, Records};
 use crate::runs::Runs;
-use crate::sources;
 use crate::summary::{ImportSummary, Reason};
-use crate::{ImportError, ImportOptions, ImportProblem, Source};
-use consequence_tables::{Dataset, VisitTimes};
+use crate::{ImportError, ImportOptions, ImportProblem, Source, sources};
 
-/// Reads a source, in a folder of tables or a file.
+/// Reads a source, in a folder of tables or a file. `watch` is told of every table, and of its bytes
+/// as they are read.
 pub fn open(
     source: &Source,
     path: impl AsRef<Path>,
     options: &ImportOptions,
-) -> Result<Import, ImportError> {
-    open_telling(source, path, options, &|_| {})
-}
-
-/// Reads a source, and tells how far it has come.
-pub fn open_telling(
-    source: &Source,
-    path: impl AsRef<Path>,
-    options: &ImportOptions,
-    teller: &dyn Fn(Step<'_>),
+    watch: &dyn Watch,
 ) -> Result<Import, ImportError> {
     let path = path.as_ref();
     let file: Arc<str> = path.display().to_string().into();
     check(options).map_err(|problem| ImportError::whole(Arc::clone(&file), problem))?;
-    let mut collector = Collector::new(options, teller);
+    let mut collector = Collector::new(options, watch);
     let gathered = sources::gather(source, path, &mut collector)?;
-    Import::settle(collector, gathered.profile, gathered.truncate, file, teller)
+    Import::settle(collector, gathered.profile, gathered.truncate, file, watch)
 }
 
 /// Refuses options that make no sense.
@@ -98,7 +86,7 @@ impl Import {
         profile: Profile,
         truncate: Option<usize>,
         file: Arc<str>,
-        teller: Teller<'_>,
+        watch: &dyn Watch,
     ) -> Result<Self, ImportError> {
         let Collector { options, mut subjects, codes, summary, mut runs, .. } = collector;
         let whole = |problem: ImportProblem| ImportError::whole(Arc::clone(&file), problem);
@@ -131,9 +119,9 @@ impl Import {
             titles: BTreeMap::new(),
             summary,
         };
-        teller(Step::Begin { task: "counting", total: 0 });
+        watch.begin("counting", None);
         import.number_codes()?;
-        teller(Step::Finish);
+        watch.finish();
         Ok(import)
     }
 

@@ -9,6 +9,7 @@ use crate::CodeMap;
 /// How to import: what becomes of codes, visits and subjects.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::{CsvColumns, ImportOptions, Source, open};
 ///
 /// let folder = tempfile::tempdir()?;
@@ -16,7 +17,7 @@ use crate::CodeMap;
 /// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,ICD9CM//25001\n1,2024-02-01,A\n")?;
 /// let options =
 ///     ImportOptions { truncate: Some(3), max_visits: Some(1), ..ImportOptions::default() };
-/// let (dataset, _) = open(&Source::Csv(CsvColumns::default()), &table, &options)?.collect()?;
+/// let (dataset, _) = open(&Source::Csv(CsvColumns::default()), &table, &options, &Unwatched)?.collect()?;
 /// assert!(dataset.vocabulary.code("ICD9CM//250").is_some());
 /// assert!(!dataset.cohort.record(0).ended(), "it was cut");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -74,6 +75,7 @@ impl Default for ImportOptions {
 /// How much an import takes in before it refuses, and how much of it is in memory at a time.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::{CsvColumns, ImportLimits, ImportOptions, Source, open};
 ///
 /// let folder = tempfile::tempdir()?;
@@ -81,7 +83,7 @@ impl Default for ImportOptions {
 /// std::fs::write(&table, "subject_id,time,code\n1,2024-01-31,INSULIN\n")?;
 /// let limits = ImportLimits { code_bytes: 4, ..ImportLimits::default() };
 /// let options = ImportOptions { limits, ..ImportOptions::default() };
-/// let refused = open(&Source::Csv(CsvColumns::default()), &table, &options).unwrap_err();
+/// let refused = open(&Source::Csv(CsvColumns::default()), &table, &options, &Unwatched).unwrap_err();
 /// assert!(refused.to_string().starts_with("code `INSULIN...` has a name longer than 4 bytes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -126,6 +128,7 @@ impl Default for ImportLimits {
 /// A kind of source, and how to read it where that must be told.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::Source;
 ///
 /// assert_eq!("mimic3".parse(), Ok(Source::Mimic3));
@@ -202,13 +205,14 @@ impl FromStr for Source {
 /// of their visits if those are numbers, and in the order of the file otherwise.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::{CsvColumns, ImportOptions, Source, open};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let table = folder.path().join("events.csv");
 /// std::fs::write(&table, "subject_id,time,code,sex\n1,2024-01-31,INSULIN,F\n")?;
 /// let columns = CsvColumns { statics: vec!["sex".into()], ..CsvColumns::default() };
-/// let (dataset, _) = open(&Source::Csv(columns), &table, &ImportOptions::default())?.collect()?;
+/// let (dataset, _) = open(&Source::Csv(columns), &table, &ImportOptions::default(), &Unwatched)?.collect()?;
 /// assert_eq!(dataset.cohort.record(0).visit(0), [dataset.vocabulary.code("SEX//F").unwrap()]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -247,40 +251,3 @@ impl Default for CsvColumns {
         }
     }
 }
-
-/// What an import tells of itself while it works.
-///
-/// ```
-/// use std::cell::Cell;
-/// use consequence_import::{CsvColumns, ImportOptions, Source, Step, open_telling};
-///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("events.csv");
-/// std::fs::write(&path, "subject_id,time,code\n1,2024-01-31,A\n")?;
-/// let bytes = Cell::new(0);
-/// let source = Source::Csv(CsvColumns::default());
-/// open_telling(&source, &path, &ImportOptions::default(), &|step| {
-///     if let Step::Advance(more) = step {
-///         bytes.set(bytes.get() + more);
-///     }
-/// })?;
-/// assert_eq!(bytes.get(), 36);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
-    /// A table begins, of so many bytes on disk.
-    Begin {
-        /// The table.
-        task: &'a str,
-        /// Its bytes.
-        total: u64,
-    },
-    /// So many more bytes were read.
-    Advance(u64),
-    /// The table is done.
-    Finish,
-}
-
-/// The receiver of steps.
-pub(crate) type Teller<'a> = &'a dyn Fn(Step<'_>);

@@ -77,13 +77,14 @@ impl fmt::Display for Reason {
 /// What an import kept, and what it left out and why.
 ///
 /// ```
+/// use consequence_feedback::Unwatched;
 /// use consequence_import::{CsvColumns, ImportOptions, Reason, Source, open};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("events.csv");
 /// std::fs::write(&path, "subject_id,time,code\n1,2024-01-31,A\n1,2024-01-31,A\n2,2024-02-01,B\n")?;
 /// let source = Source::Csv(CsvColumns::default());
-/// let (_, summary) = open(&source, &path, &ImportOptions::default())?.collect()?;
+/// let (_, summary) = open(&source, &path, &ImportOptions::default(), &Unwatched)?.collect()?;
 /// assert_eq!((summary.patients, summary.visits, summary.codes), (2, 2, 2));
 /// assert_eq!(summary.dropped(Reason::Repeated), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

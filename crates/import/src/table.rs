@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use consequence_feedback::Watch;
 use consequence_tables::calendar;
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
-use crate::files::{self, Parts, Stop, explained};
-use crate::options::{Step, Teller};
+use crate::files::{self, Parts, Stop, explained, known};
 use crate::parquet::ParquetRows;
 use crate::{ImportError, ImportLimits, ImportProblem};
 
@@ -37,7 +37,7 @@ impl Column {
 pub(crate) struct Table<'a> {
     columns: Vec<Column>,
     limits: ImportLimits,
-    teller: Teller<'a>,
+    watch: &'a dyn Watch,
     /// The files still to come, the next one last.
     waiting: Vec<PathBuf>,
     part: Option<Part<'a>>,
@@ -67,17 +67,17 @@ impl<'a> Table<'a> {
         parts: Parts,
         columns: Vec<Column>,
         limits: &ImportLimits,
-        teller: Teller<'a>,
+        watch: &'a dyn Watch,
     ) -> Result<Self, ImportError> {
         let total =
             parts.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len());
-        teller(Step::Begin { task: parts.table, total: total.sum() });
+        watch.begin(parts.table, known(total.sum()));
         let mut waiting = parts.files;
         waiting.reverse();
         let mut table = Self {
             columns,
             limits: *limits,
-            teller,
+            watch,
             waiting,
             part: None,
             file: "".into(),
@@ -96,12 +96,12 @@ impl<'a> Table<'a> {
         file: &str,
         columns: Vec<Column>,
         limits: &ImportLimits,
-        teller: Teller<'a>,
+        watch: &'a dyn Watch,
     ) -> Result<Self, ImportError> {
         let mut table = Self {
             columns,
             limits: *limits,
-            teller,
+            watch,
             waiting: Vec::new(),
             part: None,
             file: file.into(),
@@ -109,7 +109,7 @@ impl<'a> Table<'a> {
             rows: 0,
             record: ByteRecord::new(),
         };
-        teller(Step::Begin { task: file, total: 0 });
+        watch.begin(file, None);
         table.part = Some(table.text_part(Box::new(bytes))?);
         Ok(table)
     }
@@ -126,7 +126,7 @@ impl<'a> Table<'a> {
             let names = self.names(&positions, &header);
             Part { positions: (0..positions.len()).map(Some).collect(), rows, names }
         } else {
-            let bytes = files::open(&path, &self.limits, self.teller).map_err(whole)?;
+            let bytes = files::open(&path, &self.limits, self.watch).map_err(whole)?;
             self.text_part(bytes)?
         });
         Ok(true)
@@ -209,7 +209,7 @@ impl<'a> Table<'a> {
             }
             self.part = None;
             if !self.open_next()? {
-                (self.teller)(Step::Finish);
+                self.watch.finish();
                 return Ok(false);
             }
         }

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
+use consequence_feedback::Unwatched;
 use consequence_import::{
     CodeMap, CsvColumns, ImportLimits, ImportOptions, ImportSummary, Reason, Source, open,
 };
@@ -18,7 +19,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 fn run(source: Source, path: &PathBuf, options: &ImportOptions) -> (Dataset, ImportSummary) {
-    open(&source, path, options).unwrap().collect().unwrap()
+    open(&source, path, options, &Unwatched).unwrap().collect().unwrap()
 }
 
 /// Different codes and their uses in visits, by the part of the name before `//`.
@@ -209,7 +210,7 @@ fn uci_is_the_published_cohort() {
     let Some(path) = shared("data/inpatient/uci_diabetes130/dataset_diabetes.zip") else { return };
     let Some(reference) = shared("reference/uci") else { return };
     let options = ImportOptions { min_patients: 5, ..ImportOptions::default() };
-    let import = open(&Source::UciDiabetes, &path, &options).unwrap();
+    let import = open(&Source::UciDiabetes, &path, &options, &Unwatched).unwrap();
     let vocabulary = import.vocabulary();
 
     let codes: Value = read_json(reference.join("uci_vocab.json"));

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-use consequence_advice::Advise;
+use consequence_feedback::{Advise, Unwatched};
 use consequence_import::{
     CsvColumns, Import, ImportError, ImportLimits, ImportOptions, ImportProblem, Source, open,
 };
@@ -27,7 +27,7 @@ fn mimic3(files: &[(&str, &[u8])], limits: ImportLimits) -> Result<Import, Impor
         fs::write(path, content).unwrap();
     }
     let options = ImportOptions { limits, ..ImportOptions::default() };
-    open(&Source::Mimic3, folder.path(), &options)
+    open(&Source::Mimic3, folder.path(), &options, &Unwatched)
 }
 
 /// What is said of good tables with one of them replaced: what, the file's name, and the line.
@@ -76,7 +76,7 @@ fn long(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.csv");
     fs::write(&path, content).unwrap();
-    open(&Source::Csv(columns), &path, options)
+    open(&Source::Csv(columns), &path, options, &Unwatched)
 }
 
 fn long_said(content: &str) -> String {
@@ -100,7 +100,7 @@ fn missing_tables_and_columns_are_named_with_what_is_there() {
     let only_patients = mimic3(&[("patients.csv", PATIENTS.as_bytes())], ImportLimits::default());
     let message = said(only_patients);
     assert!(message.starts_with("missing table ADMISSIONS: found patients.csv @"), "{message}");
-    let nowhere = open(&Source::Omop, "nowhere/at/all", &ImportOptions::default());
+    let nowhere = open(&Source::Omop, "nowhere/at/all", &ImportOptions::default(), &Unwatched);
     assert!(said(nowhere).starts_with("cannot open it: "));
     assert_eq!(
         refused("PATIENTS.csv", b"subject_id,sex,born\n777001,F,2000-01-01\n"),
@@ -258,7 +258,8 @@ fn files_made_to_fill_memory() {
 fn archives() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.zip");
-    let open = |path: &Path| said(open(&Source::UciDiabetes, path, &ImportOptions::default()));
+    let open =
+        |path: &Path| said(open(&Source::UciDiabetes, path, &ImportOptions::default(), &Unwatched));
     fs::write(&path, b"no archive").unwrap();
     assert!(open(&path).starts_with("the file is damaged: "), "{}", open(&path));
     let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
@@ -365,7 +366,7 @@ fn cohorts_are_refused_by_their_own_readers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cohort.jsonl");
     fs::write(&path, "{\"id\": 1, \"static\": []}\n").unwrap();
-    let message = said(open(&Source::Jsonl, &path, &ImportOptions::default()));
+    let message = said(open(&Source::Jsonl, &path, &ImportOptions::default(), &Unwatched));
     assert_eq!(message, "missing field `visits` @cohort.jsonl:1:23");
 }
 

@@ -9,6 +9,7 @@ use arrow_array::{
     ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray,
 };
+use consequence_feedback::Unwatched;
 use consequence_import::{CsvColumns, ImportOptions, ImportSummary, Reason, Source, open};
 use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::{Dataset, meds};
@@ -29,7 +30,7 @@ fn import(
     for (name, content) in files {
         put(&folder.path().join(name), content);
     }
-    open(&source, folder.path(), options).unwrap().collect().unwrap()
+    open(&source, folder.path(), options, &Unwatched).unwrap().collect().unwrap()
 }
 
 /// Writes a file, compressed if its name says so.
@@ -49,7 +50,7 @@ fn long(content: &str, columns: CsvColumns, options: &ImportOptions) -> (Dataset
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.csv");
     fs::write(&path, content).unwrap();
-    open(&Source::Csv(columns), &path, options).unwrap().collect().unwrap()
+    open(&Source::Csv(columns), &path, options, &Unwatched).unwrap().collect().unwrap()
 }
 
 /// The records as text: the id, the static codes, and the codes of each encounter.
@@ -326,7 +327,7 @@ fn cohorts_pass_through_with_options() {
     fs::write(&path, lines).unwrap();
     let options =
         ImportOptions { truncate: Some(3), min_patients: 2, max_visits: Some(2), ..plain() };
-    let import = open(&Source::Jsonl, &path, &options).unwrap();
+    let import = open(&Source::Jsonl, &path, &options, &Unwatched).unwrap();
     let (dataset, summary) = import.collect().unwrap();
     assert_eq!(shown(&dataset), ["3:  | ICD9CM//250", "b: SEX//F | ICD9CM//250 | "]);
     assert!(!dataset.cohort.record(0).ended() && !dataset.cohort.record(1).ended());
@@ -382,7 +383,7 @@ fn omop_in_parquet() {
             ],
         );
     }
-    let import = open(&Source::Omop, folder.path(), &plain()).unwrap();
+    let import = open(&Source::Omop, folder.path(), &plain(), &Unwatched).unwrap();
     let (dataset, _) = import.collect().unwrap();
     assert_eq!(
         shown(&dataset),
@@ -404,7 +405,8 @@ fn a_dataset_comes_back_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cohort");
     meds::write(&path, &dataset).unwrap();
-    let (again, summary) = open(&Source::Meds, &path, &plain()).unwrap().collect().unwrap();
+    let (again, summary) =
+        open(&Source::Meds, &path, &plain(), &Unwatched).unwrap().collect().unwrap();
     assert_eq!((&again.cohort, &again.times), (&dataset.cohort, &dataset.times));
     assert_eq!(shown(&again), ["2: SEX//F | A | B", "10: SEX//M | A"]);
     assert!(summary.dropped.is_empty(), "{summary}");
@@ -428,7 +430,7 @@ fn a_long_table_comes_back_as_it_was_exported() {
         ended: Some("ended".into()),
         ..CsvColumns::default()
     };
-    let import = open(&Source::Csv(columns.clone()), &table, &plain()).unwrap();
+    let import = open(&Source::Csv(columns.clone()), &table, &plain(), &Unwatched).unwrap();
     let (again, summary) = import.collect().unwrap();
     assert_eq!(shown(&again)[0], "b: SEX//F | A |  | A B");
     assert_eq!(again.cohort, dataset.cohort, "records that were cut are cut again");
@@ -436,6 +438,6 @@ fn a_long_table_comes_back_as_it_was_exported() {
     // A table that says it in words.
     let text = fs::read_to_string(&table).unwrap();
     fs::write(&table, text.replace(",0\n", ",false\n").replace(",1\n", ",true\n")).unwrap();
-    let import = open(&Source::Csv(columns), &table, &plain()).unwrap();
+    let import = open(&Source::Csv(columns), &table, &plain(), &Unwatched).unwrap();
     assert_eq!(import.collect().unwrap().0.cohort, dataset.cohort);
 }

@@ -3,12 +3,11 @@
 //! The weights are written first and the card last, with their digest and its own in it. So a
 //! folder with a card is whole, and one in which a byte was changed is refused.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_halo::{Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;

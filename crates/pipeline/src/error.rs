@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use consequence_advice::{Advice, Advise};
 use consequence_evaluate::{BadRecord, CompareError, LikelihoodError, MeasureError};
+use consequence_feedback::{Advice, Advise};
 use consequence_halo::{ShapeError, WeightsError};
 use consequence_import::ImportError;
 use consequence_model::ModelError;

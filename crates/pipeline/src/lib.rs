@@ -19,10 +19,9 @@ mod out;
 pub mod pages;
 mod reference;
 mod task;
-mod watch;
 pub mod words;
 
-pub use consequence_advice::{Advice, Setting};
+pub use consequence_feedback::{Advice, Setting, Unwatched, Watch, watched};
 
 pub use count::{CountError, parse_count};
 pub use digest::records_digest;
@@ -34,7 +33,6 @@ pub use out::{
 };
 pub use reference::RuleReference;
 pub use task::{REPORT_FORMAT, Report, Task};
-pub use watch::{Unwatched, Watch, watched};
 
 /// Sets how many threads every later call uses; 0 is one for each core. Call it once, first.
 ///

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_feedback::{Watch, watched};
 use consequence_record::{Code, Cohort, Kind, Split, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
@@ -20,7 +21,6 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::inputs::CodeSource;
-use crate::watch::{Watch, watched};
 
 /// How to load rules.
 #[derive(Clone, Debug, Default)]

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_feedback::{Watch, watched};
 use consequence_model::Model;
 use consequence_record::Vocabulary;
 use consequence_rules::language::RuleItem;
@@ -13,7 +14,6 @@ use consequence_store::Lock;
 use crate::Error;
 use crate::inputs::CodeSource;
 use crate::load::{self, LoadedRules, RuleOptions};
-use crate::watch::{Watch, watched};
 
 /// A model that is read. Nobody replaces it as long as this lives.
 pub struct ReadModel {

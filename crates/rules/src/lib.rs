@@ -1,4 +1,13 @@
 //! The rule language, its compiler and its proofs.
+//!
+//! In order of use:
+//! - [`parse`] reads the text of a file, and [`resolve`] makes a [`RuleSet`] of files. A [`Rule`] is
+//!   hard, a [`Formula`] that holds in every record, or soft, one code with a probability ([`Says`]).
+//! - [`WrittenRules`] are the hard rules as clauses: what an audit checks, and what [`conflicts`],
+//!   [`superfluous`] and [`form`] look at.
+//! - [`compile()`] closes the clauses and proves them: a [`Plan`]. A [`Clause`] of it is a list of
+//!   [`LiteralId`]s of which one must hold, at the visits of a [`VisitRange`].
+//! - [`OrderedPass`] is the paper's way instead, one pass of implications, and whether it is safe.
 #![forbid(unsafe_code)]
 
 mod analyse;

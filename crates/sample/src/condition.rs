@@ -1,6 +1,6 @@
 //! Conditions on the static visit.
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{Formula, Origin, Rule, Says};
 use thiserror::Error;

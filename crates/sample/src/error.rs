@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_rules::{CompileError, RuleSet};
 use consequence_store::StoreError;
 use consequence_tables::WriteError;

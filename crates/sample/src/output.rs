@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_feedback::Watch;
 use consequence_model::Generator;
 use consequence_record::{Code, Cohort, Split, Vocabulary};
 use consequence_store::{StoreError, WorkingFolder};
@@ -12,9 +13,8 @@ use consequence_tables::jsonl::Writer;
 use consequence_tables::meds::Shards;
 use rayon::prelude::*;
 
-use crate::manifest;
 use crate::manifest::Manifest;
-use crate::{Identity, SampleError, Sampler, Totals};
+use crate::{Identity, SampleError, Sampler, Totals, manifest};
 
 /// How to write a dataset.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub struct Written {
 }
 
 /// Writes records 0, 1, 2, ... into a MEDS dataset at a path; record `i` is subject `i + 1`.
-/// `progress` is told of records as they are done.
+/// `watch` is told of every record as it is done.
 ///
 /// Until it is complete the dataset is beside its path, with `.unfinished` after its name. Each
 /// data file appears there whole, once the referee has seen all its records; a run that was killed
@@ -72,6 +72,7 @@ pub struct Written {
 /// use std::sync::Arc;
 /// use consequence_model::{Network, NetworkGenerator, Sizes};
 /// use consequence_rules::{Order, RuleSet};
+/// use consequence_feedback::Unwatched;
 /// use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 /// use consequence_tables::Dataset;
 ///
@@ -84,7 +85,7 @@ pub struct Written {
 /// let folder = tempfile::tempdir()?;
 /// let out = folder.path().join("cohort");
 /// let options = DatasetOptions { records: 250, shard_records: 100, ..DatasetOptions::default() };
-/// write_dataset(&sampler, &out, &options, &|_| {})?;
+/// write_dataset(&sampler, &out, &options, &Unwatched)?;
 /// assert_eq!(Dataset::open(&out)?.cohort.len(), 250);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -92,7 +93,7 @@ pub fn write_dataset<G: Generator>(
     sampler: &Sampler<'_, G>,
     out: impl AsRef<Path>,
     options: &DatasetOptions,
-    progress: &dyn Fn(u64),
+    watch: &dyn Watch,
 ) -> Result<Written, SampleError> {
     let out = out.as_ref();
     let DatasetOptions { records, shard_records, .. } = *options;
@@ -105,7 +106,7 @@ pub fn write_dataset<G: Generator>(
     let files = records.div_ceil(shard_records) as usize;
     let wanted = Manifest::new(sampler, records, shard_records, options.made_from.clone());
     let Some((shards, mut manifest)) = open(sampler, out, options, wanted, files)? else {
-        progress(records);
+        watch.advance(records);
         return Ok(Written { kept: records, ..Written::default() });
     };
     let range = |file: usize| {
@@ -117,7 +118,7 @@ pub fn write_dataset<G: Generator>(
     manifest.write(&folder)?;
     let mut totals = Totals::default();
     let wanted: u64 = missing.iter().map(|&file| range(file).end - range(file).start).sum();
-    progress(records - wanted);
+    watch.advance(records - wanted);
     let mut cohort = Cohort::default();
     let written =
         sampler.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
@@ -130,7 +131,7 @@ pub fn write_dataset<G: Generator>(
                 manifest.write(&folder)?;
                 shard.commit()?;
             }
-            progress(1);
+            watch.advance(1);
             Ok(())
         });
     if let Err(error) = written {
@@ -256,12 +257,13 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
 
 /// Writes records 0, 1, 2, ... into one file of JSON lines, which appears whole or not at all: a
 /// run that was killed begins again. A file that is there is replaced only if `replace` says so.
-/// Record `i` has the id `i + 1`. `progress` is told of records as they are done.
+/// Record `i` has the id `i + 1`. `watch` is told of every record as it is done.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use consequence_model::{Network, NetworkGenerator, Sizes};
 /// use consequence_rules::{Order, RuleSet};
+/// use consequence_feedback::Unwatched;
 /// use consequence_sample::{Request, Sampler, write_lines};
 ///
 /// let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
@@ -272,7 +274,7 @@ fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let out = folder.path().join("cohort.jsonl");
-/// assert_eq!(write_lines(&sampler, &out, 10, false, &|_| {})?.records, 10);
+/// assert_eq!(write_lines(&sampler, &out, 10, false, &Unwatched)?.records, 10);
 /// assert_eq!(std::fs::read_to_string(&out)?.lines().count(), 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -281,7 +283,7 @@ pub fn write_lines<G: Generator>(
     out: impl AsRef<Path>,
     records: u64,
     replace: bool,
-    progress: &dyn Fn(u64),
+    watch: &dyn Watch,
 ) -> Result<Totals, SampleError> {
     if records == 0 {
         return Err(SampleError::Nothing("records"));
@@ -295,7 +297,7 @@ pub fn write_lines<G: Generator>(
     sampler.records(0..records, &mut totals, |number, record| {
         let visits = record.visits.iter().map(Vec::as_slice);
         writer.push(&(number + 1).to_string(), record.ended, visits)?;
-        progress(1);
+        watch.advance(1);
         Ok(())
     })?;
     writer.finish()?;

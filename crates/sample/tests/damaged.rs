@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::*;
-use consequence_advice::Advise;
+use consequence_feedback::{Advise, Unwatched};
 use consequence_model::NetworkGenerator;
 use consequence_rules::RuleSet;
 use consequence_sample::{
     DatasetOptions, Mode, Request, SampleError, Sampler, Written, write_dataset,
 };
+
+use common::*;
 
 const MANIFEST: &str = "metadata/generation.json";
 
@@ -43,7 +44,7 @@ impl World {
         let sampler = Sampler::new(&self.generator, &self.rules, request).unwrap();
         let options =
             DatasetOptions { records: 90, shard_records: 20, resume, ..DatasetOptions::default() };
-        write_dataset(&sampler, self.path(name), &options, &|_| {})
+        write_dataset(&sampler, self.path(name), &options, &Unwatched)
     }
 
     /// The whole dataset as a killed run leaves it, or complete, and then changed.

@@ -3,15 +3,16 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+use std::{env, fs};
+
+use consequence_feedback::Unwatched;
+use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 
 use common::*;
-use consequence_sample::{DatasetOptions, Request, Sampler, write_dataset};
 
 /// Names the folder to the program that is killed.
 const OUT: &str = "CONSEQUENCE_TEST_OUT";
@@ -30,7 +31,7 @@ fn generate(out: &Path) {
         resume: true,
         ..DatasetOptions::default()
     };
-    write_dataset(&sampler, out, &options, &|_| {}).unwrap();
+    write_dataset(&sampler, out, &options, &Unwatched).unwrap();
 }
 
 /// The program that the other test kills.

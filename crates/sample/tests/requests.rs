@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::*;
+use consequence_feedback::Unwatched;
 use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Record, Vocabulary};
@@ -13,6 +13,8 @@ use consequence_rules::{Order, OrderedPass, RuleSet};
 use consequence_sample::{
     Condition, DatasetOptions, Mode, Request, SampleError, Sampler, Totals, write_dataset,
 };
+
+use common::*;
 
 /// Random clauses of a few literals, now and in windows.
 fn random_rules(seed: u64, vocabulary: &Arc<Vocabulary>) -> RuleSet {
@@ -246,7 +248,8 @@ fn rejection_gives_up_and_names_the_rules() {
     let sampler = Sampler::new(&generator, &set, request).unwrap();
     let index = tempfile::tempdir().unwrap();
     let options = DatasetOptions { records: 10, ..DatasetOptions::default() };
-    let error = write_dataset(&sampler, index.path().join("out"), &options, &|_| {}).unwrap_err();
+    let error =
+        write_dataset(&sampler, index.path().join("out"), &options, &Unwatched).unwrap_err();
     let said = error.to_string();
     assert!(
         said.contains("none of 50 attempts at record 1 ") && said.contains("`every` ("),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::*;
+use consequence_feedback::{Unwatched, Watch};
 use consequence_model::NetworkGenerator;
 use consequence_record::{Cohort, Record, Vocabulary};
 use consequence_rules::RuleSet;
@@ -17,6 +17,8 @@ use consequence_sample::{
     write_lines,
 };
 use consequence_tables::Dataset;
+
+use common::*;
 
 struct World {
     vocabulary: Arc<Vocabulary>,
@@ -109,9 +111,9 @@ fn in_one_shard_or_ten_or_in_lines() {
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = |name| folder.path().join(name);
-    write_dataset(&sampler, path("one"), &options(1000, false), &|_| {}).unwrap();
-    write_dataset(&sampler, path("ten"), &options(25, false), &|_| {}).unwrap();
-    write_lines(&sampler, path("lines.jsonl"), 250, false, &|_| {}).unwrap();
+    write_dataset(&sampler, path("one"), &options(1000, false), &Unwatched).unwrap();
+    write_dataset(&sampler, path("ten"), &options(25, false), &Unwatched).unwrap();
+    write_lines(&sampler, path("lines.jsonl"), 250, false, &Unwatched).unwrap();
     let one = cohort(&path("one"), &vocabulary);
     assert_eq!(one.len(), 250);
     assert_eq!(one, cohort(&path("ten"), &vocabulary));
@@ -123,6 +125,28 @@ fn in_one_shard_or_ten_or_in_lines() {
     }
 }
 
+/// Counts the records that it is told of, and is through with it after so many.
+struct Counter {
+    done: AtomicU64,
+    most: u64,
+}
+
+impl Counter {
+    fn new(most: u64) -> Self {
+        Self { done: AtomicU64::new(0), most }
+    }
+}
+
+impl Watch for Counter {
+    fn begin(&self, _task: &str, _total: Option<u64>) {}
+    fn advance(&self, steps: u64) {
+        if self.done.fetch_add(steps, Ordering::Relaxed) >= self.most {
+            resume_unwind(Box::new("stopped"));
+        }
+    }
+    fn finish(&self) {}
+}
+
 #[test]
 fn stopped_and_resumed() {
     let World { generator, rules, .. } = world();
@@ -130,33 +154,25 @@ fn stopped_and_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let whole = path("whole");
-    let written = write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
+    let written = write_dataset(&sampler, &whole, &options(30, false), &Unwatched).unwrap();
     assert_eq!((written.kept, written.totals.records), (0, 250));
     let expected = files(&whole);
     for stop in [0, 1, 29, 31, 100, 249] {
         let out = path(&format!("stopped-{stop}"));
         let unfinished = path(&format!("stopped-{stop}.unfinished"));
-        let done = AtomicU64::new(0);
-        let stopping = |records: u64| {
-            if done.fetch_add(records, Ordering::Relaxed) >= stop {
-                resume_unwind(Box::new("stopped"));
-            }
-        };
+        let stopping = Counter::new(stop);
         let stopped = catch_unwind(AssertUnwindSafe(|| {
             write_dataset(&sampler, &out, &options(30, stop > 0), &stopping)
         }));
         assert!(stopped.is_err() && !out.exists() && unfinished.is_dir());
         // What a kill leaves of a file that was being written.
         fs::write(unfinished.join("data/.partial-7-8-9"), "half").unwrap();
-        let refused = write_dataset(&sampler, &out, &options(30, false), &|_| {}).unwrap_err();
+        let refused = write_dataset(&sampler, &out, &options(30, false), &Unwatched).unwrap_err();
         assert!(matches!(refused, SampleError::Unfinished(_)), "{refused}");
-        let told = AtomicU64::new(0);
-        let telling = |records| {
-            told.fetch_add(records, Ordering::Relaxed);
-        };
+        let telling = Counter::new(u64::MAX);
         let written = write_dataset(&sampler, &out, &options(30, true), &telling).unwrap();
         assert_eq!(written.kept + written.totals.records, 250);
-        assert_eq!(told.into_inner(), 250);
+        assert_eq!(telling.done.into_inner(), 250);
         assert!(written.kept + 30 > stop && written.kept <= stop + 1, "finished shards are kept");
         assert!(files(&out) == expected && !unfinished.exists(), "stopped at {stop}");
     }
@@ -168,7 +184,7 @@ fn any_shards_may_be_missing() {
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let [whole, out] = ["whole", "out"].map(|name| folder.path().join(name));
-    write_dataset(&sampler, &whole, &options(30, false), &|_| {}).unwrap();
+    write_dataset(&sampler, &whole, &options(30, false), &Unwatched).unwrap();
     let expected = files(&whole);
     let unfinished = folder.path().join("out.unfinished");
     for missing in [vec![0], vec![8], vec![0, 3, 4, 8], (0..9).collect(), vec![]] {
@@ -182,10 +198,10 @@ fn any_shards_may_be_missing() {
                 fs::write(unfinished.join(name), bytes).unwrap();
             }
         }
-        write_dataset(&sampler, &out, &options(30, true), &|_| {}).unwrap();
+        write_dataset(&sampler, &out, &options(30, true), &Unwatched).unwrap();
         assert!(files(&out) == expected, "{missing:?}");
         // Killed once it was in place.
-        let again = write_dataset(&sampler, &out, &options(30, true), &|_| {}).unwrap();
+        let again = write_dataset(&sampler, &out, &options(30, true), &Unwatched).unwrap();
         assert_eq!((again.kept, again.totals.records), (250, 0));
     }
 }
@@ -196,10 +212,10 @@ fn only_the_same_request_is_resumed() {
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    write_dataset(&sampler, &out, &options(30, false), &|_| {}).unwrap();
+    write_dataset(&sampler, &out, &options(30, false), &Unwatched).unwrap();
     let expected = files(&out);
     let refused = |sampler: &Sampler<'_, _>, options: &DatasetOptions| {
-        write_dataset(sampler, &out, options, &|_| {}).unwrap_err().to_string()
+        write_dataset(sampler, &out, options, &Unwatched).unwrap_err().to_string()
     };
     for name in ["out", "out.unfinished"] {
         if name == "out.unfinished" {
@@ -224,10 +240,10 @@ fn only_the_same_request_is_resumed() {
     assert!(said.contains("it has data, and no manifest"), "{said}");
     // Whoever insists begins anew.
     let insisting = DatasetOptions { replace: true, ..options(30, false) };
-    write_dataset(&sampler, &out, &insisting, &|_| {}).unwrap();
+    write_dataset(&sampler, &out, &insisting, &Unwatched).unwrap();
     assert!(files(&out) == expected && !unfinished.exists());
     let said = refused(&sampler, &options(30, false));
     assert!(said.contains("the folder is not empty"), "{said}");
-    write_dataset(&sampler, &out, &insisting, &|_| {}).unwrap();
+    write_dataset(&sampler, &out, &insisting, &Unwatched).unwrap();
     assert!(files(&out) == expected);
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use thiserror::Error;
 
 /// Why a file could not be written. The target is then as it was before.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError, WorkingFolder, write_atomically};
 
 fn names(folder: &Path) -> Vec<String> {

@@ -1,13 +1,12 @@
 //! One writer at a time, and nothing left behind.
 
-use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs};
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_store::{Lock, StoreError};
 
 /// Names the target to the program that is killed.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_store::{RunError, RunFolder, RunOptions, RunState, Site, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

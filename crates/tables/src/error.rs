@@ -1,11 +1,10 @@
 //! What can be wrong with a file, where, and what to do about it.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_record::{END_NAME, Kind, VocabularyError};
 use thiserror::Error;
 
@@ -14,7 +13,7 @@ use crate::meds::MedsProblem;
 /// Why a file could not be read: what, and where.
 ///
 /// ```
-/// use consequence_advice::{Advice, Advise};
+/// use consequence_feedback::{Advice, Advise};
 /// use consequence_tables::jsonl::{self, ReadOptions};
 ///
 /// let text = "{\"id\": \"p1\", \"static\": []}\n";

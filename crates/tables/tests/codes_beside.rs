@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
 use consequence_tables::jsonl::{self, ReadOptions, Writer, codes_path};
 use consequence_tables::{CohortWriter, Dataset};

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_record::{Kind, Split};
 use consequence_tables::meds::{self, MedsOptions};
 use consequence_tables::{Dataset, Limits, TableError};
+
 use events::{DAY, Events, folder_of};
 
 fn read(path: &Path) -> Result<Dataset, TableError> {

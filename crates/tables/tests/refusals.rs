@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_record::{Kind, Vocabulary};
 use consequence_tables::jsonl::{self, Loaded, ReadOptions};
 use consequence_tables::{Limits, Problem, TableError, vocabulary};

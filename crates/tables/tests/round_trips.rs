@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use consequence_advice::Advise;
+use consequence_feedback::Advise;
 use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
 use consequence_tables::jsonl::{self, ReadOptions, WriteError};
 use consequence_tables::{Limits, vocabulary};

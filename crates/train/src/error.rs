@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_store::StoreError;
 use thiserror::Error;
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
 use consequence_evaluate::{CohortShape, CompareOptions, Interval, compare};
-use consequence_pipeline::Error;
 use consequence_pipeline::pages::{
     Panel, Timelines, cell, examples, histograms, interval_cell, occurrences, scatters,
 };
 use consequence_pipeline::words::number;
+use consequence_pipeline::{Error, Unwatched};
 use consequence_record::{Cohort, Selection};
 use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Table};
 
@@ -156,7 +156,7 @@ impl Page<'_> {
         }
         if let Some(at) = wanted(Method::Vanilla) {
             let cohort = &cohorts[at];
-            let audit = arena.auditor.audit(cohort, 2, &|_| {});
+            let audit = arena.auditor.audit(cohort, 2, &Unwatched);
             let mut indices: Vec<usize> =
                 audit.rules.iter().flat_map(|rule| &rule.examples).map(|one| one.record).collect();
             indices.sort_unstable();

@@ -147,8 +147,7 @@ impl Measure<'_> {
         watch: &dyn Watch,
     ) -> Result<(Likelihood, Option<UnnormalisedLikelihood>), Error> {
         let total = Some(self.records.len() as u64);
-        let progress = |records| watch.advance(records);
-        let options = ReplayOptions { progress: &progress, ..ReplayOptions::default() };
+        let options = ReplayOptions { watch, ..ReplayOptions::default() };
         if self.rules.is_empty() {
             let alone = watched(watch, "measuring", total, || {
                 likelihood(generator, self.records, &options)

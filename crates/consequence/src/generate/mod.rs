@@ -167,12 +167,11 @@ impl Job<'_> {
             Sampler::new(generator, self.rules, request)
         })?;
         let began = Instant::now();
-        let progress = |records| watch.advance(records);
         let made_from = self.identity(sampler.codes().vocabulary())?;
         let written = watched(watch, "generating", Some(task.records), || {
             if Format::to_write(&task.out.path) == Format::Lines {
                 let totals =
-                    write_lines(&sampler, &task.out.path, task.records, task.out.force, &progress)?;
+                    write_lines(&sampler, &task.out.path, task.records, task.out.force, watch)?;
                 return Ok(Written { totals, ..Written::default() });
             }
             let options = DatasetOptions {
@@ -183,7 +182,7 @@ impl Job<'_> {
                 made_from,
                 titles: self.titles(sampler.codes().vocabulary()),
             };
-            write_dataset(&sampler, &task.out.path, &options, &progress)
+            write_dataset(&sampler, &task.out.path, &options, watch)
         })?;
         Ok((written, began.elapsed().as_secs_f64()))
     }

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use consequence_enforce::Auditor;
-use consequence_pipeline::Error;
 use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, Unwatched};
 use consequence_record::Selection;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
 use serde::Serialize;
@@ -37,7 +37,7 @@ impl BrokenRecords {
     pub(super) fn find(rules: &Arc<RuleSet>, records: Selection<'_>) -> Result<Self, Error> {
         let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())
             .map_err(|error| Error::compile(rules, error))?;
-        let audit = Auditor::new(&written).audit(records, 0, &|_| {});
+        let audit = Auditor::new(&written).audit(records, 0, &Unwatched);
         let broken = rules.iter().zip(&audit.rules);
         let mut broken: Vec<BrokenBy> = broken
             .filter(|(_, finding)| finding.records > 0)

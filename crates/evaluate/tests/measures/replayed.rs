@@ -1,9 +1,10 @@
 //! The same figures by another way, and for any batch and any number of threads.
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
+use consequence_feedback::Watch;
 use consequence_halo::{Codewise, TrainingPass};
 use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
 use consequence_record::{Cohort, RecordView, Selection};
@@ -91,17 +92,28 @@ fn settled_positions_replace_the_models_probability() {
     assert!(paper.to_string().starts_with("not normalised"));
 }
 
+/// Counts the records that it is told of.
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Watch for Counter {
+    fn begin(&self, _task: &str, _total: Option<u64>) {}
+    fn advance(&self, steps: u64) {
+        self.0.fetch_add(steps, Ordering::Relaxed);
+    }
+    fn finish(&self) {}
+}
+
 #[test]
 fn progress_reaches_all_records_and_long_ones_are_counted() {
     let vocabulary = vocabulary(2, 4);
     let cohort = random_cohort(&vocabulary, 50, 4);
     let markov = Markov::fit(Order::natural(vocabulary), Selection::all(&cohort), 3);
-    let done = Cell::new(0);
-    let progress = |more| done.set(done.get() + more);
-    let options = ReplayOptions { batch: 8, progress: &progress };
+    let counter = Counter::default();
+    let options = ReplayOptions { batch: 8, watch: &counter };
     let likelihood = likelihood(&markov, Selection::all(&cohort), &options).unwrap();
     let long = cohort.records().filter(|record| record.len() > 4).count() as u64;
     assert!(long > 0);
     assert_eq!((likelihood.too_long, likelihood.measured), (long, 50 - long));
-    assert_eq!(done.get(), 50);
+    assert_eq!(counter.0.into_inner(), 50);
 }

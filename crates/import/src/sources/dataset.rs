@@ -4,17 +4,16 @@ use std::io::BufReader;
 use std::path::Path;
 
 use consequence_record::{Code, Split};
+use consequence_tables::jsonl::{self, Codes};
+use consequence_tables::meds::{MedsOptions, Stream};
+use consequence_tables::{Limits, Problem, TableError};
 
 use crate::build::Profile;
 use crate::codes::Role;
 use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
-use crate::files::{self, explained};
-use crate::options::Step;
+use crate::files::{self, explained, known};
 use crate::{ImportError, ImportProblem};
-use consequence_tables::jsonl::{self, Codes};
-use consequence_tables::meds::{MedsOptions, Stream};
-use consequence_tables::{Limits, Problem, TableError};
 
 /// What the records are called among the tables of a source.
 const RECORDS: &str = "records";
@@ -29,8 +28,8 @@ pub(super) fn gather_lines(
     let name = path.display().to_string();
     let whole = |problem| ImportError::whole(name.as_str(), problem);
     let total = path.metadata().map_or(0, |file| file.len());
-    (collector.teller)(Step::Begin { task: RECORDS, total });
-    let bytes = files::open(path, collector.limits(), collector.teller).map_err(whole)?;
+    collector.watch.begin(RECORDS, known(total));
+    let bytes = files::open(path, collector.limits(), collector.watch).map_err(whole)?;
     let reader = BufReader::with_capacity(BUFFER_BYTES, bytes);
     let (mut codes, mut facts) = (Codes::default(), Facts::default());
     let limits = limits(collector);
@@ -53,9 +52,9 @@ pub(super) fn gather_meds(
     let whole = |problem| ImportError::whole(name.as_str(), problem);
     let options = MedsOptions { limits: limits(collector), ..MedsOptions::default() };
     let stream = Stream::open(path, &options)?;
-    (collector.teller)(Step::Begin { task: RECORDS, total: stream.bytes() });
+    collector.watch.begin(RECORDS, known(stream.bytes()));
     let (mut facts, mut count) = (Facts::default(), 0);
-    let teller = collector.teller;
+    let watch = collector.watch;
     stream.each_record(
         |streamed| {
             count += 1;
@@ -65,7 +64,7 @@ pub(super) fn gather_meds(
             let name = |code| stream.vocabulary().name(code);
             put(collector, given, streamed.record.visits(), &mut facts, name).map_err(whole)?
         },
-        |bytes| teller(Step::Advance(bytes)),
+        |bytes| watch.advance(bytes),
     )?;
     for (&code, title) in stream.titles() {
         collector.codes.title_of(&[stream.vocabulary().name(code)], title);
@@ -75,7 +74,7 @@ pub(super) fn gather_meds(
 }
 
 fn finish(collector: &mut Collector<'_>, records: u64) {
-    (collector.teller)(Step::Finish);
+    collector.watch.finish();
     collector.summary.tables.push((RECORDS.to_owned(), records));
 }
 

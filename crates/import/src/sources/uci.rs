@@ -78,7 +78,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         let unpacked = unpacked.map_err(|problem| ImportError::whole(name.clone(), problem))?;
         let name = format!("{name}/{ENTRY}");
         let mut table =
-            Table::of_bytes(unpacked, &name, columns, collector.limits(), collector.teller)?;
+            Table::of_bytes(unpacked, &name, columns, collector.limits(), collector.watch)?;
         while table.advance()? {
             row(collector, &table)?;
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use consequence_advice::{Advice, Advise};
+use consequence_feedback::{Advice, Advise};
 use consequence_record::{Code, Cohort, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, remove_file};
 use rustc_hash::FxHashSet;

@@ -7,11 +7,11 @@ use consequence_enforce::{Auditor, Conclusions};
 use consequence_evaluate::{
     Correlations, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
 };
-use consequence_pipeline::Error;
 use consequence_pipeline::pages::{
     Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
 };
 use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, Unwatched};
 use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 
@@ -298,7 +298,7 @@ impl Page<'_> {
             frequency: &frequency,
         };
         let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default()).ok()?;
-        let audit = Auditor::new(&written).audit(&self.pair.synthetic, 2, &|_| {});
+        let audit = Auditor::new(&written).audit(&self.pair.synthetic, 2, &Unwatched);
         let found = audit.rules.iter().flat_map(|rule| &rule.examples);
         let broken: BTreeSet<usize> = found.map(|example| example.record).collect();
         let broken: Vec<usize> = broken.into_iter().take(3).collect();

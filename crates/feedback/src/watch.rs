@@ -4,7 +4,7 @@
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
-/// use consequence_pipeline::{Watch, watched};
+/// use consequence_feedback::{Watch, watched};
 ///
 /// /// Counts steps, and asks for an end after a hundred.
 /// #[derive(Default)]

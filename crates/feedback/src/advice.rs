@@ -5,7 +5,7 @@
 //! libraries give [`Advice`] with settings in braces, and a face puts its own words there:
 //!
 //! ```
-//! use consequence_advice::{Advice, Setting};
+//! use consequence_feedback::{Advice, Setting};
 //!
 //! let advice = Advice::new("choose another name, or give {force} to replace it");
 //! let flag = |setting: Setting<'_>| match setting.value {
@@ -15,7 +15,6 @@
 //! assert_eq!(advice.worded(flag), "choose another name, or give --force to replace it");
 //! assert_eq!(Advice::new("try {max_visits=9}").worded(flag), "try --max-visits 9");
 //! ```
-#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 
