@@ -206,7 +206,7 @@ impl Reader<'_> {
                 self.history.set_present(layout.order.position(code));
             }
             if record.ends_at(visit) {
-                self.history.set_present(layout.end);
+                self.history.set_present(layout.order.end());
             }
             self.broken.clear();
             let history = &self.history;

@@ -22,8 +22,6 @@ use crate::index::{Bits, Condition};
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub order: Order,
-    /// The position of `END`, asked for with every visit.
-    pub end: u32,
     rows: Vec<Window>,
     /// The row of each of the plan's windows; 0 for those not in use.
     row_of_window: Vec<u32>,
@@ -39,7 +37,6 @@ impl Layout {
     pub fn new(order: &Order, atoms: &Atoms, used: impl Iterator<Item = u32>) -> Self {
         let mut layout = Self {
             order: order.clone(),
-            end: order.end(),
             rows: Vec::new(),
             row_of_window: vec![0; atoms.windows().len()],
             width: order.len().next_multiple_of(64) as u32,
@@ -196,7 +193,8 @@ impl History {
         for &position in &self.present {
             self.bits.clear(position);
         }
-        self.earlier.push(self.present.drain(..).filter(|&position| position != layout.end));
+        self.earlier
+            .push(self.present.drain(..).filter(|&position| position != layout.order.end()));
         let finished = self.visit;
         self.visit += 1;
         for bit in self.moving.drain(..) {

@@ -309,11 +309,11 @@ impl<'a> Writer<'a> {
         let present = &self.history.present;
         let mut visit: Vec<Code> = present
             .iter()
-            .filter(|&&position| position != layout.end)
+            .filter(|&&position| position != layout.order.end())
             .map(|&position| layout.order.code(position))
             .collect();
         visit.sort_unstable();
-        self.record.ended = present.contains(&layout.end);
+        self.record.ended = present.contains(&layout.order.end());
         self.record.visits.push(visit);
         self.history.advance(layout);
         self.record.visits.last().map_or(&[], Vec::as_slice)

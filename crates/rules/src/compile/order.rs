@@ -31,6 +31,7 @@ pub struct Order {
     codes: Vec<Code>,
     positions: Vec<u32>,
     statics: u32,
+    end: u32,
 }
 
 impl Order {
@@ -50,8 +51,9 @@ impl Order {
             positions[code.index()] = position as u32;
         }
         let statics = vocabulary.statics().count() as u32;
+        let end = positions[vocabulary.end().index()];
         let all = codes.len() == positions.len();
-        all.then_some(Self { vocabulary, codes, positions, statics })
+        all.then_some(Self { vocabulary, codes, positions, statics, end })
     }
 
     /// Static codes, then codes of encounters, each as the vocabulary has them.
@@ -78,8 +80,9 @@ impl Order {
     }
 
     /// The position of `END`.
+    #[inline]
     pub fn end(&self) -> u32 {
-        self.position(self.vocabulary.end())
+        self.end
     }
 
     /// The positions of the codes that a visit may hold; visit 0 is the static one.
