@@ -5,13 +5,14 @@
 //! at a time. What is in memory is the list of subjects, the list of codes, and one batch.
 //!
 //! ```
+//! use consequence_feedback::Unwatched;
 //! use consequence_import::{CsvColumns, ImportOptions, Source, open};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("events.csv");
 //! std::fs::write(&path, "subject_id,time,code\n7,2024-03-01,B\n7,2024-01-31,A\n2,2024-02-01,A\n")?;
 //! let source = Source::Csv(CsvColumns::default());
-//! let import = open(&source, &path, &ImportOptions::default())?;
+//! let import = open(&source, &path, &ImportOptions::default(), &Unwatched)?;
 //! let vocabulary = import.vocabulary();
 //! let mut records = import.records();
 //! let second = records.nth(1).unwrap()?;

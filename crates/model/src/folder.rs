@@ -145,7 +145,7 @@ impl Advise for ModelError {
                 "the file may be damaged or of another model; take it from where it came, or train \
                  again"
             }
-            Self::Store(_) => return None,
+            Self::Store(error) => return error.advice(),
         }))
     }
 }

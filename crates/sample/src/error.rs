@@ -182,7 +182,9 @@ impl Advise for SampleError {
             }
             Self::Stranger(_) => "move it away, or give {force} without {resume} to begin anew",
             Self::Manifest { .. } => "delete the folder, or give {force} to drop it",
-            Self::Compile { .. } | Self::Store(_) | Self::Write(_) => return None,
+            Self::Store(error) => return error.advice(),
+            Self::Write(error) => return error.advice(),
+            Self::Compile { .. } => return None,
         }))
     }
 }

@@ -49,9 +49,6 @@ pub struct RunOptions<'a> {
     pub force: bool,
     /// The file of the manifest; `task.json` by default.
     pub manifest: &'a str,
-    /// The fields of the manifest that the run changes as it goes, and that are no part of its
-    /// task.
-    pub changing: &'a [&'a str],
     /// The folder of the notes and of all else that is of no use without them. None: the notes are
     /// in the folder of the run.
     pub notes: Option<&'a str>,
@@ -71,7 +68,6 @@ impl<'a> RunOptions<'a> {
             resume: false,
             force: false,
             manifest: "task.json",
-            changing: &[],
             notes: None,
             parts: &[],
             last: None,
@@ -120,13 +116,10 @@ pub enum RunState {
 /// ```
 #[derive(Debug)]
 pub struct RunFolder {
-    /// The folder as the caller named it.
-    target: PathBuf,
     /// Where the run works.
     folder: PathBuf,
     /// The same, if it is put in place in the end.
     working: Option<WorkingFolder>,
-    manifest: PathBuf,
     notes: PathBuf,
     digests: Mutex<Digests>,
     state: RunState,
@@ -182,17 +175,6 @@ impl RunFolder {
         self.folder.join(name)
     }
 
-    /// The manifest, as it is now.
-    pub fn manifest<T: DeserializeOwned>(&self) -> Result<T, RunError> {
-        let bytes = fs::read(&self.manifest).map_err(|error| unread(&self.manifest, error))?;
-        serde_json::from_slice(&bytes).map_err(|error| unread(&self.manifest, error.into()))
-    }
-
-    /// Writes the manifest again. Only the fields that are no part of the task may differ.
-    pub fn update(&self, manifest: &impl Serialize) -> Result<(), RunError> {
-        write_json(&self.manifest, &json_text(&self.manifest, manifest)?)
-    }
-
     /// Keeps a note, whole or not at all, in place of the one of that name if there is one.
     pub fn keep(&self, name: &str, value: &impl Serialize) -> Result<(), RunError> {
         let path = self.notes.join(name);
@@ -230,21 +212,6 @@ impl RunFolder {
     /// Deletes a note, if it is there.
     pub fn forget(&self, name: &str) -> Result<(), RunError> {
         Ok(remove_file(&self.notes.join(name))?)
-    }
-
-    /// Takes a finished run that was put in place back, so that parts of it can be written again.
-    pub fn reopen(mut self) -> Result<Self, RunError> {
-        if self.working.is_none() && self.state == RunState::Finished {
-            let working = WorkingFolder::reopen(&self.target)?;
-            let moved = |path: &Path| match path.strip_prefix(&self.folder) {
-                Ok(name) => working.path().join(name),
-                Err(_) => path.to_path_buf(),
-            };
-            (self.manifest, self.notes) = (moved(&self.manifest), moved(&self.notes));
-            self.folder = working.path().to_path_buf();
-            (self.working, self.state) = (Some(working), RunState::Resumed);
-        }
-        Ok(self)
     }
 
     /// Deletes what a run beside its folder has written.
@@ -317,7 +284,7 @@ impl Reserved<'_> {
         self.opened(if resumed { RunState::Resumed } else { RunState::New }, None)
     }
 
-    /// The manifest as a value, without the fields that change, and as text.
+    /// The manifest as a value, and as text.
     fn described(&self, task: &impl Serialize) -> Result<(Value, String), RunError> {
         let path = self.manifest();
         let mut value = serde_json::to_value(task)
@@ -337,15 +304,7 @@ impl Reserved<'_> {
         } else {
             json_text(&path, &value)?
         };
-        Ok((self.of_the_task(value), text))
-    }
-
-    /// A manifest without the fields that change.
-    fn of_the_task(&self, mut manifest: Value) -> Value {
-        if let Value::Object(fields) = &mut manifest {
-            fields.retain(|name, _| !self.options.changing.contains(&&**name));
-        }
-        manifest
+        Ok((value, text))
     }
 
     /// What is there of a run, given what this one is begun with.
@@ -364,7 +323,7 @@ impl Reserved<'_> {
         }
         let path = folder.join(manifest);
         let found = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).ok().map(|found| self.of_the_task(found)),
+            Ok(bytes) => serde_json::from_slice::<Value>(&bytes).ok(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(unread(&path, error)),
         };
@@ -416,16 +375,7 @@ impl Reserved<'_> {
             Err(error) => return Err(unread(&file, error)),
         };
         let digests = Mutex::new(digests);
-        Ok(RunFolder {
-            target,
-            folder,
-            working,
-            manifest: path,
-            notes,
-            digests,
-            state,
-            _lock: lock,
-        })
+        Ok(RunFolder { folder, working, notes, digests, state, _lock: lock })
     }
 }
 

@@ -52,7 +52,7 @@ impl Advise for TrainError {
             ))),
             Self::Diverged { .. } => Some(Advice::new("try a lower {rate}")),
             Self::Checkpoint { .. } => Some(Advice::new("delete it to begin anew")),
-            Self::Store(_) => None,
+            Self::Store(error) => error.advice(),
         }
     }
 }
