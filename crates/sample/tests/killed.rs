@@ -23,7 +23,7 @@ fn generate(out: &Path) {
     let vocabulary = vocabulary(3, 90);
     let generator = network(&vocabulary, 8, 4);
     let rules =
-        rules("rule one: exactly one of S0, S1, S2  rule lasts: A3 in previous => A3", &vocabulary);
+        rules("rule one: exactly one of S0, S1, S2  rule lasts: E3 in previous => E3", &vocabulary);
     let sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
     let options = DatasetOptions {
         records: 100 * SHARDS as u64 - 50,

@@ -46,9 +46,9 @@ impl Task for TrainTask {
     /// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
     /// that was not. The model is put in place whole, and one that it replaces stays there until then.
     fn run(&self, watch: &dyn Watch) -> Result<TrainReport, Error> {
+        self.refuse_old_run()?;
         let options = self.out.run_options(Site::Beside(is_part), RUN_FORMAT);
         let reserved = RunFolder::reserve(&self.out.path, &options)?;
-        self.refuse_old_run()?;
         let lesson = Lesson::prepare(self, watch)?;
         if lesson.broken.records > 0 {
             watch.note(&lesson.broken.to_string());

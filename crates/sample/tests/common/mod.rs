@@ -5,16 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_model::{Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
-use consequence_record::{Code, Kind, Record, Vocabulary};
+use consequence_record::{Code, Record, Vocabulary};
 use consequence_rules::{Order, RuleSet};
 use consequence_sample::{Request, Sampler, Totals};
-
-/// A vocabulary of static codes `S0`, ... and encounter codes `A0`, ...
-pub fn vocabulary(statics: usize, encounters: usize) -> Arc<Vocabulary> {
-    let statics = (0..statics).map(|code| (format!("S{code}"), Kind::Static));
-    let encounters = (0..encounters).map(|code| (format!("A{code}"), Kind::Encounter));
-    Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap())
-}
+pub use consequence_testing::every::vocabulary;
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
