@@ -204,7 +204,7 @@ class Measures(unittest.TestCase):
             found = utility.utility(
                 self.train, records, self.held_out, self.vocabulary, ours["codes"], ours["examples"]
             )
-            self.agree(f"{name}: transitions trained on", given["learnt_from"], found["learnt_from"])
+            self.agree(f"{name}: transitions trained on", given["trained_on"], found["trained_on"])
             self.agree(f"{name}: transitions tried on", given["tried_on"], found["tried_on"])
             codes = [entry["code"] for entry in given["codes"]]
             self.assertEqual(codes, self.vocabulary.names(found["codes"]))

@@ -53,7 +53,7 @@ def utility(train, synthetic, held_out, vocabulary, codes, limit):
     sides = {name: [part[:count] for part in parts] for name, parts in sides.items()}
     tried, _, after = transitions(held_out, vocabulary, limit)
     frequent = [code for code in np.argsort(-counts, kind="stable") if counts[code] > 0][:codes]
-    found = {"learnt_from": count, "tried_on": len(tried), "codes": [], "left_out": []}
+    found = {"trained_on": count, "tried_on": len(tried), "codes": [], "left_out": []}
     found.update({name: [] for name in sides})
     for code in frequent:
         truth = labels(after, code)

@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::row::Gradient;
 use crate::{BaselineError, Coin, Component, Cost, Diagram, Limits, Row, Unexpressed, Walk, World};
 
-/// The distribution of a visit that obeys the static rules of its world.
+/// The distribution of a visit that obeys the rules within a visit of its world.
 #[derive(Clone, Debug)]
 pub struct Circuit {
     range: Range<u32>,
@@ -25,7 +25,7 @@ pub struct Circuit {
 }
 
 impl Circuit {
-    /// The static rules of a world.
+    /// The rules within a visit of a world.
     pub fn new(world: &World, limits: &Limits) -> Result<Self, BaselineError> {
         let made =
             world.static_components().into_iter().map(|part| satisfiable(world, &part, limits));

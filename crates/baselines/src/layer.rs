@@ -5,7 +5,7 @@
 //! rule of this form (Giunchiglia and Lukasiewicz, Multi-Label Classification Neural Networks with
 //! Hard Logical Constraints, 2021).
 //!
-//! It can express static rules that demand one code, present, of antecedents that do not depend on
+//! It can express rules within a visit that demand one code, present, of antecedents that do not depend on
 //! that code. It cannot express temporal rules, rules that demand an absence, rules that leave a
 //! choice between outputs, or rules in a cycle.
 //!

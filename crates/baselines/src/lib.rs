@@ -4,7 +4,7 @@
 //! Each method takes the logits that a network gives the codes of a visit, and does with the rules
 //! what it can:
 //!
-//! | method | type | static rules | temporal rules | always obeyed |
+//! | method | type | rules within a visit | temporal rules | always obeyed |
 //! |---|---|---|---|---|
 //! | SPL | [`Circuit`] | all | none | what it expresses |
 //! | MultiPlexNet | [`Mixture`] | all, if the terms are not too many | none | what it expresses |

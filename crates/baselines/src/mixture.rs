@@ -1,6 +1,6 @@
 //! MultiPlexNet: a hidden choice between terms, each of which makes the rules hold.
 //!
-//! The static rules are brought into disjunctive normal form. For each component of the rules a
+//! The rules within a visit are brought into disjunctive normal form. For each component of the rules a
 //! network gives one more output per term, the probability that this term is the one in force; the
 //! codes that the term fixes have its values, the others are drawn. A visit's probability sums over
 //! all terms that it satisfies.
@@ -48,7 +48,7 @@ impl Part {
 }
 
 impl Mixture {
-    /// The static rules of a world.
+    /// The rules within a visit of a world.
     pub fn new(world: &World, limits: &Limits) -> Result<Self, BaselineError> {
         let mut parts = Vec::new();
         let mut first = 0;

@@ -1,11 +1,11 @@
-//! Static rules in disjunctive normal form: a component's clauses hold if and only if one of its
+//! Rules within a visit in disjunctive normal form: a component's clauses hold if and only if one of its
 //! terms does.
 
+use consequence_rules::decisions::{FALSE, Functions, TRUE, TooManyNodes};
 use rustc_hash::FxHashMap;
 
 use crate::circuit::satisfiable;
 use crate::{BaselineError, Clause, Component, Diagram, Limits, Variable, World};
-use consequence_rules::decisions::{FALSE, Functions, TRUE, TooManyNodes};
 
 /// A conjunction: codes by position, ascending, and whether each is in the visit.
 pub type Term = Vec<(u32, bool)>;

@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+use crate::commands::audit::AuditArguments;
+use crate::commands::check::CheckArguments;
 use crate::commands::compare::CompareArguments;
+use crate::commands::convert::ConvertArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::enforce::EnforceArguments;
 use crate::commands::evaluate::EvaluateArguments;
 use crate::commands::export::ExportArguments;
 use crate::commands::generate::GenerateArguments;
@@ -133,96 +137,6 @@ pub enum RulesCommand {
     From(FromCommand),
 }
 
-#[derive(Debug, Args)]
-pub struct CheckArguments {
-    /// Rule files: text, or JSON if the name ends in .json
-    #[arg(required = true)]
-    pub rules: Vec<PathBuf>,
-    /// Take the codes from this cohort (JSON lines, or a MEDS dataset)
-    #[arg(long)]
-    pub cohort: Option<PathBuf>,
-    #[command(flatten)]
-    pub codes: CodeArguments,
-    /// Explain one rule: what it comes down to, and what is derived from it
-    #[arg(long, value_name = "RULE")]
-    pub explain: Option<String>,
-    /// The most encounters a record may have [default: 100, or the cohort's longest if that is more]
-    #[arg(long, value_name = "NUMBER", value_parser = visits)]
-    pub max_visits: Option<u16>,
-    /// Write the report as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct AuditArguments {
-    /// The cohort (JSON lines, or a MEDS dataset), from any source
-    pub cohort: PathBuf,
-    /// Rule files
-    #[arg(long, required = true, num_args = 1..)]
-    pub rules: Vec<PathBuf>,
-    #[command(flatten)]
-    pub codes: CodeArguments,
-    /// Rules to list, the most broken first
-    #[arg(long, default_value = "20", value_name = "NUMBER", value_parser = number)]
-    pub top: usize,
-    /// Only records of this split: train, tuning or held_out
-    #[arg(long, value_parser = split)]
-    pub split: Option<consequence::Split>,
-    /// Name patients in the examples
-    #[arg(long)]
-    pub show_ids: bool,
-    /// Have the naive referee judge every record again, and fail if it disagrees
-    #[arg(long)]
-    pub referee: bool,
-    /// Write the report as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct EnforceArguments {
-    /// The cohort (JSON lines, or a MEDS dataset), from any source
-    pub cohort: PathBuf,
-    /// Rule files
-    #[arg(long, required = true, num_args = 1..)]
-    pub rules: Vec<PathBuf>,
-    /// The folder to write (MEDS), or the file if its name ends in .jsonl
-    #[arg(long, value_name = "COHORT")]
-    pub out: PathBuf,
-    /// Replace the cohort if it is there
-    #[arg(long)]
-    pub force: bool,
-    /// Draw the outputs of soft rules anew; without this only hard rules change anything
-    #[arg(long)]
-    pub soft: bool,
-    #[command(flatten)]
-    pub codes: CodeArguments,
-    /// Write the report as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ConvertArguments {
-    /// The rule file to read
-    pub rules: PathBuf,
-    /// The form to write
-    #[arg(long)]
-    pub to: Form,
-    /// Expand patterns over the codes of this cohort (JSON lines, or a MEDS dataset)
-    #[arg(long)]
-    pub cohort: Option<PathBuf>,
-    #[command(flatten)]
-    pub codes: CodeArguments,
-    /// The file to write [default: stdout]
-    #[arg(long)]
-    pub out: Option<PathBuf>,
-    /// Replace the file if it is there
-    #[arg(long)]
-    pub force: bool,
-}
-
 /// Where codes come from.
 #[derive(Debug, Args)]
 pub struct CodeArguments {
@@ -232,17 +146,6 @@ pub struct CodeArguments {
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
-}
-
-/// A form of rule files.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Form {
-    /// The rule language
-    Text,
-    /// Statements as JSON
-    Json,
-    /// The reference's seven-field tuples
-    Tuples,
 }
 
 pub fn number(text: &str) -> Result<usize, String> {

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Violations) => ExitCode::from(1),
+        Ok(Outcome::Found) => ExitCode::from(1),
         Err(error) => failed(&error),
     }
 }

@@ -20,7 +20,7 @@ pub fn report(report: &impl Report, json: bool) -> Result<Outcome, Error> {
         warnings(report.warnings());
         data(&report.to_string());
     }
-    Ok(if report.found() { Outcome::Violations } else { Outcome::Done })
+    Ok(if report.found() { Outcome::Found } else { Outcome::Done })
 }
 
 /// Writes an error to stderr: what, where, and what to do in the words of the command line.

@@ -229,7 +229,8 @@ fn reports_have_what_their_number_promises() {
     let kept = fs::read_to_string(kept("reports-2.json")).expect("the kept reports");
     let kept: Map<String, Value> = serde_json::from_str(&kept).expect("JSON");
     let fresh = reports();
-    assert_eq!(kept.keys().collect::<Vec<_>>(), fresh.keys().collect::<Vec<_>>());
+    let same = kept.keys().eq(fresh.keys());
+    assert!(same, "a command came or went: `--test formats keep_reports -- --ignored` keeps it");
     for (name, kept) in &kept {
         assert_eq!(fresh[name]["format"], kept["format"], "{name}");
         has_all(kept, &fresh[name], name);
@@ -243,13 +244,16 @@ fn short(value: Value) -> Value {
         Value::Object(fields) => {
             fields.into_iter().map(|(name, value)| (name, short(value))).collect()
         }
+        // What differs from run to run would be noise.
+        Value::Number(_) => Value::from(0),
         other => other,
     }
 }
 
-/// Writes the kept reports anew, once their number has changed.
+/// Writes the kept reports anew: after a new command or field, and, when a field goes, once the
+/// number was counted up.
 #[test]
-#[ignore = "for a new number"]
+#[ignore = "writes the kept reports anew"]
 fn keep_reports() {
     let text = serde_json::to_string_pretty(&short(Value::Object(reports()))).expect("JSON");
     fs::write(kept("reports-2.json"), format!("{text}\n")).expect("written");

@@ -11,8 +11,8 @@
 //! `in past`, `in last 3 visits`), at earlier ones.
 //!
 //! # Cohorts
-//! [`simulate::simulate`] makes one of any size, with the rules that it obeys; [`import::import`] makes
-//! one of the tables that people have; [`export::export`] hands one on to other programs.
+//! [`SimulateTask`](simulate::SimulateTask) makes one of any size, with the rules that it obeys; [`ImportTask`](import::ImportTask) makes
+//! one of the tables that people have; [`ExportTask`](export::ExportTask) hands one on to other programs.
 //! [`Dataset::open`] reads it, whatever its format.
 //!
 //! # Rules from text
@@ -38,7 +38,7 @@
 //! # Check
 //! [`conflicts`] finds rules with opposite demands and a record for each in which they meet;
 //! [`superfluous`] finds rules that could be left out; [`OrderedPass`] tells whether applying the rules
-//! once, in the order written, would do. [`check::check`] asks all of it of rule files at once.
+//! once, in the order written, would do. [`CheckTask`](check::CheckTask) asks all of it of rule files at once.
 //! ```
 //! use std::sync::Arc;
 //! use consequence::{AnalysisLimits, CompileLimits, RuleSet, WrittenRules, conflicts};
@@ -55,8 +55,8 @@
 //! ```
 //!
 //! # Rules from data and from experts
-//! [`mine::mine`] finds rules in a cohort and writes them with the evidence for each;
-//! [`packs::rules_from`] makes rules of the tables that experts publish. Both write rule files to
+//! [`MineTask`](mine::MineTask) finds rules in a cohort and writes them with the evidence for each;
+//! [`RulesFromTask`](packs::RulesFromTask) makes rules of the tables that experts publish. Both write rule files to
 //! be read, checked and corrected like any other. [`mine::search`] works on records in memory.
 //! ```
 //! use std::sync::Arc;
@@ -100,10 +100,12 @@
 //!
 //! # Audit
 //! [`Auditor`] counts violations in any cohort, on all threads. [`Referee`] judges the same
-//! naively, and shares no code with it. [`audit::audit`] does it for files.
+//! naively, and shares no code with it. [`AuditTask`](audit::AuditTask) does it for files.
 //! ```
 //! use std::sync::Arc;
-//! use consequence::{Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, WrittenRules, Unwatched};
+//! use consequence::{
+//!     Auditor, Cohort, CompileLimits, Record, Referee, RuleSet, Unwatched, WrittenRules,
+//! };
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
 //! let diabetes = rules.vocabulary().code("DIABETES").unwrap();
@@ -120,10 +122,12 @@
 //!
 //! # Repair
 //! A [`RepairPlan`] takes where records end as given. Codes keep their value unless a rule forces
-//! another. [`enforce::enforce`] does it for files.
+//! another. [`EnforceTask`](enforce::EnforceTask) does it for files.
 //! ```
 //! use std::sync::Arc;
-//! use consequence::{Cohort, CompileOptions, Draws, Record, RepairPlan, RuleSet, repair, Unwatched};
+//! use consequence::{
+//!     Cohort, CompileOptions, Draws, Record, RepairPlan, RuleSet, Unwatched, repair,
+//! };
 //!
 //! let rules = Arc::new(RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?);
 //! let diabetes = rules.vocabulary().code("DIABETES").unwrap();

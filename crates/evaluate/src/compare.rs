@@ -3,12 +3,12 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_feedback::words::{count, number};
 use consequence_record::{Code, Selection, Vocabulary};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::counts::{Counts, Moments, PairCounts};
-use crate::figures::{count, number};
 use crate::measured::{BadRecord, check};
 
 /// What counts as rare.

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_feedback::words::number;
 use serde::Serialize;
 
 /// Standard errors on each side of the mean that hold 95% of a normal distribution: what the paper
@@ -86,24 +87,6 @@ impl Display for Interval {
             None => Ok(()),
         }
     }
-}
-
-/// A number with a comma between thousands.
-pub(crate) fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number of things.
-pub(crate) fn count(value: u64, thing: &str) -> String {
-    format!("{} {thing}{}", number(value), if value == 1 { "" } else { "s" })
 }
 
 /// Nats, to a tenth.

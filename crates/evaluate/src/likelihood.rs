@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
 use consequence_feedback::Unwatched;
+use consequence_feedback::words::{count, number};
 use consequence_model::{Generator, Settled, Turn};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::{CompileError, CompileLimits, Order, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::figures::{count, nats, number};
+use crate::figures::nats;
 use crate::measured::{BadRecord, check};
 use crate::replay::{
     Parts, RecordNats, ReplayOptions, record_nats, record_nats_with_rules, record_nats_with_settled,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use consequence_enforce::{Audit, Auditor};
 use consequence_feedback::Unwatched;
+use consequence_feedback::words::{count, number};
 use consequence_record::Selection;
 use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Says, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::figures::{count, number};
 use crate::measured::{BadRecord, check};
 
 /// Why violations could not be counted.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use consequence_feedback::words::number;
 use consequence_rules::Formula;
 use consequence_rules::language::Expression;
 use serde::Serialize;
@@ -285,17 +286,4 @@ fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
     let clean = |character: char| if character.is_control() { ' ' } else { character };
     text.chars().take(LONGEST).map(clean).collect()
-}
-
-/// A number with commas.
-fn number(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_feedback::words::{count, number};
 use consequence_import::ImportSummary;
 use consequence_record::{Kind, Split, Vocabulary};
 use serde::Serialize;
-
-use crate::words::{count, number};
 
 /// How large a cohort is, in the words of the paper's table of datasets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

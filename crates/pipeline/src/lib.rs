@@ -19,9 +19,8 @@ mod out;
 pub mod pages;
 mod reference;
 mod task;
-pub mod words;
 
-pub use consequence_feedback::{Advice, Setting, Unwatched, Watch, watched};
+pub use consequence_feedback::{Advice, Setting, Unwatched, Watch, watched, words};
 
 pub use count::{CountError, parse_count};
 pub use digest::records_digest;

@@ -1,10 +1,34 @@
 //! `consequence check`
 
+use std::path::PathBuf;
+
+use clap::Args;
 use consequence::check::CheckTask;
 use consequence::{Error, Inputs};
 
 use super::{Outcome, unknown_codes};
-use crate::args::CheckArguments;
+use crate::args::{CodeArguments, visits};
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// Rule files: text, or JSON if the name ends in .json
+    #[arg(required = true)]
+    pub rules: Vec<PathBuf>,
+    /// Take the codes from this cohort (JSON lines, or a MEDS dataset)
+    #[arg(long)]
+    pub cohort: Option<PathBuf>,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Explain one rule: what it comes down to, and what is derived from it
+    #[arg(long, value_name = "RULE")]
+    pub explain: Option<String>,
+    /// The most encounters a record may have [default: 100, or the cohort's longest if that is more]
+    #[arg(long, value_name = "NUMBER", value_parser = visits)]
+    pub max_visits: Option<u16>,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
     let inputs = Inputs {

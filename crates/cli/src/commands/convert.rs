@@ -1,12 +1,46 @@
 //! `consequence rules convert`
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use consequence::convert::{ConvertTask, RuleForm};
 use consequence::{Error, Out, Task};
 
 use super::{Outcome, unknown_codes};
-use crate::args::{ConvertArguments, Form};
+use crate::args::CodeArguments;
 use crate::bar::Bar;
 use crate::output;
+
+#[derive(Debug, Args)]
+pub struct ConvertArguments {
+    /// The rule file to read
+    pub rules: PathBuf,
+    /// The form to write
+    #[arg(long)]
+    pub to: Form,
+    /// Expand patterns over the codes of this cohort (JSON lines, or a MEDS dataset)
+    #[arg(long)]
+    pub cohort: Option<PathBuf>,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// The file to write [default: stdout]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A form of rule files.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Form {
+    /// The rule language
+    Text,
+    /// Statements as JSON
+    Json,
+    /// The reference's seven-field tuples
+    Tuples,
+}
 
 pub fn run(arguments: &ConvertArguments) -> Result<Outcome, Error> {
     let form = match arguments.to {

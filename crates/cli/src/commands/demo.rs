@@ -9,10 +9,9 @@ use consequence::check::CheckTask;
 use consequence::demo::Clinic;
 use consequence::enforce::EnforceTask;
 use consequence::mine::{MineReport, Template};
-use consequence::simulate;
 use consequence::synthesize::{Done, Narrator, Origin, Step, SynthesizeTask, Workspace};
 use consequence::train::{ModelChoice, NetworkTask, Preset};
-use consequence::{Error, Inputs, Out, RecordInputs, Report, Split, Task};
+use consequence::{Error, Inputs, Out, RecordInputs, Report, Split, Task, simulate};
 
 use super::Outcome;
 use crate::args::records;
@@ -62,7 +61,7 @@ fn hospital(out: Out, patients: u64, seed: u64) -> Result<Outcome, Error> {
          Rules of your own, conflicts between them and repairs: consequence demo --clinic\n\
          Every method of the paper on these records:            consequence compare --quick\n",
     );
-    Ok(if tour.broken.get() { Outcome::Violations } else { Outcome::Done })
+    Ok(if tour.broken.get() { Outcome::Found } else { Outcome::Done })
 }
 
 /// Prints every step of the chain, with two audits that a newcomer would ask for.
@@ -240,7 +239,7 @@ fn clinic(out: &Out, records: u64, seed: u64) -> Result<Outcome, Error> {
 
     step("And now?", &format!("audit {repaired} --rules {rules} --vocabulary {codes} --referee"));
     let found = audit(&clinic.repaired)?.found();
-    Ok(if found { Outcome::Violations } else { Outcome::Done })
+    Ok(if found { Outcome::Found } else { Outcome::Done })
 }
 
 fn step(question: &str, command: &str) {

@@ -1,10 +1,36 @@
 //! `consequence enforce`
 
+use std::path::PathBuf;
+
+use clap::Args;
 use consequence::enforce::EnforceTask;
 use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
-use crate::args::EnforceArguments;
+use crate::args::CodeArguments;
+
+#[derive(Debug, Args)]
+pub struct EnforceArguments {
+    /// The cohort (JSON lines, or a MEDS dataset), from any source
+    pub cohort: PathBuf,
+    /// Rule files
+    #[arg(long, required = true, num_args = 1..)]
+    pub rules: Vec<PathBuf>,
+    /// The folder to write (MEDS), or the file if its name ends in .jsonl
+    #[arg(long, value_name = "COHORT")]
+    pub out: PathBuf,
+    /// Replace the cohort if it is there
+    #[arg(long)]
+    pub force: bool,
+    /// Draw the outputs of soft rules anew; without this only hard rules change anything
+    #[arg(long)]
+    pub soft: bool,
+    #[command(flatten)]
+    pub codes: CodeArguments,
+    /// Write the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
     let task = EnforceTask {

@@ -30,7 +30,7 @@ pub enum Outcome {
     /// Done, and nothing to complain of.
     Done,
     /// Checked, and something was found.
-    Violations,
+    Found,
 }
 
 /// Runs a task with a progress bar, and shows its report.

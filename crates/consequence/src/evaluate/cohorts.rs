@@ -74,7 +74,7 @@ pub struct EvaluateReport {
     pub files: Vec<String>,
     /// How the generated records obey the rules.
     pub obedience: Option<Obedience>,
-    /// The same rule by rule, static and temporal rules apart.
+    /// The same rule by rule, rules within a visit and temporal rules apart.
     pub violations: Option<Violations>,
     /// What generated records are good for and what they give away; only with a report.
     pub deep: Option<Deeper>,

@@ -17,8 +17,8 @@ use serde::Serialize;
 pub use self::attributes::{AttributeInference, GuessFigures, Guesses};
 pub use self::nearest::{ClosestRecords, Distances, MembershipInference};
 use self::nearest::{Neighbours, closest, code_sets, membership};
-use crate::figures::number;
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
+use consequence_feedback::words::number;
 
 /// How many records are measured, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

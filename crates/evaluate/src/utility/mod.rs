@@ -4,12 +4,12 @@ mod logistic;
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_feedback::words::{count, number};
 use consequence_record::{Code, Lists, Selection, Vocabulary};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use self::logistic::Logistic;
-use crate::figures::{count, number};
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use crate::ranking::Ranking;
 

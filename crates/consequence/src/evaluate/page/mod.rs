@@ -127,7 +127,7 @@ impl Page<'_> {
             Some(found) => Statement {
                 text: "No synthetic record breaks a hard rule".to_owned(),
                 figure: format!(
-                    "{} static and {} temporal violations; {:.2}% of the records are valid",
+                    "{} violations within a visit and {} temporal ones; {:.2}% of the records are valid",
                     number(found.within_visit_rules.violations),
                     number(found.temporal_rules.violations),
                     found.all.valid_percent.unwrap_or(100.0)
@@ -254,7 +254,7 @@ impl Page<'_> {
             all.push(say(
                 CautionKind::Warning,
                 format!(
-                    "There are only {}: probability alone moves most of these figures.",
+                    "There are only {}: luck alone moves most of these figures.",
                     count(records, "synthetic record")
                 ),
             ));
@@ -271,7 +271,7 @@ impl Page<'_> {
             all.push(say(
                 CautionKind::Warning,
                 "Many synthetic records have exactly the codes of a real one. Where records are short \
-                 that may be probability; else the generator copies. No example records are shown."
+                 that may be by chance; else the generator copies. No example records are shown."
                     .to_owned(),
             ));
         }

@@ -51,7 +51,7 @@ impl Page<'_> {
         let table = Table {
             title: "Hard rules".to_owned(),
             note:
-                "Static rules look at one visit, temporal rules look back. A violation is a visit \
+                "Rules within a visit look at one visit, temporal rules look back. A violation is a visit \
                    that breaks a rule."
                     .to_owned(),
             columns: ["rules", "number", "violations", "valid records", "% valid"]
