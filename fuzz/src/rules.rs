@@ -11,17 +11,17 @@ use crate::{Target, seeds};
 
 /// Rules in the rule language.
 pub const RULE_TEXT: Target =
-    Target { name: "rule-text", read: rule_text, seeds: texts, words: &WORDS };
+    Target { name: "rule-text", read: rule_text, seeds: texts, words: WORDS };
 
 /// Rules as JSON.
 pub const RULE_JSON: Target =
-    Target { name: "rule-json", read: rule_json, seeds: documents, words: &JSON_WORDS };
+    Target { name: "rule-json", read: rule_json, seeds: documents, words: JSON_WORDS };
 
 /// Rules as the reference's tuples.
 pub const RULE_TUPLES: Target =
     Target { name: "rule-tuples", read: rule_tuples, seeds: tuples, words: &TUPLE_WORDS };
 
-const WORDS: [&str; 52] = [
+const WORDS: &[&str] = &[
     "rule",
     "let",
     "static",
@@ -76,7 +76,7 @@ const WORDS: [&str; 52] = [
     "\"q\\\"\"",
 ];
 
-const JSON_WORDS: [&str; 30] = [
+const JSON_WORDS: &[&str] = &[
     "{",
     "}",
     "[",
@@ -93,7 +93,7 @@ const JSON_WORDS: [&str; 30] = [
     "\"rule\"",
     "\"formula\"",
     "\"let\"",
-    "\"values\"",
+    "\"is\"",
     "\"static\"",
     "\"codes\"",
     "\"probability\"",
@@ -102,7 +102,8 @@ const JSON_WORDS: [&str; 30] = [
     "\"not\"",
     "\"in\"",
     "\"code\"",
-    "\"glob\"",
+    "\"implies\"",
+    "\"iff\"",
     "\"exactly one of\"",
     "\"last 3 visits\"",
     "\"END\"",

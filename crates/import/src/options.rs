@@ -175,25 +175,28 @@ impl Source {
             Self::Meds => "meds",
         }
     }
-}
 
-impl FromStr for Source {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
+    /// Every kind, with its usual options.
+    pub fn all() -> [Self; 8] {
+        let csv = Self::Csv(CsvColumns::default());
         [
             Self::Mimic3,
             Self::Mimic4,
             Self::Omop,
             Self::Synthea,
             Self::UciDiabetes,
-            Self::Csv(CsvColumns::default()),
+            csv,
             Self::Jsonl,
             Self::Meds,
         ]
-        .into_iter()
-        .find(|source| source.name() == name)
-        .ok_or(())
+    }
+}
+
+impl FromStr for Source {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::all().into_iter().find(|source| source.name() == name).ok_or(())
     }
 }
 

@@ -120,7 +120,7 @@ fn item() -> impl Strategy<Value = Item> {
         Item::Rule(RuleItem { probability, ..RuleItem::new(name, formula) })
     });
     let values = prop::collection::vec(expression(), 1..4);
-    let definition = ("x[a-z]{0,5}", values).prop_map(|(name, values)| {
+    let definition = ("xx[a-z]{0,5}", values).prop_map(|(name, values)| {
         Item::Let(LetItem { name: Name::new(name), values, span: Span::default() })
     });
     let codes = prop::collection::vec(name(), 1..4).prop_map(|names| {

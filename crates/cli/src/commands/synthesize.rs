@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use consequence::import::{CsvColumns, Source};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use consequence::import::Source;
 use consequence::synthesize::{Origin, SynthesizeTask};
 use consequence::{Error, Out};
 
@@ -17,8 +18,8 @@ pub struct SynthesizeArguments {
     /// A cohort (JSON lines, or a MEDS dataset), or with --from the tables to import one from
     pub source: PathBuf,
     /// The kind of tables; to choose how they are read, use import first
-    #[arg(long, value_name = "KIND")]
-    pub from: Option<Tables>,
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
+    pub from: Option<Source>,
     /// The folder for everything that is made
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -44,40 +45,11 @@ pub struct SynthesizeArguments {
     pub json: bool,
 }
 
-/// A kind of tables.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Tables {
-    /// MIMIC-III
-    Mimic3,
-    /// MIMIC-IV
-    Mimic4,
-    /// OMOP common data model
-    Omop,
-    /// Synthea
-    Synthea,
-    /// The diabetes data of 130 US hospitals
-    UciDiabetes,
-    /// A table with one code a row
-    Csv,
-    /// JSON lines, compressed by gzip or not
-    Jsonl,
-    /// A MEDS dataset
-    Meds,
-}
-
 pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error> {
     let path = arguments.source.clone();
-    let tables = |kind| Origin::Tables { kind, path: path.clone() };
-    let origin = match arguments.from {
+    let origin = match arguments.from.clone() {
         None => Origin::Cohort(path),
-        Some(Tables::Mimic3) => tables(Source::Mimic3),
-        Some(Tables::Mimic4) => tables(Source::Mimic4),
-        Some(Tables::Omop) => tables(Source::Omop),
-        Some(Tables::Synthea) => tables(Source::Synthea),
-        Some(Tables::UciDiabetes) => tables(Source::UciDiabetes),
-        Some(Tables::Csv) => tables(Source::Csv(CsvColumns::default())),
-        Some(Tables::Jsonl) => tables(Source::Jsonl),
-        Some(Tables::Meds) => tables(Source::Meds),
+        Some(kind) => Origin::Tables { kind, path },
     };
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = SynthesizeTask {
@@ -88,4 +60,11 @@ pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error>
         ..SynthesizeTask::new(origin, out, arguments.training.model_kind(seed)?)
     };
     stop::gently(|| super::run(&task, arguments.json))
+}
+
+/// Kinds of tables, by name.
+fn kinds() -> impl TypedValueParser<Value = Source> {
+    let names = Source::all().map(|kind| kind.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| name.parse::<Source>().map_err(|()| "no kind of tables"))
 }

@@ -29,7 +29,7 @@ use serde_json::{Value as Json, json};
 
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::json_reader::{FORMAT, Member, Node, Path, Value, check_format, fault, read};
+use super::json_values::{FORMAT, Member, Node, Path, Value, check_format, fault, read};
 use super::names::show;
 use super::parser::parse;
 use super::printer::print_items;

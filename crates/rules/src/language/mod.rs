@@ -9,7 +9,7 @@ pub(crate) mod diagnostic;
 mod expand;
 mod grammar;
 pub mod json;
-mod json_reader;
+mod json_values;
 mod lexer;
 mod names;
 pub(crate) mod parser;

@@ -361,8 +361,8 @@ impl<'a> Parser<'a> {
                 }
                 word => {
                     let lower = word.to_lowercase();
-                    let operator = matches!(lower.as_str(), "and" | "or" | "not" | "in" | "with");
-                    operator.then(|| format!("the language is lowercase: `{lower}`"))
+                    let ours = word != lower && names::is_keyword(&lower);
+                    ours.then(|| format!("the language is lowercase: `{lower}`"))
                 }
             },
             _ => None,

@@ -4,7 +4,7 @@ use consequence_record::{Code, Kind, Vocabulary};
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
-use super::json_reader::FORMAT;
+use super::json_values::FORMAT;
 use crate::{Formula, Rule, RuleSet, Window};
 
 /// Why a rule cannot be written as a tuple.

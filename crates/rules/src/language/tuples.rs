@@ -18,7 +18,7 @@ use consequence_record::{Code, END_NAME, Kind, Vocabulary};
 
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
-use super::json_reader::{Member, Node, Path, Value, check_format, fault, read};
+use super::json_values::{Member, Node, Path, Value, check_format, fault, read};
 use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
