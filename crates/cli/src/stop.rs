@@ -19,7 +19,7 @@ pub fn asked() -> bool {
 
 /// Does work that ends by itself soon after [`asked`] says so; a second signal ends it at once.
 pub fn gently<T>(work: impl FnOnce() -> T) -> T {
-    saying("stopped at once; the last checkpoint can be gone on from with --resume", true, work)
+    saying("stopped at once; --resume goes on from the last checkpoint", true, work)
 }
 
 /// Does work that loses little when it ends at once, and says how to go on.

@@ -1,4 +1,4 @@
-//! A method made ready, and the network that learns by it.
+//! A method made ready, and the network that is trained by it.
 
 use std::time::{Duration, Instant};
 

@@ -58,7 +58,7 @@ pub enum SampleError {
     },
     /// A record of the prefix is forbidden, or everything that could follow it is.
     #[error(
-        "record {record} of the prefix cannot be gone on with: at visit {visit} {} forbids it",
+        "record {record} of the prefix cannot be continued: at visit {visit} {} forbids it",
         one_of(rules)
     )]
     PrefixForbidden {

@@ -47,9 +47,9 @@ impl Default for TrainOptions {
 /// Sizes and settings that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Learns in a minute or two, on thousands of records.
+    /// Trains in a minute or two, on thousands of records.
     Tiny,
-    /// Learns in minutes on two cores, on tens of thousands of records.
+    /// Trains in minutes on two cores, on tens of thousands of records.
     Small,
     /// The size of the published network.
     Paper,

@@ -105,9 +105,9 @@ pub enum Kind {
 /// A size of network.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Size {
-    /// Learns in a minute or two, on thousands of records
+    /// Trains in a minute or two, on thousands of records
     Tiny,
-    /// Learns in minutes on two cores, on tens of thousands of records
+    /// Trains in minutes on two cores, on tens of thousands of records
     Small,
     /// The published network: about 96 million parameters
     Paper,

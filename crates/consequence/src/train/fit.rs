@@ -1,4 +1,4 @@
-//! A network that learns, watched.
+//! A network is trained, and watched.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -99,7 +99,7 @@ pub struct Utility {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Learns to predict the next encounter from synthetic and from real records, and tries both on
+/// Trains models to predict the next encounter on synthetic and on real records, and tries both on
 /// held-out real ones.
 ///
 /// An example is an encounter that another follows; records with one encounter have none. Its

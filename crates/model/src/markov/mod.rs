@@ -75,7 +75,7 @@ impl MarkovPast {
 }
 
 impl Markov {
-    /// Learns from records. The result does not depend on the number of threads.
+    /// Counts records. The result does not depend on the number of threads.
     ///
     /// # Panics
     ///
