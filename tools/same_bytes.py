@@ -119,6 +119,7 @@ VOLATILE = [
     (r'"(reading|mining|proving)": [0-9.e-]+', '"time": 0'),
     (r"(?<![0-9.,])[0-9.,]+ (s|ms|seconds|minutes|milliseconds|µs|us)\b", "TIME"),
     (r"(?<![0-9.,])[0-9.,]+ records a second", "SPEED"),
+    (r'"here": "[0-9.]+ times[^"]*"', '"here": "TIME"'),
     (r"\(process \d+\)", "(process N)"),
     (r" +[0-9.]+ +[0-9]+\.[0-9]{4}$", " TIME"),
     (r"sha256-[A-Za-z0-9+/=]+", "DIGEST"),
