@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use consequence_halo::{Shape, Weights};
 use consequence_model::{
     CARD_FILE, Decide, Generator, Markov, MarkovTables, Model, TABLES_FILE, Turn, WEIGHTS_FILE,
 };
+use consequence_network::halo::{Shape, Weights};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
 use consequence_store::digest;

@@ -7,6 +7,7 @@ pub mod evidence;
 pub mod generator;
 pub mod implied;
 pub mod mining;
+pub mod networks;
 pub mod neuron;
 pub mod paper;
 pub mod paper_oracle;

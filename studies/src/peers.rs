@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use consequence_model::{NetworkGenerator, Sizes};
+use consequence_model::{NetworkGenerator, NetworkSizes, Sizes};
 use consequence_packs::Level;
 use consequence_record::{Cohort, Selection, Split};
 use consequence_referee::Referee;
@@ -25,15 +25,16 @@ pub struct Extent {
     /// Records to write.
     pub written: u64,
     /// The sizes of the network.
-    pub sizes: Sizes,
+    pub network: NetworkSizes,
     /// How it trains.
     pub options: TrainOptions,
 }
 
 impl Default for Extent {
     fn default() -> Self {
-        let options = TrainOptions { batch: 32, ..Preset::Small.options() };
-        Self { patients: 4_000, written: 1_000, sizes: Preset::Small.sizes(40), options }
+        let preset = Preset::default();
+        let (network, options) = (preset.sizes(), preset.options());
+        Self { patients: 4_000, written: 1_000, network, options }
     }
 }
 
@@ -76,7 +77,7 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
         train: Selection::new(&uci.cohort, &train),
         tuning: Selection::new(&uci.cohort, &tuning),
     };
-    let sizes = Sizes { max_visits, ..extent.sizes };
+    let sizes = Sizes { max_visits, network: extent.network };
     let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &extent.options)?;
 
     let generator = NetworkGenerator::new(&fitted.network);

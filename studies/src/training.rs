@@ -23,6 +23,8 @@ pub struct Fitted {
     pub epoch_seconds: f64,
     /// Epochs, and the best of them.
     pub epochs: (usize, u32),
+    /// Nats of a tuning record at the best.
+    pub tuning_nats: f64,
 }
 
 /// Fits a network, with rules or without, and says on stderr how it goes.
@@ -55,7 +57,8 @@ pub fn fit(
     let seconds = began.elapsed().as_secs_f64();
     let epochs = (trained.history.len(), trained.best.map_or(0, |best| best.epoch));
     let epoch_seconds = seconds / epochs.0.max(1) as f64;
-    Ok(Fitted { network: trained.network, seconds, epoch_seconds, epochs })
+    let tuning_nats = trained.best.map_or(f64::NAN, |best| best.tuning_nats);
+    Ok(Fitted { network: trained.network, seconds, epoch_seconds, epochs, tuning_nats })
 }
 
 /// A plan for rules, ready to run, for records of so many encounters.

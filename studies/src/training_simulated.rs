@@ -5,7 +5,7 @@ use std::sync::Arc;
 use consequence_enforce::Auditor;
 use consequence_evaluate::{Likelihood, ReplayOptions, likelihood, likelihood_with_rules};
 use consequence_feedback::Unwatched;
-use consequence_model::{Generator, Markov, NetworkGenerator};
+use consequence_model::{Generator, Markov, NetworkGenerator, Sizes};
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_sample::{Mode, Request};
@@ -29,7 +29,7 @@ pub struct Extent {
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { patients: 46_520, written: 10_000, epochs: Preset::Small.options().epochs }
+        Self { patients: 46_520, written: 10_000, epochs: Preset::default().options().epochs }
     }
 }
 
@@ -98,13 +98,14 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let written = write(&markov, planted, request(Mode::Off), extent.written)?;
     line("Markov", predicted(&markov)?, written, seconds)?;
 
-    let sizes = Preset::Small.sizes(max_visits);
-    let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
+    let preset = Preset::default();
+    let sizes = Sizes { max_visits, network: preset.sizes() };
+    let options = TrainOptions { epochs: extent.epochs, ..preset.options() };
     eprintln!("without rules");
     let plain = fit(&examples, vocabulary, None, &sizes, &options)?;
     let generator = NetworkGenerator::new(&plain.network);
     let written = write(&generator, planted, request(Mode::Off), extent.written)?;
-    line("HALO, no rules", predicted(&generator)?, written, plain.seconds)?;
+    line("network, no rules", predicted(&generator)?, written, plain.seconds)?;
 
     eprintln!("with the planted rules");
     let enforcer = enforcer(planted, max_visits)?;
@@ -112,9 +113,9 @@ pub fn run(extent: &Extent) -> Fallible<Vec<Line>> {
     let generator = NetworkGenerator::new(&ruled.network);
     let found = likelihood_with_rules(&generator, &enforcer, held_out, &replay)?;
     let written = write(&generator, planted, request(Mode::Guided), extent.written)?;
-    line("HALO, planted rules, guided", found.clone(), written, ruled.seconds)?;
+    line("network, planted rules, guided", found.clone(), written, ruled.seconds)?;
     let written = write(&generator, planted, request(Mode::Override), extent.written)?;
-    line("HALO, planted rules, override", found, written, ruled.seconds)?;
+    line("network, planted rules, override", found, written, ruled.seconds)?;
     Ok(lines)
 }
 

@@ -1,7 +1,7 @@
-//! Training from real records: the diabetes cohort, over the hidden units of the head.
+//! Training from real records: the diabetes cohort, over the width of the head.
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_rules};
-use consequence_model::{Markov, NetworkGenerator};
+use consequence_model::{Markov, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes};
 use consequence_record::{Selection, Split};
 use consequence_rules::Order;
 use consequence_train::{Examples, Preset, TrainOptions};
@@ -19,14 +19,14 @@ pub struct Extent {
     pub records: usize,
     /// Epochs, at most.
     pub epochs: u32,
-    /// Hidden units of the head for each code, one network for each.
-    pub head_units: Vec<usize>,
+    /// Widths of the head, one network for each.
+    pub heads: Vec<usize>,
 }
 
 impl Default for Extent {
     fn default() -> Self {
-        let epochs = Preset::Small.options().epochs;
-        Self { records: usize::MAX, epochs, head_units: vec![1, 2, 4, 8] }
+        let epochs = Preset::default().options().epochs;
+        Self { records: usize::MAX, epochs, heads: vec![64, 256, 512] }
     }
 }
 
@@ -55,7 +55,8 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
         [&train, &tuning, &test].map(|records| Selection::new(&uci.cohort, records));
     let examples = Examples { train, tuning };
     let max_visits = uci.cohort.longest();
-    let options = TrainOptions { epochs: extent.epochs, ..Preset::Small.options() };
+    let preset = Preset::default();
+    let options = TrainOptions { epochs: extent.epochs, ..preset.options() };
     let replay = ReplayOptions::default();
     let mut lines = Vec::new();
     let mut line = |model: String, seconds, likelihood: consequence_evaluate::Likelihood| {
@@ -73,23 +74,23 @@ pub fn run(extent: &Extent) -> Fallible<Option<Vec<Line>>> {
     let markov = Markov::fit(codes, train, max_visits);
     let seconds = began.elapsed().as_secs_f64();
     line("Markov".into(), [seconds; 2], likelihood(&markov, test, &replay)?);
-    for &head_units in &extent.head_units {
-        eprintln!("head_units {head_units}");
-        let sizes = consequence_model::Sizes { head_units, ..Preset::Small.sizes(max_visits) };
+    for &head in &extent.heads {
+        eprintln!("a head of {head}");
+        let network = NetworkSizes::Recurrent(RecurrentSizes::of_head(head));
+        let sizes = Sizes { max_visits, network };
         let fitted = fit(&examples, &uci.vocabulary, None, &sizes, &options)?;
         let generator = NetworkGenerator::new(&fitted.network);
         let found = likelihood(&generator, test, &replay)?;
         let seconds = [fitted.epoch_seconds, fitted.seconds];
-        line(format!("HALO, head_units {head_units}"), seconds, found);
+        line(format!("a head of {head}"), seconds, found);
     }
     eprintln!("with the 29 rules");
     let rules = uci.rules(&uci.mined())?;
     let enforcer = enforcer(&rules, max_visits)?;
-    let sizes = Preset::Small.sizes(max_visits);
+    let sizes = Sizes { max_visits, network: preset.sizes() };
     let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &options)?;
     let generator = NetworkGenerator::new(&fitted.network);
     let found = likelihood_with_rules(&generator, &enforcer, test, &replay)?;
-    let name = format!("HALO, head_units {}, 29 rules", sizes.head_units);
-    line(name, [fitted.epoch_seconds, fitted.seconds], found);
+    line("the usual network, 29 rules".into(), [fitted.epoch_seconds, fitted.seconds], found);
     Ok(Some(lines))
 }

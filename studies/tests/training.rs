@@ -17,7 +17,7 @@ fn rules_are_kept_and_help_to_predict() {
 
 #[test]
 fn real_records_are_trained_on() {
-    let extent = training_uci::Extent { records: 1_500, epochs: 2, head_units: vec![1] };
+    let extent = training_uci::Extent { records: 1_500, epochs: 2, heads: vec![32] };
     let Some(lines) = training_uci::run(&extent).unwrap() else { return };
     let [_markov, plain, ruled] = &lines[..] else { panic!("three lines") };
     assert_eq!(plain.impossible, [0, 0]);
@@ -29,7 +29,7 @@ fn real_records_are_trained_on() {
 
 #[test]
 fn the_task_of_the_peers_breaks_no_rule() {
-    let options = TrainOptions { epochs: 1, batch: 16, ..Preset::Small.options() };
+    let options = TrainOptions { epochs: 1, batch: Some(64), ..Preset::default().options() };
     let extent = peers::Extent { patients: 300, written: 200, options, ..peers::Extent::default() };
     let Some(row) = peers::run(&extent).unwrap() else { return };
     assert_eq!(row.broken, [0; 3]);

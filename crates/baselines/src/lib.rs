@@ -12,7 +12,7 @@
 //! | semantic loss | [`SemanticLoss`] | all | all | nothing |
 //!
 //! All of them list the rules they cannot express. [`Rival`] has a network train by a method, as
-//! its [`Objective`](consequence_halo::Objective), and its [`RivalGenerator`] writes records by it.
+//! its [`Objective`](consequence_network::Objective), and its [`RivalGenerator`] writes records by it.
 //! All else here knows of rules and probabilities alone.
 //!
 //! [`Constraint`] holds the hard rules as clauses, apart for the static visit and for encounters

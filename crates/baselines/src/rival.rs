@@ -2,8 +2,8 @@
 //! by.
 
 use consequence_engine::{BinaryRow, binary_cross_entropy};
-use consequence_halo::{Asked, Objective, Shape, ShapeError, Weights};
 use consequence_model::Network;
+use consequence_network::{Asked, Objective, ShapeError};
 use consequence_record::{Kind, RecordView};
 use consequence_rules::{Order, WrittenRules};
 use consequence_train::Aim;
@@ -126,28 +126,24 @@ impl Rival {
     /// one for each code.
     pub fn fitted(&self, network: Network, seed: u64) -> Result<Network, ShapeError> {
         let side = match self.method {
-            Method::Spl => network.weights().shape().codes,
+            Method::Spl => network.codes().len(),
             _ => self.parts.iter().map(Part::terms).sum(),
         };
         if side == 0 {
             return Ok(network);
         }
-        let before = network.weights();
-        let mut weights = Weights::drawn(Shape { side, ..*before.shape() }, seed)?;
-        let kept = before.values().len();
-        weights.values_mut()[..kept].copy_from_slice(before.values());
         // Networks begin with how frequent each code is, and so do the outputs beside the head.
-        let bias = before.output_bias();
-        match self.method {
-            Method::Spl => weights.set_side_bias(bias),
+        let bias = network.weights().output_bias();
+        let beginning = match self.method {
+            Method::Spl => bias.to_vec(),
             _ => {
                 let terms = self.parts.iter().flat_map(Part::all_terms);
-                let beginning: Vec<f32> = terms.map(|term| frequency(term, bias)).collect();
-                weights.set_side_bias(&beginning);
+                terms.map(|term| frequency(term, bias)).collect()
             }
-        }
-        let codes = network.codes().clone();
-        Ok(Network::new(codes, weights).expect("only outputs beside the head were added"))
+        };
+        let mut network = network.with_side(side, seed)?;
+        network.weights_mut().set_side_bias(&beginning);
+        Ok(network)
     }
 
     pub(crate) fn part(&self, kind: Kind) -> &Part {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
-use consequence_halo::TrainingPass;
-use consequence_model::{Decide, Generator, Network, Sizes, Turn};
+use consequence_model::{Decide, Generator, Network, NetworkSizes, RecurrentSizes, Sizes, Turn};
+use consequence_network::TrainingPass;
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_train::Aim;
@@ -41,10 +41,13 @@ impl World {
 
     /// A network with weights large enough for codes to depend on each other.
     fn network(&self, rival: &Rival, seed: u64) -> Network {
-        let sizes = Sizes { max_visits: 6, width: 8, layers: 1, heads: 2, head_units: 2 };
+        let sizes = Sizes {
+            max_visits: 6,
+            network: NetworkSizes::Recurrent(RecurrentSizes { head: 8, width: 8, bottleneck: 4 }),
+        };
         let network = Network::drawn(self.codes.clone(), &sizes, seed).unwrap();
         let mut network = rival.fitted(network, seed).unwrap();
-        network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= 2.0);
+        consequence_testing::stir(network.weights_mut().values_mut(), 1.0);
         network
     }
 
@@ -74,7 +77,12 @@ impl World {
         TrainingPass::default().nats(network.weights(), &self.batch(rival, network, cohort), rival)
     }
 
-    fn batch(&self, rival: &Rival, network: &Network, cohort: &Cohort) -> consequence_halo::Batch {
+    fn batch(
+        &self,
+        rival: &Rival,
+        network: &Network,
+        cohort: &Cohort,
+    ) -> consequence_network::Batch {
         let mut batch = network.batch();
         for record in cohort.records() {
             let facts = rival.facts(&self.codes, record);
@@ -183,7 +191,7 @@ fn semantic_loss_adds_what_breaking_rules_would_cost() {
     let network = world.network(&rival, 2);
     let plain = |cohort: &Cohort| {
         let batch = world.batch(&rival, &network, cohort);
-        TrainingPass::default().nats(network.weights(), &batch, &consequence_halo::Codewise)
+        TrainingPass::default().nats(network.weights(), &batch, &consequence_network::Codewise)
     };
     let cohort = world.cohort();
     let (with, without) = (world.nats(&rival, &network, &cohort), plain(&cohort));

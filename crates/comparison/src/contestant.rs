@@ -6,8 +6,8 @@ use consequence_baselines::{BaselineError, Limits, Method, Rival};
 use consequence_evaluate::{
     Likelihood, ReplayOptions, likelihood, likelihood_with_rules, likelihood_with_settled,
 };
-use consequence_halo::Weights;
 use consequence_model::{Generator, Network, NetworkGenerator};
+use consequence_network::Weights;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
@@ -85,7 +85,7 @@ impl Contestant {
     /// An untrained network.
     fn fresh(&self, task: &ComparisonTask, arena: &Arena) -> Result<Network, Error> {
         let codes = self.codes(arena).clone();
-        let sizes = task.network.sizes.with_visits(arena.max_visits);
+        let sizes = task.network.sizes_for(arena.max_visits);
         let network = untrained(codes, &sizes, &arena.examples(), task.seed)?;
         match &self.rival {
             Some(rival) => Ok(rival.fitted(network, task.seed)?),
@@ -108,11 +108,11 @@ impl Contestant {
         let [figures, sittings] =
             ["training.json", "sittings.json"].map(|name| named(method, name));
         let records = arena.train.len() as u64;
-        let whole = records * u64::from(task.network.options.epochs);
+        let whole = records * task.usual_epochs();
         if let Some(training) = files.kept::<Training>(&figures)?
             && let Ok(bytes) = std::fs::read(&weights)
-            && let Ok(read) = Weights::from_safetensors(&bytes, *fresh.weights().shape(), "")
-            && let Some(network) = Network::new(fresh.codes().clone(), read)
+            && let Ok(read) = Weights::from_safetensors(&bytes, fresh.weights().shape())
+            && let Some(network) = Network::new(fresh.codes().clone(), read, arena.max_visits)
         {
             watch.advance(whole);
             return Ok((network, training));
@@ -125,7 +125,6 @@ impl Contestant {
         let mut clock =
             Clock::begin(files.kept::<Sittings>(&sittings)?.unwrap_or_default().seconds);
         let mut seen = 0;
-        let epochs = task.network.options.epochs;
         let mut options = task.network.options.clone();
         options.seed = task.seed;
         let mut kept = Ok(());
@@ -138,18 +137,17 @@ impl Contestant {
             Some(&checkpoints),
             &mut |event| {
                 match event {
+                    Event::Begin(_) => {}
                     Event::Step { epoch, more, nats, .. } => {
                         seen += more;
                         watch.advance(more);
                         let name = self.method.title();
-                        watch.describe(&format!(
-                            "{name}: epoch {epoch} of {epochs}, {nats:.2} nats a record"
-                        ));
+                        watch.describe(&format!("{name}: epoch {epoch}, {nats:.2} nats a record"));
                     }
                     Event::Epoch { figures, .. } => {
                         clock.halt();
                         watch.stage(&format!(
-                            "{}: epoch {} of {epochs}, {:.3} nats a tuning record",
+                            "{}: epoch {}, {:.3} nats a tuning record",
                             self.method.title(),
                             figures.epoch,
                             figures.tuning_nats

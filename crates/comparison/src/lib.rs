@@ -140,7 +140,7 @@ impl Task for ComparisonTask {
         let digests = arena.digests();
         files.keep_to(&digests)?;
         let (contestants, left_out) = contestants(self, &arena)?;
-        let training = arena.train.len() as u64 * u64::from(self.network.options.epochs);
+        let training = arena.train.len() as u64 * self.usual_epochs();
         let writing = u64::from(self.effort.runs) * self.effort.records;
         watch.begin("comparing methods", Some((training + writing) * contestants.len() as u64));
         let found =

@@ -56,7 +56,7 @@ pub struct ComparisonTask {
 }
 
 impl ComparisonTask {
-    /// Every method on a network of the size `small`, as thoroughly as the paper does.
+    /// Every method on the usual network, as thoroughly as the paper does.
     pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         Self {
             cohort: cohort.into(),
@@ -64,17 +64,22 @@ impl ComparisonTask {
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
             methods: Method::ALL.to_vec(),
-            network: NetworkTask::of(Preset::Small),
+            network: NetworkTask::of(Preset::default()),
             effort: Effort::PAPER,
             seed: 1,
         }
+    }
+
+    /// Epochs that a training often has, for whoever waits.
+    pub(crate) fn usual_epochs(&self) -> u64 {
+        u64::from(self.network.options.epochs.min(10))
     }
 
     /// The same in minutes on two cores: a tiny network, few records, few repeated generations. The
     /// figures show that everything runs, and little more.
     #[must_use]
     pub fn quick(self) -> Self {
-        Self { network: NetworkTask::of(Preset::Tiny), effort: Effort::QUICK, ..self }
+        Self { network: NetworkTask::of(Preset::TINY), effort: Effort::QUICK, ..self }
     }
 }
 

@@ -59,7 +59,7 @@ impl Sequences {
     }
 
     /// Cuts a matrix into the rows of each sequence.
-    fn cut<'a>(&self, mut rows: &'a [f32], width: usize) -> Vec<&'a [f32]> {
+    pub(crate) fn cut<'a>(&self, mut rows: &'a [f32], width: usize) -> Vec<&'a [f32]> {
         let mut next = |&length: &usize| {
             let (part, rest) = rows.split_at(length * width);
             rows = rest;
@@ -68,7 +68,7 @@ impl Sequences {
         self.lengths.iter().map(&mut next).collect()
     }
 
-    fn cut_mut<'a>(
+    pub(crate) fn cut_mut<'a>(
         &self,
         mut rows: &'a mut [f32],
         size: impl Fn(usize) -> usize,

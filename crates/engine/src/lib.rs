@@ -12,6 +12,7 @@ mod adam;
 mod attention;
 mod binary;
 mod dropout;
+mod gated;
 mod gather;
 mod level;
 mod math;
@@ -25,9 +26,12 @@ pub use adam::{
 pub use attention::{Sequences, attend, attend_backward, attend_cached, attention_probabilities};
 pub use binary::{BinaryRow, Settled, binary_cross_entropy};
 pub use dropout::{Dropout, drop_out};
+pub use gated::{gated_average, gated_average_backward, gated_step};
 pub use gather::{Lists, Steps, add_gathered, scatter_rows};
 pub use level::Level;
 pub use math::{exp, gelu, gelu_backward, sigmoid};
 pub use normal::{Normal, layer_norm, layer_norm_backward};
-pub use product::{Packed, View, ViewMut, add_fused, product, product_packed};
+pub use product::{
+    Packed, View, ViewMut, add_fused, product, product_here, product_packed, product_packed_here,
+};
 pub use rows::{add, add_bias, column_sums, relu, relu_backward, scale};

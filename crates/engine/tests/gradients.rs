@@ -7,8 +7,8 @@
 use consequence_engine::{
     BinaryRow, Lists, Normal, Sequences, Settled, Steps, View, ViewMut, add_gathered, attend,
     attend_backward, attend_cached, attention_probabilities, binary_cross_entropy, column_sums,
-    gelu, gelu_backward, layer_norm, layer_norm_backward, product, relu, relu_backward,
-    scatter_rows,
+    gated_average, gated_average_backward, gelu, gelu_backward, layer_norm, layer_norm_backward,
+    product, relu, relu_backward, scatter_rows,
 };
 
 fn noise(count: usize, seed: u64) -> Vec<f32> {
@@ -205,4 +205,19 @@ fn cross_entropy() {
         }
     }
     assert!((nats - expected).abs() < 1e-5, "{nats}, not {expected}");
+}
+
+#[test]
+fn gated_averages() {
+    let (width, sequences) = (3, Sequences::of([4, 1, 2]));
+    let rows = sequences.rows();
+    let (mixed, weights) = (noise(rows * 2 * width, 61), noise(rows * width, 62));
+    let run = |mixed: &[f32]| {
+        let mut averages = vec![0.0; rows * width];
+        gated_average(&mut averages, mixed, &sequences, width);
+        averages
+    };
+    let mut gradient = vec![0.0; mixed.len()];
+    gated_average_backward(&mut gradient, &weights, &run(&mixed), &mixed, &sequences, width);
+    compare("gated average", &mixed, &gradient, |mixed| weighed(&run(mixed), &weights));
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use consequence_halo::Shape;
+use consequence_network::Shape;
 use consequence_store::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The number of the format of models. Format 1 had no digest of the card.
-pub(crate) const FORMAT: u32 = 2;
+/// The number of the format of models. Format 1 had no digest of the card; format 2 had no recurrent
+/// networks.
+pub(crate) const FORMAT: u32 = 3;
 
 /// What a model is, and how it came to be: `model.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -107,8 +108,10 @@ fn with_last(text: &str, from: &str, to: &str) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// A HALO network.
+    /// A recurrent network.
     #[default]
+    Recurrent,
+    /// A HALO network.
     Halo,
     /// A Markov model.
     Markov,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use consequence_feedback::{Advice, Advise};
-use consequence_halo::{Weights, WeightsError};
+use consequence_network::{Shape, Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
 use consequence_store::{StoreError, WorkingFolder, create_directory, digest, write_atomically};
@@ -29,7 +29,7 @@ pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 /// A trained model.
 #[derive(Clone, Debug)]
 pub enum Trained {
-    /// A HALO network.
+    /// A network.
     Network(Box<Network>),
     /// A Markov model.
     Markov(Box<Markov>),
@@ -185,7 +185,10 @@ impl Model {
         self.card.codes = CodeLists::new(self.trained.codes());
         self.card.max_visits = self.trained.max_visits();
         (self.card.kind, self.card.shape) = match &self.trained {
-            Trained::Network(network) => (ModelKind::Halo, Some(*network.weights().shape())),
+            Trained::Network(network) => {
+                let shape = network.weights().shape();
+                (ModelKind::of(&shape), Some(shape))
+            }
             Trained::Markov(_) => (ModelKind::Markov, None),
         };
         write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
@@ -217,14 +220,13 @@ impl Model {
         })?;
         let codes = card.codes.order().map_err(refused)?;
         let trained = match (card.kind, card.shape) {
-            (ModelKind::Halo, Some(shape)) => {
+            (kind, Some(shape)) if kind == ModelKind::of(&shape) => {
                 let path = folder.join(WEIGHTS_FILE);
                 let bytes = read(&path)?;
-                let weights = Weights::from_safetensors(&bytes, shape, "")
+                let weights = Weights::from_safetensors(&bytes, shape)
                     .map_err(|source| ModelError::Weights { path: path.clone(), source })?;
                 belongs(&card, &path, &bytes)?;
-                let network = Network::new(codes, weights)
-                    .filter(|network| network.max_visits() == card.max_visits)
+                let network = Network::new(codes, weights, card.max_visits)
                     .ok_or_else(|| refused("the codes are not those of the network".into()))?;
                 Trained::Network(Box::new(network))
             }
@@ -239,9 +241,19 @@ impl Model {
                     .ok_or_else(|| damaged("the tables are not those of these codes".into()))?;
                 Trained::Markov(Box::new(markov))
             }
-            _ => return Err(refused("a network has a shape, and nothing else does".into())),
+            _ => return Err(refused("the shape is not that of its kind of model".into())),
         };
         Ok(Self { card, trained })
+    }
+}
+
+impl ModelKind {
+    /// The kind of a network of this shape.
+    fn of(shape: &Shape) -> Self {
+        match shape {
+            Shape::Recurrent(_) => Self::Recurrent,
+            Shape::Halo(_) => Self::Halo,
+        }
     }
 }
 
@@ -301,37 +313,43 @@ mod tests {
     use consequence_rules::Order;
 
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
-    use crate::{Card, Network, Sizes};
+    use crate::{Card, HaloSizes, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
-    fn model() -> Model {
+    fn halo() -> Sizes {
+        Sizes::halo(4, HaloSizes { width: 8, layers: 1, heads: 2, head_units: 2 })
+    }
+
+    fn model(sizes: &Sizes) -> Model {
         let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
         let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
-        let sizes = Sizes { max_visits: 4, width: 8, layers: 1, heads: 2, head_units: 2 };
-        let network = Network::drawn(codes, &sizes, 3).unwrap();
+        let network = Network::drawn(codes, sizes, 3).unwrap();
         Model { card: Card::default(), trained: Trained::Network(Box::new(network)) }
     }
 
     #[test]
     fn is_read_as_it_was_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut model = model();
-        model.card.rules = "rule a: A => B\n".into();
-        model.write(folder.path()).unwrap();
-        let again = Model::open(folder.path()).unwrap();
-        assert_eq!(again.card, model.card);
-        let (Trained::Network(before), Trained::Network(after)) = (&model.trained, &again.trained)
-        else {
-            panic!("a network")
-        };
-        assert_eq!(before.weights().values(), after.weights().values());
-        let names = |network: &Network| -> Vec<String> {
-            let codes = network.codes();
-            let all = codes.codes().iter();
-            all.map(|&code| codes.vocabulary().name(code).to_owned()).collect()
-        };
-        assert_eq!(names(before), names(after));
-        assert_eq!(names(after), ["SEX//F", "B", "A", "END"]);
+        for sizes in [Sizes::recurrent(4, 8), halo()] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut model = model(&sizes);
+            model.card.rules = "rule a: A => B\n".into();
+            model.write(folder.path()).unwrap();
+            let again = Model::open(folder.path()).unwrap();
+            assert_eq!(again.card, model.card);
+            let (Trained::Network(before), Trained::Network(after)) =
+                (&model.trained, &again.trained)
+            else {
+                panic!("a network")
+            };
+            assert_eq!(before.weights().values(), after.weights().values());
+            let names = |network: &Network| -> Vec<String> {
+                let codes = network.codes();
+                let all = codes.codes().iter();
+                all.map(|&code| codes.vocabulary().name(code).to_owned()).collect()
+            };
+            assert_eq!(names(before), names(after));
+            assert_eq!(names(after), ["SEX//F", "B", "A", "END"]);
+        }
     }
 
     #[test]
@@ -339,7 +357,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = || Model::open(folder.path()).unwrap_err();
         assert!(matches!(open(), ModelError::NoModel { .. }));
-        model().write(folder.path()).unwrap();
+        model(&halo()).write(folder.path()).unwrap();
         let (card, weights) = (folder.path().join(CARD_FILE), folder.path().join(WEIGHTS_FILE));
         let (card_bytes, weight_bytes) = (fs::read(&card).unwrap(), fs::read(&weights).unwrap());
 
@@ -370,7 +388,7 @@ mod tests {
         // A card of format 1 has no digest of its own.
         let text = String::from_utf8(card_bytes).unwrap();
         let digest = text.rfind(",\n  \"card_digest\"").unwrap();
-        let text = format!("{}\n}}\n", &text[..digest]).replace("\"format\": 2", "\"format\": 1");
+        let text = format!("{}\n}}\n", &text[..digest]).replace("\"format\": 3", "\"format\": 1");
         fs::write(&card, &text).unwrap();
         assert!(Model::open(folder.path()).is_ok());
         fs::write(&card, text.replace("\"width\": 8", "\"width\": 6")).unwrap();

@@ -4,7 +4,7 @@
 //! of each, knowing the visits before and the codes decided so far. Enforcement, sampling and
 //! evaluation are written against it. There are two:
 //!
-//! - [`Network`], the HALO network, with its [`NetworkGenerator`];
+//! - [`Network`], recurrent or the published HALO, with its [`NetworkGenerator`];
 //! - [`Markov`], counts of codes and of pairs of codes, trained in a moment.
 //!
 //! [`Model`] is either of them on disk, with a [`Card`] that says how it came to be.
@@ -24,4 +24,6 @@ pub use folder::{
 };
 pub use generator::{Decide, Generator, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
-pub use network::{Network, NetworkGenerator, NetworkScratch, Sizes};
+pub use network::{
+    HaloSizes, Network, NetworkGenerator, NetworkScratch, NetworkSizes, RecurrentSizes, Sizes,
+};

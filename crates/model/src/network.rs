@@ -1,21 +1,24 @@
-//! The HALO network as a model of records.
+//! A network as a model of records.
 
 use std::ops::Range;
 
 use consequence_engine::Settled;
-use consequence_halo::{Batch, Past, Sampler, Shape, ShapeError, StepBuffers, Weights};
+use consequence_network::{
+    Batch, Past, Sampler, Shape, ShapeError, StepBuffers, Weights, halo, recurrent,
+};
 use consequence_record::RecordView;
 use consequence_rules::Order;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::{Decide, Generator, Turn};
 
-/// A HALO network over the codes of a vocabulary: one input for each code in order, and one for the
-/// mark that begins a record.
+/// A network over the codes of a vocabulary: one output for each code in order.
 #[derive(Clone, Debug)]
 pub struct Network {
     codes: Order,
     weights: Weights,
+    max_visits: usize,
 }
 
 /// The sizes of a network, apart from the codes.
@@ -23,6 +26,43 @@ pub struct Network {
 pub struct Sizes {
     /// The most encounters that a record may have.
     pub max_visits: usize,
+    /// Those that are the network's own.
+    pub network: NetworkSizes,
+}
+
+/// The sizes of a network, apart from what a cohort gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NetworkSizes {
+    /// Of the recurrent network.
+    Recurrent(RecurrentSizes),
+    /// Of HALO.
+    Halo(HaloSizes),
+}
+
+/// The sizes of the recurrent network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecurrentSizes {
+    /// Numbers that the state of a visit has, which every code reads.
+    pub head: usize,
+    /// Numbers that the history of a record is kept in.
+    pub width: usize,
+    /// Numbers between the two layers that refine a state.
+    pub bottleneck: usize,
+}
+
+impl RecurrentSizes {
+    /// A head of this width, and the rest as usual.
+    pub fn of_head(head: usize) -> Self {
+        Self { head, width: 64, bottleneck: 32 }
+    }
+}
+
+/// The sizes of HALO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HaloSizes {
     /// Numbers that a visit is embedded in.
     pub width: usize,
     /// Blocks of attention.
@@ -34,41 +74,74 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// A recurrent network with a head of this width.
+    pub fn recurrent(max_visits: usize, head: usize) -> Self {
+        let network = NetworkSizes::Recurrent(RecurrentSizes::of_head(head));
+        Self { max_visits, network }
+    }
+
+    /// A HALO network.
+    pub fn halo(max_visits: usize, sizes: HaloSizes) -> Self {
+        Self { max_visits, network: NetworkSizes::Halo(sizes) }
+    }
+
     /// The shape of a network for these codes.
     pub fn shape(&self, codes: &Order) -> Shape {
-        Shape {
-            codes: codes.len() + 1,
-            // The mark at the beginning, the static visit, and all encounters but the last.
-            positions: self.max_visits + 1,
-            width: self.width,
-            layers: self.layers,
-            heads: self.heads,
-            head_units: self.head_units,
-            side: 0,
+        match self.network {
+            NetworkSizes::Recurrent(RecurrentSizes { head, width, bottleneck }) => {
+                let codes = codes.len();
+                Shape::Recurrent(recurrent::Shape { codes, width, head, bottleneck, side: 0 })
+            }
+            NetworkSizes::Halo(HaloSizes { width, layers, heads, head_units }) => {
+                // A code for the mark that a record begins with.
+                let codes = codes.len() + 1;
+                // That mark, the static visit, and all encounters but the last.
+                let positions = self.max_visits + 1;
+                Shape::Halo(halo::Shape {
+                    codes,
+                    positions,
+                    width,
+                    layers,
+                    heads,
+                    head_units,
+                    side: 0,
+                })
+            }
         }
     }
 }
 
 impl Network {
     /// An untrained network.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use consequence_model::{Network, Sizes};
+    /// use consequence_record::{Kind, Vocabulary};
+    /// use consequence_rules::Order;
+    ///
+    /// let codes = Order::natural(Arc::new(Vocabulary::new([("A", Kind::Encounter)])?));
+    /// let network = Network::drawn(codes, &Sizes::recurrent(9, 64), 1)?;
+    /// assert_eq!(network.max_visits(), 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drawn(codes: Order, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
-        Self::drawn_with_side(codes, sizes, 0, seed)
+        let weights = Weights::drawn(sizes.shape(&codes), seed)?;
+        Ok(Self { codes, weights, max_visits: sizes.max_visits })
     }
 
-    /// An untrained network, with so many outputs beside the head.
-    pub fn drawn_with_side(
-        codes: Order,
-        sizes: &Sizes,
-        side: usize,
-        seed: u64,
-    ) -> Result<Self, ShapeError> {
-        let weights = Weights::drawn(Shape { side, ..sizes.shape(&codes) }, seed)?;
-        Ok(Self { codes, weights })
+    /// The same network with so many outputs beside the head, drawn anew.
+    pub fn with_side(self, side: usize, seed: u64) -> Result<Self, ShapeError> {
+        Ok(Self { weights: self.weights.with_side(side, seed)?, ..self })
     }
 
-    /// A network with these weights; none if they are for another number of codes.
-    pub fn new(codes: Order, weights: Weights) -> Option<Self> {
-        (weights.shape().codes == codes.len() + 1).then_some(Self { codes, weights })
+    /// A network with these weights, for records of so many encounters at most; none if they are for
+    /// another number of codes or of encounters.
+    pub fn new(codes: Order, weights: Weights, max_visits: usize) -> Option<Self> {
+        let shape = weights.shape();
+        let fits = shape.codes() == codes.len()
+            && shape.max_visits().is_none_or(|visits| visits == max_visits);
+        fits.then_some(Self { codes, weights, max_visits })
     }
 
     /// The codes, in the order they are decided.
@@ -88,7 +161,7 @@ impl Network {
 
     /// The most encounters that a record may have.
     pub fn max_visits(&self) -> usize {
-        self.weights.shape().positions - 1
+        self.max_visits
     }
 
     /// A batch of records for this network, empty.
@@ -134,7 +207,7 @@ impl NetworkGenerator {
     /// Lays out the weights of a network.
     pub fn new(network: &Network) -> Self {
         let sampler = Sampler::new(&network.weights);
-        let (mut begun, mut hidden) = (Past::default(), Vec::new());
+        let (mut begun, mut hidden) = (sampler.begin(), Vec::new());
         let start = [network.codes.len() as u32];
         sampler.see(&mut [(&mut begun, &start)], &mut hidden, &mut StepBuffers::default());
         Self {
@@ -155,7 +228,7 @@ impl NetworkGenerator {
 
     /// Has the codes of visits decided by the outputs beside the head, in order.
     fn decide_beside(&self, codes: Range<usize>, side: &[f32], deciders: &mut [&mut dyn Decide]) {
-        let rows = side.par_chunks_exact(self.sampler.shape().side.max(1));
+        let rows = side.par_chunks_exact(self.sampler.side_outputs().max(1));
         rows.zip(deciders).for_each(|(logits, decider)| {
             for code in codes.clone() {
                 decider.decide(code as u32, probability(logits[code]));
@@ -200,9 +273,7 @@ impl Generator for NetworkGenerator {
             let mut deciders: Vec<&mut dyn Decide> = Vec::new();
             let mut seen: Vec<(&mut Past, &[u32])> = Vec::new();
             for turn in turns.iter_mut().filter(|turn| turn.last.is_none() == first) {
-                if let Some(last) = turn.last {
-                    seen.push((&mut *turn.past, last));
-                }
+                seen.push((&mut *turn.past, turn.last.unwrap_or_default()));
                 deciders.push(&mut *turn.decider);
             }
             if deciders.is_empty() {
@@ -216,10 +287,11 @@ impl Generator for NetworkGenerator {
                 self.sampler.see(&mut seen, hidden, buffers);
                 hidden
             };
+            let pasts: Vec<&Past> = seen.iter().map(|(past, _)| &**past).collect();
             let range = self.codes.range(usize::from(!first));
             let codes = range.start as usize..range.end as usize;
             self.sampler.side(hidden, side);
-            let said = side.chunks_exact(self.sampler.shape().side.max(1));
+            let said = side.chunks_exact(self.sampler.side_outputs().max(1));
             for (decider, said) in deciders.iter_mut().zip(said) {
                 decider.open(said);
             }
@@ -231,7 +303,7 @@ impl Generator for NetworkGenerator {
                 .into_iter()
                 .map(|decider| move |code, logit: f32| decider.decide(code, probability(logit)))
                 .collect();
-            self.sampler.decide(hidden, codes, &mut deciders, buffers);
+            self.sampler.decide(hidden, &pasts, codes, &mut deciders, buffers);
         }
     }
 }

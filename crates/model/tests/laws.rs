@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use consequence_model::{
-    CARD_FILE, Card, Decide, Generator, Markov, Model, ModelError, Network, NetworkGenerator,
-    Sizes, TABLES_FILE, Trained, Turn, WEIGHTS_FILE,
+    CARD_FILE, Card, Decide, Generator, HaloSizes, Markov, Model, ModelError, Network,
+    NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, TABLES_FILE, Trained, Turn,
+    WEIGHTS_FILE,
 };
 use consequence_record::{Code, Cohort, Kind, Record, Selection};
 use consequence_rules::Order;
-use consequence_testing::every;
 use consequence_testing::worlds::Choices;
+use consequence_testing::{every, stir};
 
 const MAX_VISITS: usize = 2;
 
@@ -54,10 +55,20 @@ fn markov(codes: &Order, cohort: &Cohort) -> Markov {
 }
 
 /// A network that was not trained, with weights large enough for codes to depend on each other.
-fn network(codes: &Order, side: usize) -> Network {
-    let sizes = Sizes { max_visits: MAX_VISITS, width: 8, layers: 2, heads: 2, head_units: 2 };
-    let mut network = Network::drawn_with_side(codes.clone(), &sizes, side, 3).expect("sizes");
-    network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= 4.0);
+fn network(codes: &Order, side: usize, is_halo: bool) -> Network {
+    let halo = HaloSizes { width: 8, layers: 2, heads: 2, head_units: 2 };
+    let recurrent = RecurrentSizes { head: 8, width: 4, bottleneck: 2 };
+    let sizes = match is_halo {
+        true => Sizes::halo(MAX_VISITS, halo),
+        false => Sizes { max_visits: MAX_VISITS, network: NetworkSizes::Recurrent(recurrent) },
+    };
+    let network = Network::drawn(codes.clone(), &sizes, 3).expect("sizes");
+    let mut network = network.with_side(side, 3).expect("sizes");
+    let values = network.weights_mut().values_mut();
+    match is_halo {
+        true => values.iter_mut().for_each(|value| *value *= 4.0),
+        false => stir(values, 3.0),
+    }
     network
 }
 
@@ -181,8 +192,11 @@ fn probabilities_of_all_records_add_up_in_any_order_of_codes() {
     for case in 0..6 {
         let codes = codes(case);
         is_a_distribution(&markov(&codes, &seen(&codes, 300)));
-        is_a_distribution(&NetworkGenerator::new(&network(&codes, 0)));
-        is_a_distribution(&NetworkGenerator::without_head(&network(&codes, codes.len())));
+        for is_halo in [false, true] {
+            is_a_distribution(&NetworkGenerator::new(&network(&codes, 0, is_halo)));
+            let beside = network(&codes, codes.len(), is_halo);
+            is_a_distribution(&NetworkGenerator::without_head(&beside));
+        }
     }
 }
 
@@ -233,7 +247,7 @@ fn a_markov_model_does_not_depend_on_the_number_of_threads() {
 fn models(codes: &Order) -> [(Model, &'static str); 2] {
     let card = || Card { rules: "rule r: E0 => E1\n".into(), ..Card::default() };
     let markov = Trained::Markov(Box::new(markov(codes, &seen(codes, 100))));
-    let network = Trained::Network(Box::new(network(codes, 0)));
+    let network = Trained::Network(Box::new(network(codes, 0, false)));
     [
         (Model { card: card(), trained: markov }, TABLES_FILE),
         (Model { card: card(), trained: network }, WEIGHTS_FILE),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use consequence_evaluate::{BadRecord, CompareError, LikelihoodError, MeasureError};
 use consequence_feedback::{Advice, Advise};
-use consequence_halo::{ShapeError, WeightsError};
 use consequence_import::ImportError;
 use consequence_model::ModelError;
+use consequence_network::{ShapeError, WeightsError};
 use consequence_rules::{CompileError, Diagnostics, RuleSet, TupleError};
 use consequence_sample::{ConditionError, SampleError};
 use consequence_store::{RunError, StoreError};

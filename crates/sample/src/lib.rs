@@ -16,7 +16,7 @@
 //!
 //! let rules = RuleSet::parse("rule lifelong: DIABETES in previous => DIABETES", None)?;
 //! let codes = Order::natural(Arc::clone(rules.vocabulary()));
-//! let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
+//! let sizes = Sizes::recurrent(5, 8);
 //! let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 //!
 //! let sampler = Sampler::new(&generator, &rules, Request::default())?;

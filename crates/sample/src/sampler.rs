@@ -36,7 +36,7 @@ const TASK: usize = 8;
 ///
 /// let rules = RuleSet::parse("static SEX//F, SEX//M  rule one-sex: exactly one of SEX//*", None)?;
 /// let codes = Order::natural(Arc::clone(rules.vocabulary()));
-/// let sizes = Sizes { max_visits: 5, width: 8, layers: 1, heads: 2, head_units: 1 };
+/// let sizes = Sizes::recurrent(5, 8);
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 ///
 /// let given = Condition::parse_list("SEX//F, SEX//M", rules.vocabulary())?;
@@ -130,7 +130,9 @@ impl<'a, G: Generator> Sampler<'a, G> {
             if drafts.is_empty() {
                 return Ok(());
             }
-            self.step(&mut drafts, &mut scratch, rejecting.map(|rules| &rules.referee))?;
+            let referee = rejecting.map(|rules| &rules.referee);
+            // On a thread of the pool, which then need not be woken for every part of a visit.
+            rayon::scope(|_| self.step(&mut drafts, &mut scratch, referee))?;
             let mut at = 0;
             while at < drafts.len() {
                 let draft = &mut drafts[at];

@@ -7,7 +7,9 @@
 pub mod every;
 pub mod kills;
 mod shared;
+mod stir;
 pub mod uci_reference;
 pub mod worlds;
 
 pub use shared::shared;
+pub use stir::stir;

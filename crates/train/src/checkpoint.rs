@@ -36,9 +36,10 @@ const PROGRESS: &str = "progress";
 const FINGERPRINT: &str = "fingerprint";
 const DIGEST: &str = "digest";
 
-/// What says which program made a checkpoint. Format 1 had no digest, and no number.
+/// What says which program made a checkpoint. Format 1 had no digest, and no number; of format 2 the
+/// learning rate fell by a number of epochs fixed beforehand.
 const FORMAT: &str = "format";
-const FORMAT_NUMBER: &str = "2";
+const FORMAT_NUMBER: &str = "3";
 const VERSION: &str = "version";
 const OUR_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -175,7 +176,7 @@ pub(crate) struct State {
 }
 
 /// Where a run stands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Progress {
     /// Steps taken in all.
     pub steps: u64,
@@ -186,9 +187,29 @@ pub(crate) struct Progress {
     /// Records seen in the current epoch, and their nats.
     pub records: u64,
     pub nats: f64,
-    /// Epochs since the best.
+    /// Epochs of late that gained too little.
     pub stale: u32,
+    /// What part of the highest learning rate is left.
+    pub rate_left: f32,
+    /// Nats of a record before training, roughly.
+    pub untrained_nats: f64,
     pub history: Vec<Epoch>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            steps: 0,
+            epochs: 0,
+            batches: 0,
+            records: 0,
+            nats: 0.0,
+            stale: 0,
+            rate_left: 1.0,
+            untrained_nats: f64::MAX,
+            history: Vec::new(),
+        }
+    }
 }
 
 impl State {
@@ -215,7 +236,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use consequence_model::{Network, Sizes};
+    use consequence_model::{Network, NetworkSizes, RecurrentSizes, Sizes};
     use consequence_record::{Kind, Vocabulary};
     use consequence_rules::Order;
     use std::sync::Arc;
@@ -223,7 +244,8 @@ mod tests {
     fn network() -> Network {
         let codes = [("A", Kind::Encounter), ("SEX//F", Kind::Static)];
         let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
-        let sizes = Sizes { max_visits: 2, width: 4, layers: 1, heads: 1, head_units: 1 };
+        let network = RecurrentSizes { head: 4, width: 4, bottleneck: 2 };
+        let sizes = Sizes { max_visits: 2, network: NetworkSizes::Recurrent(network) };
         Network::drawn(codes, &sizes, 3).unwrap()
     }
 

@@ -22,10 +22,23 @@ pub enum TrainError {
         room: usize,
     },
     /// The loss is no number any more.
-    #[error("the loss is not a number after step {step}")]
-    Diverged {
+    #[error("training diverged: the loss is not a number after step {step}")]
+    NotANumber {
         /// The step.
         step: u64,
+    },
+    /// The loss is far above what it was at first.
+    #[error(
+        "training diverged: {nats:.1} nats a record in epoch {epoch}, and {untrained:.1} before \
+         training"
+    )]
+    Diverged {
+        /// The epoch.
+        epoch: u32,
+        /// Nats of a record in it.
+        nats: f64,
+        /// Nats of a record before training.
+        untrained: f64,
     },
     /// A checkpoint cannot be written.
     #[error(transparent)]
@@ -50,7 +63,9 @@ impl Advise for TrainError {
             Self::TooLong { found, .. } => Some(Advice::new(format!(
                 "give {{max_visits={found}}}, or import the cohort with a smaller {{max_visits}}"
             ))),
-            Self::Diverged { .. } => Some(Advice::new("try a lower {rate}")),
+            Self::NotANumber { .. } | Self::Diverged { .. } => {
+                Some(Advice::new("try a lower {rate}, half of it for a start"))
+            }
             Self::Checkpoint { .. } => Some(Advice::new("delete it to begin anew")),
             Self::Store(error) => error.advice(),
         }

@@ -1,6 +1,6 @@
 //! Networks train on cohorts.
 //!
-//! - [`Preset`] and [`TrainOptions`]: how large, how long, how fast.
+//! - [`Preset`] and [`TrainOptions`]: which network, how large, how long, how fast.
 //! - [`Teacher`]: what the rules settle, so that the network is not trained on it.
 //! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken
 //!   up from, bit for bit.
@@ -14,6 +14,6 @@ mod train;
 
 pub use checkpoint::Checkpoints;
 pub use error::TrainError;
-pub use options::{Preset, TrainOptions, UnknownPreset};
+pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};
 pub use teacher::{Aim, PaperRules, Teacher, TrainMode, UnknownTrainMode};
-pub use train::{Event, Examples, Trained, train, untrained};
+pub use train::{Estimate, Event, Examples, Trained, train, untrained};

@@ -3,125 +3,201 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use consequence_model::Sizes;
+use consequence_model::{HaloSizes, NetworkSizes, RecurrentSizes};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// How a network trains.
+///
+/// The learning rate rises in a line, stays, and falls each time that tuning nats stop falling; when
+/// it has fallen far enough, training is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainOptions {
     /// What the first weights and the order of records depend on.
     pub seed: u64,
     /// The most times that every record is seen.
     pub epochs: u32,
-    /// Records that are trained on at once.
-    pub batch: usize,
-    /// Visits that are trained on at once, at most: what bounds the memory. A longer record stands
+    /// Visits that are trained on at once; none: as many as suit the cohort. A longer record stands
     /// alone.
-    pub batch_visits: usize,
+    pub batch: Option<usize>,
     /// The highest learning rate.
     pub rate: f32,
     /// Steps until it is reached.
     pub warm_up: u64,
-    /// What part of it is left at the end.
+    /// What the rate is multiplied by when it falls.
+    pub rate_drop: f32,
+    /// What part of the highest rate is the last: below it training is over.
     pub final_rate: f32,
+    /// The part of tuning nats that an epoch must gain for the rate not to fall.
+    pub least_gain: f64,
+    /// Epochs that gain less than that before the rate falls.
+    pub patience: u32,
     /// The longest gradient, of the mean nats of a visit; a longer one is shortened.
     pub clip: f32,
-    /// The part of the head's units that is left out of each step.
+    /// The part of HALO's head units that is left out of each step.
     pub dropout: f32,
-    /// How much smaller each step makes the weights between codes, times the learning rate.
+    /// How much smaller each step makes the weights that belong to single codes, times the learning
+    /// rate.
     pub decay: f32,
     /// Epochs over which weights are averaged: it is their average that is validated and kept. None
     /// for 0.
     pub average: f32,
-    /// Epochs without a better network, on the tuning split, before it stops.
-    pub patience: u32,
 }
 
 impl Default for TrainOptions {
     fn default() -> Self {
-        Preset::Small.options()
+        Preset::default().options()
     }
 }
 
-/// Sizes and settings that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// Trains in a minute or two, on thousands of records.
+/// Visits of a step, chosen so that an epoch has some hundreds of steps.
+pub(crate) fn batch_visits(visits: usize) -> usize {
+    (visits / 350).clamp(128, 4_096)
+}
+
+/// A kind of network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetworkKind {
+    /// A gated running average over visits and one state a visit.
+    #[default]
+    Recurrent,
+    /// The published network.
+    Halo,
+}
+
+impl Display for NetworkKind {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Recurrent => "recurrent",
+            Self::Halo => "halo",
+        })
+    }
+}
+
+/// How large a network is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Size {
+    /// For a first look.
     Tiny,
-    /// Trains in minutes on two cores, on tens of thousands of records.
+    /// As usual.
+    #[default]
     Small,
+    /// Twice as wide.
+    Large,
     /// The size of the published network.
     Paper,
 }
 
-/// No preset has this name.
+/// No size has this name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("no size is called `{0}`; there are tiny, small and paper")]
-pub struct UnknownPreset(String);
+#[error("no size is called `{0}`; there are tiny, small, large and paper")]
+pub struct UnknownSize(String);
 
-impl FromStr for Preset {
-    type Err = UnknownPreset;
+impl FromStr for Size {
+    type Err = UnknownSize;
 
-    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
-        match name {
-            "tiny" => Ok(Self::Tiny),
-            "small" => Ok(Self::Small),
-            "paper" => Ok(Self::Paper),
-            _ => Err(UnknownPreset(name.to_owned())),
-        }
+    fn from_str(name: &str) -> Result<Self, UnknownSize> {
+        let all = [Self::Tiny, Self::Small, Self::Large, Self::Paper];
+        let found = all.into_iter().find(|size| size.to_string() == name);
+        found.ok_or_else(|| UnknownSize(name.to_owned()))
     }
 }
 
-impl Display for Preset {
+impl Display for Size {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Tiny => "tiny",
             Self::Small => "small",
+            Self::Large => "large",
             Self::Paper => "paper",
         })
     }
 }
 
+/// Sizes and settings that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    kind: NetworkKind,
+    size: Size,
+}
+
+/// A network does not come in this size.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("there is no {kind} network of the size {size}")]
+pub struct NoSuchPreset {
+    /// The kind of network.
+    pub kind: NetworkKind,
+    /// The size.
+    pub size: Size,
+}
+
+impl Default for Preset {
+    fn default() -> Self {
+        Self { kind: NetworkKind::default(), size: Size::default() }
+    }
+}
+
 impl Preset {
-    /// The sizes of the network, for records of so many encounters.
+    /// The recurrent network for a first look.
+    pub const TINY: Self = Self { kind: NetworkKind::Recurrent, size: Size::Tiny };
+
+    /// A network of a kind and a size.
     ///
     /// ```
-    /// use consequence_train::Preset;
+    /// use consequence_model::NetworkSizes;
+    /// use consequence_train::{NetworkKind, Preset, Size};
     ///
-    /// let paper = "paper".parse::<Preset>()?.sizes(45);
-    /// assert_eq!((paper.layers, paper.width, paper.heads), (12, 768, 12));
-    /// # Ok::<(), consequence_train::UnknownPreset>(())
+    /// let paper = Preset::new(NetworkKind::Halo, Size::Paper)?;
+    /// assert!(matches!(paper.sizes(), NetworkSizes::Halo(sizes) if sizes.layers == 12));
+    /// assert!(Preset::new(NetworkKind::Recurrent, Size::Paper).is_err());
+    /// # Ok::<(), consequence_train::NoSuchPreset>(())
     /// ```
-    pub fn sizes(self, max_visits: usize) -> Sizes {
-        let (width, layers, heads, head_units) = match self {
-            Self::Tiny => (32, 2, 2, 2),
-            Self::Small => (64, 2, 4, 2),
-            Self::Paper => (768, 12, 12, 1),
+    pub fn new(kind: NetworkKind, size: Size) -> Result<Self, NoSuchPreset> {
+        match (kind, size) {
+            (NetworkKind::Recurrent, Size::Paper) | (NetworkKind::Halo, Size::Large) => {
+                Err(NoSuchPreset { kind, size })
+            }
+            _ => Ok(Self { kind, size }),
+        }
+    }
+
+    /// The sizes of the network.
+    pub fn sizes(self) -> NetworkSizes {
+        let recurrent = |head: usize| NetworkSizes::Recurrent(RecurrentSizes::of_head(head));
+        let halo = |width: usize, layers: usize, heads: usize, head_units: usize| {
+            NetworkSizes::Halo(HaloSizes { width, layers, heads, head_units })
         };
-        Sizes { max_visits, width, layers, heads, head_units }
+        match (self.kind, self.size) {
+            (NetworkKind::Recurrent, Size::Tiny) => recurrent(64),
+            (NetworkKind::Recurrent, Size::Small) => recurrent(256),
+            (NetworkKind::Recurrent, _) => recurrent(512),
+            (NetworkKind::Halo, Size::Tiny) => halo(32, 2, 2, 2),
+            (NetworkKind::Halo, Size::Small) => halo(64, 2, 4, 2),
+            (NetworkKind::Halo, _) => halo(768, 12, 12, 1),
+        }
     }
 
     /// How it trains.
     pub fn options(self) -> TrainOptions {
-        let (epochs, batch, rate) = match self {
-            Self::Tiny => (6, 64, 3e-3),
-            Self::Small => (6, 128, 3e-3),
-            Self::Paper => (50, 64, 3e-4),
+        let (rate, decay) = match (self.kind, self.size) {
+            (NetworkKind::Recurrent, _) => (6e-3, 1.5),
+            (NetworkKind::Halo, Size::Paper) => (3e-4, 0.3),
+            (NetworkKind::Halo, _) => (3e-3, 0.3),
         };
         TrainOptions {
             seed: 1,
-            epochs,
-            batch,
-            batch_visits: 4_096,
+            epochs: 100,
+            batch: None,
             rate,
             warm_up: 100,
-            final_rate: 0.02,
+            rate_drop: 0.25,
+            final_rate: 0.01,
+            least_gain: 2e-3,
+            patience: 1,
             clip: 10.0,
             dropout: 0.0,
-            decay: 0.3,
+            decay,
             average: 0.5,
-            patience: 2,
         }
     }
 }

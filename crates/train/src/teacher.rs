@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer, nats};
 use consequence_engine::Settled;
-use consequence_halo::{Codewise, Objective};
+use consequence_network::{Codewise, Objective};
 use consequence_record::RecordView;
 use consequence_rules::{Order, Plan};
 use thiserror::Error;

@@ -4,15 +4,22 @@ use std::ops::Range;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
-use consequence_halo::{Batch, ShapeError, TrainingPass};
 use consequence_model::{Epoch, Network, Sizes};
+use consequence_network::{Batch, Shape, ShapeError, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
 
 use crate::checkpoint::{Checkpoint, Checkpoints, State};
+use crate::options::batch_visits;
 use crate::{Teacher, TrainError, TrainOptions};
+
+/// Visits that are validated at once.
+const VALIDATED: usize = 2_048;
+
+/// A training whose nats are so many times those before it has diverged.
+const DIVERGED: f64 = 2.0;
 
 /// What to train on.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +58,7 @@ pub fn untrained(
         let probability = (present as f64 + 0.5) / (visits as f64 + 1.0);
         (probability / (1.0 - probability)).ln() as f32
     };
-    // The mark that begins a record is no code that anyone asks for.
-    let biases: Vec<f32> = present.iter().enumerate().map(logit).chain([0.0]).collect();
+    let biases: Vec<f32> = present.iter().enumerate().map(logit).collect();
     network.weights_mut().set_output_bias(&biases);
     Ok(network)
 }
@@ -60,6 +66,8 @@ pub fn untrained(
 /// How far training has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
+    /// A step was measured, and training begins.
+    Begin(Estimate),
     /// A step was taken.
     Step {
         /// The epoch, counted from 1.
@@ -84,6 +92,19 @@ pub enum Event {
     },
     /// A checkpoint was written.
     Checkpoint,
+}
+
+/// What training will take, judged by one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Parameters of the network.
+    pub parameters: usize,
+    /// Bytes of memory, beside the cohort.
+    pub bytes: u64,
+    /// Visits of a step.
+    pub batch: usize,
+    /// Seconds of an epoch.
+    pub epoch_seconds: f64,
 }
 
 /// A trained network.
@@ -146,19 +167,20 @@ pub fn train(
         live: live.iter().map(|(range, _)| range.clone()).collect(),
     };
     let mut gradient = vec![0f32; state.mean.len()];
-    let mut interrupted = false;
-    while !interrupted && state.progress.epochs < options.epochs && !is_stale(&state, options) {
+    let visits = |records: Selection<'_>| records.records().map(|record| record.len()).sum();
+    let batch_visits = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
+    let estimate =
+        rayon::scope(|_| trainer.measured(&mut state, train, batch_visits, &mut gradient))?;
+    let mut interrupted = !watch(Event::Begin(estimate));
+    while !interrupted && state.progress.epochs < options.epochs && !is_over(&state, options) {
         let began = Instant::now();
         let epoch = state.progress.epochs + 1;
-        let batches = epoch_batches(train, options, epoch);
-        let steps = batches.len() as u64 * u64::from(options.epochs);
+        let batches = epoch_batches(train, batch_visits, options.seed, epoch);
+        let steps = batches.len() as u64;
         for records in batches.iter().skip(state.progress.batches as usize) {
-            trainer.step(
-                &mut state,
-                Selection::new(train.cohort(), records),
-                &mut gradient,
-                steps,
-            )?;
+            let chosen = Selection::new(train.cohort(), records);
+            // On a thread of the pool, which then need not be woken for each of many small products.
+            rayon::scope(|_| trainer.step(&mut state, chosen, &mut gradient, steps))?;
             let progress = &state.progress;
             let nats = progress.nats / progress.records as f64;
             let (more, of) = (records.len() as u64, train.len() as u64);
@@ -177,17 +199,8 @@ pub fn train(
         if interrupted {
             break;
         }
-        let tuning_nats = trainer.averaged_nats(&mut state, tuning) / tuning.len() as f64;
-        let progress = &mut state.progress;
-        let train_nats = progress.nats / progress.records as f64;
-        let figures = Epoch { epoch, train_nats, tuning_nats };
-        let best = progress.history.iter().all(|before| tuning_nats < before.tuning_nats);
-        progress.history.push(figures);
-        progress.stale = if best { 0 } else { progress.stale + 1 };
-        (progress.epochs, progress.batches, progress.records, progress.nats) = (epoch, 0, 0, 0.0);
-        if best {
-            state.best.copy_from_slice(&state.average);
-        }
+        let nats = rayon::scope(|_| trainer.averaged_nats(&mut state, tuning));
+        let (figures, best) = close_epoch(&mut state, nats / tuning.len() as f64, options)?;
         let seconds = began.elapsed().as_secs_f64();
         interrupted = !watch(Event::Epoch { figures, best, seconds });
         if let Some(checkpoint) = &mut checkpoint {
@@ -201,8 +214,43 @@ pub fn train(
     Ok(Trained { network, history: state.progress.history, best, interrupted })
 }
 
-fn is_stale(state: &State, options: &TrainOptions) -> bool {
-    state.progress.stale >= options.patience
+/// Whether the learning rate has fallen as far as it may.
+fn is_over(state: &State, options: &TrainOptions) -> bool {
+    state.progress.rate_left < options.final_rate
+}
+
+/// Takes in what the tuning split says at the end of an epoch. Where too little was gained, the
+/// learning rate falls and training goes on from the best weights. Tells what the epoch came to, and
+/// whether it gave the best network so far.
+fn close_epoch(
+    state: &mut State,
+    tuning_nats: f64,
+    options: &TrainOptions,
+) -> Result<(Epoch, bool), TrainError> {
+    let before = state.best_epoch().map_or(f64::INFINITY, |epoch| epoch.tuning_nats);
+    let progress = &mut state.progress;
+    let epoch = progress.epochs + 1;
+    let train_nats = progress.nats / progress.records as f64;
+    if !tuning_nats.is_finite() || train_nats > DIVERGED * progress.untrained_nats {
+        let (nats, untrained) = (train_nats, progress.untrained_nats);
+        return Err(TrainError::Diverged { epoch, nats, untrained });
+    }
+    let figures = Epoch { epoch, train_nats, tuning_nats };
+    let best = tuning_nats < before;
+    progress.history.push(figures);
+    (progress.epochs, progress.batches, progress.records, progress.nats) = (epoch, 0, 0, 0.0);
+    if best {
+        state.best.copy_from_slice(&state.average);
+    }
+    let gained = tuning_nats < before * (1.0 - options.least_gain);
+    progress.stale = if gained { 0 } else { progress.stale + 1 };
+    if progress.stale >= options.patience {
+        progress.stale = 0;
+        progress.rate_left *= options.rate_drop;
+        state.network.weights_mut().values_mut().copy_from_slice(&state.best);
+        state.average.copy_from_slice(&state.best);
+    }
+    Ok((figures, best))
 }
 
 struct Trainer<'a> {
@@ -217,7 +265,64 @@ struct Trainer<'a> {
 }
 
 impl Trainer<'_> {
-    /// One step of the optimiser.
+    /// Measures a step without taking it: once to touch all memory, and once more against the clock.
+    fn measured(
+        &mut self,
+        state: &mut State,
+        train: Selection<'_>,
+        batch_visits: usize,
+        gradient: &mut [f32],
+    ) -> Result<Estimate, TrainError> {
+        let batches = epoch_batches(train, batch_visits, self.options.seed, 1);
+        let first = Selection::new(train.cohort(), &batches[0]);
+        let mut seconds = 0.0;
+        for _ in 0..2 {
+            let began = Instant::now();
+            let (batch, nats) = self.gradient(&state.network, first, 1, gradient)?;
+            seconds = began.elapsed().as_secs_f64() / batch.rows() as f64;
+            if state.progress.steps == 0 {
+                state.progress.untrained_nats = nats / first.len() as f64;
+            }
+        }
+        let weights = state.network.weights();
+        let visits: usize = train.records().map(|record| record.len()).sum();
+        // Parameters with their gradient, two moments, the average and the best; and a batch with
+        // the logits of every visit and their gradient.
+        let parameters = weights.values().len();
+        let logits = match weights.shape() {
+            Shape::Recurrent(shape) => shape.codes,
+            Shape::Halo(shape) => 2 * shape.units() + shape.codes,
+        };
+        let bytes = 4 * (6 * parameters + 2 * batch_visits * logits) as u64;
+        let epoch_seconds = seconds * visits as f64;
+        Ok(Estimate { parameters, bytes, batch: batch_visits, epoch_seconds })
+    }
+
+    /// Fills the gradient for some records, and gives their batch and what they cost in all.
+    fn gradient(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+        number: u64,
+        gradient: &mut [f32],
+    ) -> Result<(Batch, f64), TrainError> {
+        let batch = self.batch(network, records);
+        for range in &self.live {
+            gradient[range.clone()].fill(0.0);
+        }
+        let factor = 1.0 / batch.rows() as f32;
+        let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
+        let dropout = Dropout { rate: self.options.dropout, key };
+        let (weights, objective) = (network.weights(), self.teacher.objective());
+        let nats = self.pass.train(weights, &batch, objective, factor, dropout, gradient);
+        let total: f64 = nats.iter().sum();
+        match total.is_finite() {
+            true => Ok((batch, total)),
+            false => Err(TrainError::NotANumber { step: number }),
+        }
+    }
+
+    /// One step of the optimiser; an epoch has so many.
     fn step(
         &mut self,
         state: &mut State,
@@ -225,24 +330,15 @@ impl Trainer<'_> {
         gradient: &mut [f32],
         steps: u64,
     ) -> Result<(), TrainError> {
-        let batch = self.batch(&state.network, records);
-        for range in &self.live {
-            gradient[range.clone()].fill(0.0);
-        }
-        let factor = 1.0 / batch.rows() as f32;
         let number = state.progress.steps + 1;
-        let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
-        let dropout = Dropout { rate: self.options.dropout, key };
-        let (weights, objective) = (state.network.weights(), self.teacher.objective());
-        let nats = self.pass.train(weights, &batch, objective, factor, dropout, gradient);
-        let total: f64 = nats.iter().sum();
+        let (_, total) = self.gradient(&state.network, records, number, gradient)?;
         let length = squared_norm_within(gradient, &self.live).sqrt() as f32;
-        if !total.is_finite() || !length.is_finite() {
-            return Err(TrainError::Diverged { step: number });
+        if !length.is_finite() {
+            return Err(TrainError::NotANumber { step: number });
         }
         let gradient_scale =
             if length > self.options.clip { self.options.clip / length } else { 1.0 };
-        let rate = rate(self.options, number, steps);
+        let rate = rate(self.options, state.progress.rate_left, number, steps);
         let plain = Adam { learning_rate: rate, gradient_scale, ..Adam::default() };
         let decaying = Adam { weight_kept: 1.0 - rate * self.options.decay, ..plain };
         let weights = state.network.weights_mut().values_mut();
@@ -252,8 +348,7 @@ impl Trainer<'_> {
         }
         // At first the average follows the weights closely, so that the first weights are soon
         // gone.
-        let horizon =
-            f64::from(self.options.average) * steps as f64 / f64::from(self.options.epochs);
+        let horizon = f64::from(self.options.average) * steps as f64;
         let keep = 1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0);
         average_within(&mut state.average, weights, &self.live, keep as f32);
         state.progress.steps = number;
@@ -276,7 +371,7 @@ impl Trainer<'_> {
         let mut total = 0.0;
         let objective = self.teacher.objective();
         let cohort = records.cohort();
-        for records in cut(cohort, records.indices(), self.options) {
+        for records in cut(cohort, records.indices(), VALIDATED) {
             let batch = self.batch(network, Selection::new(cohort, &records));
             total += self.pass.nats(network.weights(), &batch, objective).iter().sum::<f64>();
         }
@@ -305,30 +400,34 @@ impl Trainer<'_> {
 }
 
 /// The records of an epoch in an order of its own, cut into batches.
-fn epoch_batches(records: Selection<'_>, options: &TrainOptions, epoch: u32) -> Vec<Vec<usize>> {
+fn epoch_batches(
+    records: Selection<'_>,
+    batch_visits: usize,
+    seed: u64,
+    epoch: u32,
+) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = records.indices().collect();
-    let mut draw = Draws::new(options.seed).visit(u64::from(epoch), 0, 0, Purpose::Order);
+    let mut draw = Draws::new(seed).visit(u64::from(epoch), 0, 0, Purpose::Order);
     for last in (1..order.len()).rev() {
         let other = (u64::from(draw.word(last as u32)) * (last as u64 + 1)) >> 32;
         order.swap(last, other as usize);
     }
-    cut(records.cohort(), order, options)
+    cut(records.cohort(), order, batch_visits)
 }
 
-/// Records in the order given, by their indices, cut into batches.
+/// Records in the order given, by their indices, cut into batches of so many visits at most. A
+/// longer record stands alone.
 fn cut(
     cohort: &Cohort,
     order: impl IntoIterator<Item = usize>,
-    options: &TrainOptions,
+    batch_visits: usize,
 ) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut visits = usize::MAX;
     for record in order {
         let length = cohort.record(record).len();
         match batches.last_mut() {
-            Some(batch)
-                if batch.len() < options.batch && visits + length <= options.batch_visits =>
-            {
+            Some(batch) if visits + length <= batch_visits => {
                 batch.push(record);
                 visits += length;
             }
@@ -341,17 +440,11 @@ fn cut(
     batches
 }
 
-/// The rate at a step, counted from 1: it rises in a line, then falls as half a cosine.
-fn rate(options: &TrainOptions, step: u64, steps: u64) -> f32 {
-    let highest = f64::from(options.rate);
-    // A short run rises in a tenth of its steps.
-    let warm_up = options.warm_up.min(steps / 10);
-    let risen = (step as f64 / warm_up.max(1) as f64).min(1.0);
-    let after = step.saturating_sub(warm_up) as f64;
-    let length = steps.saturating_sub(warm_up).max(1) as f64;
-    let wave = 0.5 + 0.5 * (std::f64::consts::PI * (after / length).min(1.0)).cos();
-    let left = f64::from(options.final_rate);
-    (highest * risen * (left + (1.0 - left) * wave)) as f32
+/// The rate at a step, counted from 1: it rises in a line, to what is left of the highest.
+fn rate(options: &TrainOptions, left: f32, step: u64, steps_of_epoch: u64) -> f32 {
+    // In a small cohort it rises within two epochs.
+    let warm_up = options.warm_up.min(2 * steps_of_epoch).max(1);
+    options.rate * left * (step as f32 / warm_up as f32).min(1.0)
 }
 
 #[cfg(test)]
@@ -360,11 +453,10 @@ mod tests {
     use crate::TrainOptions;
 
     #[test]
-    fn rises_and_falls() {
-        let options =
-            TrainOptions { rate: 1.0, warm_up: 10, final_rate: 0.1, ..TrainOptions::default() };
-        let all: Vec<f32> = (1..=110).map(|step| rate(&options, step, 110)).collect();
-        assert!(all[..10].is_sorted() && all[10..].iter().rev().is_sorted());
-        assert_eq!((all[9], all[109]), (1.0, 0.1));
+    fn the_rate_rises_and_stays() {
+        let options = TrainOptions { rate: 1.0, warm_up: 10, ..TrainOptions::default() };
+        let all: Vec<f32> = (1..=20).map(|step| rate(&options, 0.5, step, 100)).collect();
+        assert!(all[..10].is_sorted() && all[9..].iter().all(|&rate| rate == 0.5));
+        assert_eq!(rate(&options, 1.0, 4, 2), 1.0);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{Network, Sizes};
+use consequence_model::{Network, NetworkSizes, RecurrentSizes, Sizes};
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
@@ -14,7 +14,10 @@ use consequence_train::{
     untrained,
 };
 
-const SIZES: Sizes = Sizes { max_visits: 200, width: 16, layers: 1, heads: 2, head_units: 2 };
+const SIZES: Sizes = Sizes {
+    max_visits: 200,
+    network: NetworkSizes::Recurrent(RecurrentSizes { head: 24, width: 16, bottleneck: 8 }),
+};
 
 struct World {
     cohort: Cohort,
@@ -58,14 +61,7 @@ impl World {
 }
 
 fn options() -> TrainOptions {
-    TrainOptions {
-        epochs: 2,
-        batch: 16,
-        rate: 1e-3,
-        warm_up: 5,
-        dropout: 0.1,
-        ..TrainOptions::default()
-    }
+    TrainOptions { epochs: 2, batch: Some(40), rate: 1e-3, warm_up: 5, ..TrainOptions::default() }
 }
 
 fn checkpoints(folder: &Path) -> Checkpoints {

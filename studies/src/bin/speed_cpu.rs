@@ -11,7 +11,7 @@
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use consequence_halo::TrainingPass;
+use consequence_network::{Shape, TrainingPass};
 use consequence_studies::speed_cpu::{
     Probabilities, Scale, Subject, Training, Writing, full, peak_memory,
 };
@@ -56,7 +56,8 @@ impl Desk {
                 let network = &self.subject(probabilities.parse().ok()?).network;
                 let bytes = network.weights().to_safetensors().expect("weights have a file");
                 std::fs::write(file, bytes).expect("the file can be written");
-                let (shape, codes) = (network.weights().shape(), network.codes());
+                let Shape::Halo(shape) = network.weights().shape() else { return None };
+                let codes = network.codes();
                 json!({
                     "codes": shape.codes, "positions": shape.positions, "width": shape.width,
                     "layers": shape.layers, "heads": shape.heads, "statics": codes.statics(),

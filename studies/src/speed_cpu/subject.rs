@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use consequence_model::{Network, Sizes};
+use consequence_model::{HaloSizes, Network, NetworkSizes, Sizes};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_simulate::{Preset, Simulation};
@@ -32,13 +32,13 @@ pub enum Scale {
 
 impl Scale {
     fn sizes(self) -> Sizes {
-        match self {
+        let (width, layers, heads) = match self {
             // The mark at the beginning, the static visit and 43 encounters are 45 slots.
-            Self::Paper => {
-                Sizes { max_visits: 44, width: 768, layers: 12, heads: 12, head_units: 1 }
-            }
-            Self::Tiny => Sizes { max_visits: 44, width: 32, layers: 2, heads: 4, head_units: 1 },
-        }
+            Self::Paper => (768, 12, 12),
+            Self::Tiny => (32, 2, 4),
+        };
+        let network = HaloSizes { width, layers, heads, head_units: 1 };
+        Sizes { max_visits: 44, network: NetworkSizes::Halo(network) }
     }
 }
 
@@ -162,9 +162,7 @@ fn drawn(
     let bias = |&code: &consequence_record::Code| {
         logit(if code == end { 1.0 / VISITS_PER_RECORD } else { probability(code) })
     };
-    // The mark that begins a record never comes again.
-    let never = std::iter::once(-20.0);
-    let biases: Vec<f32> = codes.codes().iter().map(bias).chain(never).collect();
+    let biases: Vec<f32> = codes.codes().iter().map(bias).collect();
     let mut network = Network::drawn(codes, &sizes, SEED).expect("sizes of a network");
     network.weights_mut().set_output_bias(&biases);
     network

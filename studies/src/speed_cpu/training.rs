@@ -4,8 +4,8 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step, squared_norm};
-use consequence_halo::{Codewise, TrainingPass};
 use consequence_model::Network;
+use consequence_network::{Codewise, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::RecordView;
 use consequence_rules::Order;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use consequence::train::Preset;
+use consequence::train::Size;
 use consequence::{Error, Out};
 use consequence_comparison::{ComparisonTask, Effort, Method, UnknownMethod};
 
@@ -58,15 +58,15 @@ pub struct CompareArguments {
 
 pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
     let (usual, effort) = match arguments.quick {
-        true => (Preset::Tiny, Effort::QUICK),
-        false => (Preset::Small, Effort::PAPER),
+        true => (Size::Tiny, Effort::QUICK),
+        false => (Size::Small, Effort::PAPER),
     };
     let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let mut task = ComparisonTask {
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
-        network: arguments.network.task(usual, seed),
+        network: arguments.network.task(usual, seed)?,
         effort: Effort {
             runs: arguments.runs.map_or(effort.runs, short),
             records: arguments.records.unwrap_or(effort.records),

@@ -47,14 +47,14 @@ pub fn run(arguments: &DemoArguments, seed: u64) -> Result<Outcome, Error> {
 
 /// A simulated hospital: the chain of `synthesize`, told step by step.
 fn hospital(out: Out, patients: u64, seed: u64) -> Result<Outcome, Error> {
-    let mut network = NetworkTask::of(Preset::Tiny);
+    let mut network = NetworkTask::of(Preset::TINY);
     network.options.seed = seed;
     let tour = Tour { files: Workspace::new(&out.path), patients, seed, broken: Cell::new(false) };
     let preset = simulate::Preset::Inpatient;
     let origin =
         Origin::Simulated { preset, patients: usize::try_from(patients).unwrap_or(usize::MAX) };
     let task =
-        SynthesizeTask { seed, ..SynthesizeTask::new(origin, out, ModelChoice::Halo(network)) };
+        SynthesizeTask { seed, ..SynthesizeTask::new(origin, out, ModelChoice::Network(network)) };
     stop::gently(|| task.narrated(&tour, &Bar::default()))?;
     output::data(
         "\nOpen the report in a browser: it is written for a reviewer.\n\

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use consequence::train::{ModelChoice, NetworkTask, Preset, TrainMode, TrainTask};
+use consequence::train::{
+    ModelChoice, NetworkKind, NetworkSizes, NetworkTask, Preset, Size, TrainMode, TrainTask,
+};
 use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
@@ -46,7 +48,7 @@ pub struct TrainArguments {
 #[derive(Debug, Args)]
 pub struct TrainingArguments {
     /// What is trained
-    #[arg(long, value_name = "KIND", default_value = "halo")]
+    #[arg(long, value_name = "KIND", default_value = "network")]
     pub generator: Kind,
     /// How rules take part in training [default: causal]
     #[arg(long, value_name = "MODE")]
@@ -55,40 +57,47 @@ pub struct TrainingArguments {
     pub network: NetworkArguments,
 }
 
-/// How large a network is, and how it trains.
+/// Which network, how large it is, and how it trains.
 #[derive(Debug, Args)]
 pub struct NetworkArguments {
-    /// Sizes and settings that go together [default: small]
+    /// Which network [default: recurrent, or halo for the size paper]
+    #[arg(long, value_name = "NETWORK")]
+    pub network: Option<NetworkName>,
+    /// How large the network is [default: small]
     #[arg(long, value_name = "SIZE")]
-    pub size: Option<Size>,
-    /// The most times that every record is seen [default: by size]
+    pub size: Option<SizeName>,
+    /// The most times that every record is seen
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub epochs: Option<usize>,
-    /// Records that are trained on at once [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    /// Visits that are trained on at once [default: by the size of the cohort]
+    #[arg(long, value_name = "VISITS", value_parser = positive)]
     pub batch: Option<usize>,
-    /// The highest learning rate [default: by size]
+    /// The highest learning rate [default: by network]
     #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true)]
     pub rate: Option<f32>,
-    /// Epochs without a better network before it stops [default: by size]
+    /// Epochs that gain little before the learning rate falls [default: 1]
     #[arg(long, value_name = "EPOCHS", value_parser = positive)]
     pub patience: Option<usize>,
-    /// Hidden units of the head for each code [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
-    pub head_units: Option<usize>,
-    /// Numbers that a visit is embedded in [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
-    pub width: Option<usize>,
-    /// Blocks of attention [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
-    pub layers: Option<usize>,
-    /// Heads of attention [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
-    pub heads: Option<usize>,
-    /// How much smaller each step makes the weights between codes, times the rate [default: by size]
+    /// How much smaller each step makes the weights of single codes, times the rate [default: by
+    /// network]
     #[arg(long, value_name = "NUMBER", value_parser = decay, help_heading = "For experts")]
     pub decay: Option<f32>,
-    /// The part of the head's units that is left out of each step [default: 0]
+    /// Recurrent: numbers that the state of a visit has [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub head_width: Option<usize>,
+    /// HALO: hidden units of the head for each code [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub head_units: Option<usize>,
+    /// HALO: numbers that a visit is embedded in [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub width: Option<usize>,
+    /// HALO: blocks of attention [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub layers: Option<usize>,
+    /// HALO: heads of attention [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub heads: Option<usize>,
+    /// HALO: the part of the head's units that is left out of each step [default: 0]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "For experts")]
     pub dropout: Option<f32>,
 }
@@ -97,19 +106,30 @@ pub struct NetworkArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// A network
-    Halo,
+    Network,
     /// Counts of codes and of pairs of codes: trained in a moment
     Markov,
 }
 
+/// A network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NetworkName {
+    /// A running average over visits and one state a visit: learns best, and any number of codes
+    Recurrent,
+    /// The published network: a transformer over visits and two triangular layers
+    Halo,
+}
+
 /// A size of network.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Size {
-    /// Trains in a minute or two, on thousands of records
+pub enum SizeName {
+    /// For a first look
     Tiny,
-    /// Trains in minutes on two cores, on tens of thousands of records
+    /// As usual
     Small,
-    /// The published network: about 96 million parameters
+    /// Twice as wide, and twice as slow
+    Large,
+    /// The published network at its published size: about 96 million parameters
     Paper,
 }
 
@@ -139,19 +159,19 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
 impl TrainingArguments {
     pub fn model_kind(&self, seed: u64) -> Result<ModelChoice, Error> {
         match self.generator {
-            Kind::Halo => {
-                let mut task = self.network.task(Preset::Small, seed);
+            Kind::Network => {
+                let mut task = self.network.task(Size::default(), seed)?;
                 task.mode = match self.train_mode {
                     Some(ModeName::Causal) | None => TrainMode::Causal,
                     Some(ModeName::Paper) => TrainMode::Paper,
                     Some(ModeName::Off) => TrainMode::Off,
                 };
-                Ok(ModelChoice::Halo(task))
+                Ok(ModelChoice::Network(task))
             }
             Kind::Markov => match self.of_networks() {
                 Some(option) => Err(Error::refused(
                     format!("--{option} is for networks, and a Markov model has none"),
-                    "leave the option out, or choose {generator=halo}",
+                    "leave the option out, or choose {generator=network}",
                 )),
                 None => Ok(ModelChoice::Markov),
             },
@@ -166,49 +186,101 @@ impl TrainingArguments {
 
 impl NetworkArguments {
     /// The network asked for; where nothing is said, of the size that is usual.
-    pub fn task(&self, usual: Preset, seed: u64) -> NetworkTask {
-        let mut task = NetworkTask::of(match self.size {
-            Some(Size::Tiny) => Preset::Tiny,
-            Some(Size::Small) => Preset::Small,
-            Some(Size::Paper) => Preset::Paper,
-            None => usual,
-        });
+    pub fn task(&self, usual: Size, seed: u64) -> Result<NetworkTask, Error> {
+        let mut task = NetworkTask::of(self.preset(usual)?);
         let (sizes, options) = (&mut task.sizes, &mut task.options);
         options.seed = seed;
-        for (given, setting) in [
-            (self.width, &mut sizes.width),
-            (self.layers, &mut sizes.layers),
-            (self.heads, &mut sizes.heads),
-            (self.head_units, &mut sizes.head_units),
-            (self.batch, &mut options.batch),
-        ] {
-            *setting = given.unwrap_or(*setting);
+        let set = |given: Option<usize>, setting: &mut usize| *setting = given.unwrap_or(*setting);
+        match sizes {
+            NetworkSizes::Recurrent(sizes) => {
+                refuse_foreign(
+                    "recurrent",
+                    &self.of_halo(),
+                    "leave it out, or choose {network=halo}",
+                )?;
+                set(self.head_width, &mut sizes.head);
+            }
+            NetworkSizes::Halo(sizes) => {
+                let foreign = [(self.head_width.is_some(), "head-width")];
+                refuse_foreign("halo", &foreign, "leave it out, or choose {network=recurrent}")?;
+                set(self.width, &mut sizes.width);
+                set(self.layers, &mut sizes.layers);
+                set(self.heads, &mut sizes.heads);
+                set(self.head_units, &mut sizes.head_units);
+            }
         }
         let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        options.batch = self.batch;
         options.epochs = self.epochs.map_or(options.epochs, short);
         options.patience = self.patience.map_or(options.patience, short);
         options.rate = self.rate.unwrap_or(options.rate);
         options.decay = self.decay.unwrap_or(options.decay);
         options.dropout = self.dropout.unwrap_or(options.dropout);
-        task
+        Ok(task)
+    }
+
+    fn preset(&self, usual: Size) -> Result<Preset, Error> {
+        let size = match self.size {
+            Some(SizeName::Tiny) => Size::Tiny,
+            Some(SizeName::Small) => Size::Small,
+            Some(SizeName::Large) => Size::Large,
+            Some(SizeName::Paper) => Size::Paper,
+            None => usual,
+        };
+        let kind = match (self.network, size) {
+            (Some(NetworkName::Recurrent), _) => NetworkKind::Recurrent,
+            (Some(NetworkName::Halo), _) | (None, Size::Paper) => NetworkKind::Halo,
+            (None, _) => NetworkKind::Recurrent,
+        };
+        Preset::new(kind, size).map_err(|error| {
+            let advice = match size {
+                Size::Paper => "the published size is that of {network=halo}",
+                _ => "choose {size=small}",
+            };
+            Error::refused(error.to_string(), advice)
+        })
+    }
+
+    /// The options that only HALO has.
+    fn of_halo(&self) -> [(bool, &'static str); 5] {
+        [
+            (self.head_units.is_some(), "head-units"),
+            (self.width.is_some(), "width"),
+            (self.layers.is_some(), "layers"),
+            (self.heads.is_some(), "heads"),
+            (self.dropout.is_some(), "dropout"),
+        ]
     }
 
     /// The first option that was given.
     fn first_given(&self) -> Option<&'static str> {
         let given = [
+            (self.network.is_some(), "network"),
             (self.size.is_some(), "size"),
             (self.epochs.is_some(), "epochs"),
             (self.batch.is_some(), "batch"),
             (self.rate.is_some(), "rate"),
             (self.patience.is_some(), "patience"),
-            (self.head_units.is_some(), "head-units"),
-            (self.width.is_some(), "width"),
-            (self.layers.is_some(), "layers"),
-            (self.heads.is_some(), "heads"),
             (self.decay.is_some(), "decay"),
-            (self.dropout.is_some(), "dropout"),
+            (self.head_width.is_some(), "head-width"),
         ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        let all = given.into_iter().chain(self.of_halo());
+        all.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+}
+
+/// Refuses the first option given that means nothing for a network.
+fn refuse_foreign(
+    network: &str,
+    options: &[(bool, &str)],
+    advice: &'static str,
+) -> Result<(), Error> {
+    match options.iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Error::refused(
+            format!("--{option} means nothing for the {network} network"),
+            advice,
+        )),
+        None => Ok(()),
     }
 }
 

@@ -307,7 +307,7 @@ impl SynthesizeTask {
     /// All that what is made depends on.
     fn manifest(&self) -> Value {
         let model_kind = match &self.model_kind {
-            ModelChoice::Halo(network) => {
+            ModelChoice::Network(network) => {
                 json!({ "mode": network.mode.to_string(), "network": network.settings() })
             }
             ModelChoice::Markov => json!("markov"),

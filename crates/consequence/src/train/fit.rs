@@ -7,7 +7,7 @@ use consequence_model::{Epoch, Trained};
 use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::Selection;
-use consequence_train::{Checkpoints, Event, Examples, Teacher, train, untrained};
+use consequence_train::{Checkpoints, Estimate, Event, Examples, Teacher, train, untrained};
 
 use super::NetworkTask;
 use super::lesson::Lesson;
@@ -35,7 +35,7 @@ pub(super) fn network(
         train: Selection::new(&lesson.cohort, &lesson.train),
         tuning: Selection::new(&lesson.cohort, &lesson.tuning),
     };
-    let sizes = task.sizes.with_visits(lesson.max_visits);
+    let sizes = task.sizes_for(lesson.max_visits);
     let fresh = untrained(lesson.codes.clone(), &sizes, &examples, task.options.seed)?;
     let teacher = match &lesson.enforcer {
         Some(enforcer) => Teacher::new(lesson.mode, enforcer),
@@ -44,7 +44,7 @@ pub(super) fn network(
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };
     let began = Instant::now();
-    let mut meter = Meter { watch, epochs: task.options.epochs, began: false, records: 0 };
+    let mut meter = Meter { watch, records: 0 };
     let trained =
         train(fresh, &examples, &teacher, &task.options, Some(&checkpoints), &mut |event| {
             meter.tell(event);
@@ -71,74 +71,82 @@ fn epochs(done: usize) -> String {
 /// Tells how far a network has come.
 struct Meter<'a> {
     watch: &'a dyn Watch,
-    epochs: u32,
-    /// Whether a step was told of.
-    began: bool,
     records: u64,
 }
 
 impl Meter<'_> {
     fn tell(&mut self, event: Event) {
         match event {
+            Event::Begin(estimate) => {
+                self.watch.note(&told(&estimate));
+                // How many epochs there will be is not known before.
+                self.watch.begin("training", None);
+            }
             Event::Step { epoch, records, more, of, nats } => {
-                if !self.began {
-                    // A run that was taken up has less before it.
-                    let done = records - more;
-                    let left = u64::from(self.epochs.saturating_sub(epoch)) * of + of - done;
-                    self.watch.begin("training", Some(left));
-                    self.began = true;
-                }
                 self.watch.advance(more);
                 self.records += more;
-                let state = format!("epoch {epoch} of {}, {nats:.2} nats a record", self.epochs);
+                let part = 100 * records / of.max(1);
+                let state = format!("epoch {epoch}, {part}% of it, {nats:.2} nats a record");
                 self.watch.describe(&state);
             }
             Event::Epoch { figures: Epoch { epoch, tuning_nats, .. }, .. } => {
-                let of = self.epochs;
-                let stage = format!("epoch {epoch} of {of}: {tuning_nats:.3} nats a tuning record");
-                self.watch.stage(&stage);
+                self.watch.stage(&format!("epoch {epoch}: {tuning_nats:.3} nats a tuning record"));
             }
             Event::Checkpoint => {}
         }
     }
 }
 
+/// What training will take, in a line, and what to do if it is too much.
+fn told(estimate: &Estimate) -> String {
+    let Estimate { parameters, bytes, epoch_seconds, .. } = *estimate;
+    let mut said = format!(
+        "{}, about {} of memory, {} an epoch; often 5 to 15 epochs",
+        count(parameters as u64, "parameter"),
+        size(bytes),
+        duration(epoch_seconds)
+    );
+    if bytes > MUCH_MEMORY || epoch_seconds > LONG_EPOCH {
+        said.push_str(
+            "\n  = help: a smaller size of network takes less of both, and so do coarser codes",
+        );
+    }
+    said
+}
+
+/// Bytes that not every machine has, and seconds that not everyone waits for.
+const MUCH_MEMORY: u64 = 8 << 30;
+const LONG_EPOCH: f64 = 900.0;
+
+fn size(bytes: u64) -> String {
+    match bytes >> 20 {
+        0..1_000 => format!("{} MB", (bytes >> 20).max(1)),
+        megabytes => format!("{:.1} GB", megabytes as f64 / 1_024.0),
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..1.0 => "less than a second".into(),
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7200.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use consequence_train::Estimate;
 
-    use consequence_train::Event;
-
-    use super::Meter;
-    use consequence_pipeline::Watch;
-
-    #[derive(Default)]
-    struct Told {
-        total: AtomicU64,
-        steps: AtomicU64,
-    }
-
-    impl Watch for Told {
-        fn begin(&self, _task: &str, total: Option<u64>) {
-            self.total.store(total.unwrap_or(0), Ordering::Relaxed);
-        }
-        fn advance(&self, steps: u64) {
-            self.steps.fetch_add(steps, Ordering::Relaxed);
-        }
-        fn finish(&self) {}
-    }
+    use super::told;
 
     #[test]
-    fn every_batch_of_this_run_counts() {
-        let step = |epoch, records| Event::Step { epoch, records, more: 4, of: 12, nats: 1.0 };
-        let whole = [1, 2].map(|epoch| [4, 8, 12].map(|records| step(epoch, records))).concat();
-        // The second run is taken up after the first batch.
-        for (events, expected) in [(&whole[..], 24), (&whole[1..], 20)] {
-            let told = Told::default();
-            let mut meter = Meter { watch: &told, epochs: 2, began: false, records: 0 };
-            events.iter().for_each(|&event| meter.tell(event));
-            let figures = [&told.total, &told.steps].map(|count| count.load(Ordering::Relaxed));
-            assert_eq!((meter.records, figures), (expected, [expected; 2]));
-        }
+    fn what_is_too_much_comes_with_advice() {
+        let small = Estimate { parameters: 12_000, bytes: 3 << 20, batch: 64, epoch_seconds: 0.25 };
+        let said = told(&small);
+        assert!(said.contains("12,000 parameters, about 3 MB") && !said.contains("help"), "{said}");
+        let said = told(&Estimate { bytes: 20 << 30, epoch_seconds: 9_000.0, ..small });
+        assert!(said.contains("20.0 GB") && said.contains("2.5 hours"), "{said}");
+        assert!(said.contains("= help"), "{said}");
     }
 }

@@ -44,7 +44,7 @@ impl Lesson {
         let rules = loaded.rules;
         let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
-            ModelChoice::Halo(_) => &[(&train, "train"), (&tuning, "tuning")],
+            ModelChoice::Network(_) => &[(&train, "train"), (&tuning, "tuning")],
             ModelChoice::Markov => &[(&train, "train")],
         };
         if let Some((_, name)) = needed.iter().find(|(indices, _)| indices.is_empty()) {
@@ -58,7 +58,7 @@ impl Lesson {
             return Err(TrainError::TooLong { found, room: max_visits }.into());
         }
         let mode = match (&task.model_kind, rules.is_empty()) {
-            (ModelChoice::Halo(network), false) => network.mode,
+            (ModelChoice::Network(network), false) => network.mode,
             _ => TrainMode::Off,
         };
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
@@ -82,8 +82,8 @@ impl Lesson {
         if !lesson.rules.is_empty() {
             lesson.obey(watch)?;
         }
-        if let ModelChoice::Halo(network) = &task.model_kind {
-            network.sizes.check(&lesson.codes, max_visits)?;
+        if let ModelChoice::Network(network) = &task.model_kind {
+            network.sizes_for(max_visits).shape(&lesson.codes).check()?;
         }
         Ok(lesson)
     }
@@ -121,7 +121,7 @@ impl Lesson {
     /// The card of the model, but for what it will have trained.
     pub fn card(&self, task: &TrainTask) -> Card {
         let training = match &task.model_kind {
-            ModelChoice::Halo(network) => network.settings(),
+            ModelChoice::Network(network) => network.settings(),
             ModelChoice::Markov => json!({}),
         };
         let max_visits = self.max_visits;

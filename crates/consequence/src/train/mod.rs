@@ -20,10 +20,10 @@ use fit::Outcome;
 use lesson::Lesson;
 
 pub use broken::{BrokenBy, BrokenRecords};
-pub use consequence_model::Epoch;
-pub use consequence_train::{Preset, TrainMode, TrainOptions};
+pub use consequence_model::{Epoch, HaloSizes, NetworkSizes, RecurrentSizes};
+pub use consequence_train::{NetworkKind, NoSuchPreset, Preset, Size, TrainMode, TrainOptions};
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
-pub use task::{ModelChoice, NetworkSizes, NetworkTask, TrainTask};
+pub use task::{ModelChoice, NetworkTask, TrainTask};
 
 /// The number of the format of the folder that a model is trained in.
 const RUN_FORMAT: u32 = 2;
@@ -107,7 +107,7 @@ fn fit(
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
     match &task.model_kind {
-        ModelChoice::Halo(network) => {
+        ModelChoice::Network(network) => {
             let checkpoint = (checkpoint, task.checkpoint_every, fingerprint);
             fit::network(lesson, network, checkpoint, watch)
         }

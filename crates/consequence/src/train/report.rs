@@ -2,14 +2,17 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use consequence_model::{Epoch, Model, ModelKind, Trained};
+use consequence_model::{
+    Epoch, HaloSizes, Model, ModelKind, NetworkSizes, RecurrentSizes, Trained,
+};
+use consequence_network::Shape;
 use consequence_pipeline::Report;
 use consequence_pipeline::words::{count, number};
 use serde::Serialize;
 
 use super::fit::Run;
 use super::lesson::Lesson;
-use super::{BrokenRecords, NetworkSizes, TrainTask};
+use super::{BrokenRecords, TrainTask};
 
 /// What was trained, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,12 +88,18 @@ impl TrainReport {
         let hard = lesson.rules.iter().filter(|rule| rule.is_hard()).count();
         let network = match &model.trained {
             Trained::Network(network) => {
-                let shape = network.weights().shape();
-                let sizes = NetworkSizes {
-                    width: shape.width,
-                    layers: shape.layers,
-                    heads: shape.heads,
-                    head_units: shape.head_units,
+                let sizes = match network.weights().shape() {
+                    Shape::Recurrent(shape) => NetworkSizes::Recurrent(RecurrentSizes {
+                        head: shape.head,
+                        width: shape.width,
+                        bottleneck: shape.bottleneck,
+                    }),
+                    Shape::Halo(shape) => NetworkSizes::Halo(HaloSizes {
+                        width: shape.width,
+                        layers: shape.layers,
+                        heads: shape.heads,
+                        head_units: shape.head_units,
+                    }),
                 };
                 Some(TrainedNetwork { sizes, parameters: network.weights().values().len() })
             }
@@ -128,7 +137,8 @@ impl TrainReport {
 impl Display for TrainReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let what = match self.generator {
-            ModelKind::Halo => "a network",
+            ModelKind::Recurrent => "a network",
+            ModelKind::Halo => "a HALO network",
             ModelKind::Markov => "a Markov model",
         };
         let records = count(self.train_records as u64, "record");
@@ -171,15 +181,20 @@ impl TrainReport {
 
 impl Display for TrainedNetwork {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "{}, width {}, {}, {}: {}",
-            count(self.sizes.layers as u64, "layer"),
-            self.sizes.width,
-            count(self.sizes.heads as u64, "head"),
-            count(self.sizes.head_units as u64, "head unit"),
-            count(self.parameters as u64, "parameter")
-        )
+        match self.sizes {
+            NetworkSizes::Recurrent(sizes) => {
+                write!(out, "a head of {}, a history of {}", sizes.head, sizes.width)?;
+            }
+            NetworkSizes::Halo(sizes) => write!(
+                out,
+                "{}, width {}, {}, {}",
+                count(sizes.layers as u64, "layer"),
+                sizes.width,
+                count(sizes.heads as u64, "head"),
+                count(sizes.head_units as u64, "head unit"),
+            )?,
+        }
+        write!(out, ": {}", count(self.parameters as u64, "parameter"))
     }
 }
 

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use consequence_model::Sizes;
-use consequence_pipeline::{Error, Out, RecordInputs};
-use consequence_rules::Order;
+use consequence_model::{NetworkSizes, Sizes};
+use consequence_pipeline::{Out, RecordInputs};
 use consequence_train::{Preset, TrainMode, TrainOptions};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How often a checkpoint is written if nothing else is said.
@@ -48,12 +46,12 @@ pub struct TrainTask {
 }
 
 impl TrainTask {
-    /// A network of the size `small` for a cohort, without rules.
+    /// The usual network for a cohort, without rules.
     pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         Self {
             inputs: RecordInputs::new(cohort),
             out: out.into(),
-            model_kind: ModelChoice::Halo(NetworkTask::of(Preset::Small)),
+            model_kind: ModelChoice::Network(NetworkTask::of(Preset::default())),
             max_visits: None,
             checkpoint_every: CHECKPOINT_EVERY,
         }
@@ -63,8 +61,8 @@ impl TrainTask {
 /// A kind of model that can be trained.
 #[derive(Clone, Debug)]
 pub enum ModelChoice {
-    /// A HALO network.
-    Halo(NetworkTask),
+    /// A network.
+    Network(NetworkTask),
     /// Counts of codes and of pairs of codes. Rules have no part in training them.
     Markov,
 }
@@ -83,47 +81,16 @@ pub struct NetworkTask {
 impl NetworkTask {
     /// A network with the sizes and settings of a preset.
     pub fn of(preset: Preset) -> Self {
-        Self {
-            sizes: NetworkSizes::of(preset),
-            mode: TrainMode::default(),
-            options: preset.options(),
-        }
+        Self { sizes: preset.sizes(), mode: TrainMode::default(), options: preset.options() }
+    }
+
+    /// The sizes for records of so many encounters at most.
+    pub fn sizes_for(&self, max_visits: usize) -> Sizes {
+        Sizes { max_visits, network: self.sizes }
     }
 
     /// All that the result depends on, apart from records, rules and the way that they take part.
     pub fn settings(&self) -> Value {
         json!({ "sizes": self.sizes, "options": self.options })
-    }
-}
-
-/// The sizes of a network, apart from what the cohort gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct NetworkSizes {
-    /// Numbers that a visit is embedded in.
-    pub width: usize,
-    /// Blocks of attention.
-    pub layers: usize,
-    /// Heads of attention.
-    pub heads: usize,
-    /// Hidden units of the head for each code.
-    pub head_units: usize,
-}
-
-impl NetworkSizes {
-    /// The sizes of a preset.
-    pub fn of(preset: Preset) -> Self {
-        let Sizes { width, layers, heads, head_units, .. } = preset.sizes(1);
-        Self { width, layers, heads, head_units }
-    }
-
-    /// The same for records of so many encounters at most.
-    pub fn with_visits(self, max_visits: usize) -> Sizes {
-        let Self { width, layers, heads, head_units } = self;
-        Sizes { max_visits, width, layers, heads, head_units }
-    }
-
-    /// Refuses sizes that make no network.
-    pub(super) fn check(self, codes: &Order, max_visits: usize) -> Result<(), Error> {
-        Ok(self.with_visits(max_visits).shape(codes).check()?)
     }
 }

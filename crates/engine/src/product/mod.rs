@@ -45,17 +45,41 @@ pub fn product(out: ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bool) {
     assert_eq!(a.columns(), b.rows(), "the inner dimensions of a product agree");
     assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
     assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
-    let tile = Tile::here();
-    tasks(out, a.columns(), tile, |first, mut out| {
-        let mut packed = Packed::empty(tile);
-        let columns = out.columns();
-        for from in (0..a.columns().max(1)).step_by(DEPTH) {
-            let to = a.columns().min(from + DEPTH);
-            packed.fill(b.part(from..to, first.1..first.1 + columns));
-            let a = a.part(first.0..first.0 + out.rows(), from..to);
-            block(&mut out, a, &packed, 0, 0, accumulate || from > 0);
-        }
+    tasks(out, a.columns(), Tile::here(), |first, mut out| {
+        let a = a.part(first.0..first.0 + out.rows(), 0..a.columns());
+        let b = b.part(0..b.rows(), first.1..first.1 + out.columns());
+        unpacked_part(&mut out, a, b, accumulate);
     });
+}
+
+/// [`product`] on this thread alone: for work that is spread over threads already.
+///
+/// ```
+/// use consequence_engine::{View, ViewMut, product_here};
+///
+/// let mut out = [1.0];
+/// let (a, b) = (View::new(&[1.0, 2.0], 1, 2), View::new(&[3.0, 4.0], 2, 1));
+/// product_here(ViewMut::new(&mut out, 1, 1), a, b, true);
+/// assert_eq!(out, [12.0]);
+/// ```
+///
+/// # Panics
+///
+/// If the shapes do not fit each other.
+pub fn product_here(mut out: ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bool) {
+    assert_eq!(a.columns(), b.rows(), "the inner dimensions of a product agree");
+    assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
+    assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
+    unpacked_part(&mut out, a, b, accumulate);
+}
+
+fn unpacked_part(out: &mut ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bool) {
+    let mut packed = Packed::default();
+    for from in (0..a.columns().max(1)).step_by(DEPTH) {
+        let to = a.columns().min(from + DEPTH);
+        packed.fill(b.part(from..to, 0..b.columns()));
+        block(out, a.part(0..a.rows(), from..to), &packed, 0, 0, accumulate || from > 0);
+    }
 }
 
 /// `out = a * b`, or `out += a * b`, with a second factor that was packed before: for weights that
@@ -79,12 +103,44 @@ pub fn product_packed(out: ViewMut<'_>, a: View<'_>, b: &Packed, accumulate: boo
     assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
     tasks(out, a.columns(), b.tile(), |first, mut out| {
         let a = a.part(first.0..first.0 + out.rows(), 0..a.columns());
-        for from in (0..a.columns().max(1)).step_by(DEPTH) {
-            let to = a.columns().min(from + DEPTH);
-            let a = a.part(0..a.rows(), from..to);
-            block(&mut out, a, b, from, first.1, accumulate || from > 0);
-        }
+        packed_part(&mut out, a, b, first.1, accumulate);
     });
+}
+
+/// [`product_packed`] on this thread alone, and from a column of the packed factor on: for work that
+/// is spread over threads already. `out` may have fewer columns than are left.
+///
+/// ```
+/// use consequence_engine::{Packed, View, ViewMut, product_packed_here};
+///
+/// let b = Packed::new(View::new(&[5.0, 6.0, 7.0, 8.0], 2, 2));
+/// let mut out = [1.0];
+/// product_packed_here(ViewMut::new(&mut out, 1, 1), View::new(&[1.0, 2.0], 1, 2), &b, 0, true);
+/// assert_eq!(out, [20.0]);
+/// ```
+///
+/// # Panics
+///
+/// If the shapes do not fit each other, or if the column is no multiple of [`Packed::panel_columns`].
+pub fn product_packed_here(
+    mut out: ViewMut<'_>,
+    a: View<'_>,
+    b: &Packed,
+    column: usize,
+    accumulate: bool,
+) {
+    assert_eq!(a.columns(), b.depth(), "the inner dimensions of a product agree");
+    assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
+    assert!(column + out.columns() <= b.columns(), "the columns of a product agree");
+    assert!(column.is_multiple_of(b.panel_columns()), "a product begins with a panel");
+    packed_part(&mut out, a, b, column, accumulate);
+}
+
+fn packed_part(out: &mut ViewMut<'_>, a: View<'_>, b: &Packed, column: usize, accumulate: bool) {
+    for from in (0..a.columns().max(1)).step_by(DEPTH) {
+        let to = a.columns().min(from + DEPTH);
+        block(out, a.part(0..a.rows(), from..to), b, from, column, accumulate || from > 0);
+    }
 }
 
 /// Cuts a matrix into tasks and works on all of them, each told its first row and column: strips of

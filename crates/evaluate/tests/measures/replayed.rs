@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
 use consequence_feedback::Watch;
-use consequence_halo::{Codewise, TrainingPass};
 use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
+use consequence_network::{Codewise, TrainingPass};
 use consequence_record::{Cohort, RecordView, Selection};
 use consequence_rules::Order;
 use consequence_testing::every::vocabulary;

@@ -1,7 +1,7 @@
 //! Small worlds: vocabularies, networks, and random cohorts.
 
 use consequence_evaluate::Likelihood;
-use consequence_model::{Network, Sizes};
+use consequence_model::{Network, NetworkSizes, RecurrentSizes, Sizes};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::Order;
@@ -34,9 +34,12 @@ pub fn random_cohort(vocabulary: &Vocabulary, records: u64, seed: u64) -> Cohort
 
 /// An untrained network; the larger its weights, the further its probabilities from one half.
 pub fn network(codes: Order, max_visits: usize, scale: f32) -> Network {
-    let sizes = Sizes { max_visits, width: 8, layers: 2, heads: 2, head_units: 2 };
+    let sizes = Sizes {
+        max_visits,
+        network: NetworkSizes::Recurrent(RecurrentSizes { head: 8, width: 8, bottleneck: 4 }),
+    };
     let mut network = Network::drawn(codes, &sizes, 5).unwrap();
-    network.weights_mut().values_mut().iter_mut().for_each(|value| *value *= scale);
+    consequence_testing::stir(network.weights_mut().values_mut(), scale / 2.0);
     network
 }
 

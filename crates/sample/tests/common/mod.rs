@@ -4,20 +4,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_model::{Decide, Generator, Network, NetworkGenerator, Sizes, Turn};
+use consequence_model::{
+    Decide, Generator, Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, Turn,
+};
 use consequence_record::{Code, Record, Vocabulary};
 use consequence_rules::{Order, RuleSet};
 use consequence_sample::{Request, Sampler, Totals};
 pub use consequence_testing::every::vocabulary;
+use consequence_testing::stir;
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
     let codes = Order::natural(Arc::clone(vocabulary));
-    let sizes = Sizes { max_visits, width: 8, layers: 1, heads: 2, head_units: 2 };
+    let sizes = Sizes {
+        max_visits,
+        network: NetworkSizes::Recurrent(RecurrentSizes { head: 8, width: 8, bottleneck: 4 }),
+    };
     let mut network = Network::drawn(codes, &sizes, seed).unwrap();
-    for value in network.weights_mut().values_mut() {
-        *value *= 2.0;
-    }
+    stir(network.weights_mut().values_mut(), 1.0);
     NetworkGenerator::new(&network)
 }
 

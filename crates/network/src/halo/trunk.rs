@@ -1,15 +1,13 @@
 //! The blocks of attention, forward and backward.
 
 use consequence_engine::{
-    Normal, Sequences, Steps, View, ViewMut, add, add_bias, add_gathered, attend, attend_backward,
-    attention_probabilities, column_sums, gelu, gelu_backward, layer_norm, layer_norm_backward,
-    product, scatter_rows,
+    Normal, Sequences, Steps, add, add_gathered, attend, attend_backward, attention_probabilities,
+    gelu, gelu_backward, scatter_rows,
 };
-use std::ops::Range;
 
-use crate::{Batch, Weights};
-
-pub(crate) const EPSILON: f32 = 1e-5;
+use super::Weights;
+use crate::Batch;
+use crate::layers::{fit, linear, linear_backward, norm, norm_backward};
 
 /// What a block computed, kept for its gradient.
 #[derive(Debug, Default)]
@@ -41,16 +39,11 @@ pub(crate) struct Trunk {
     wide_gradient: Vec<f32>,
 }
 
-/// Makes a buffer of a length; what it holds does not matter.
-fn fit<T: Clone + Default>(buffer: &mut Vec<T>, length: usize) {
-    buffer.resize(length, T::default());
-}
-
 impl Trunk {
     pub fn forward(&mut self, weights: &Weights, batch: &Batch) {
         let shape = weights.shape();
         let (width, rows) = (shape.width, batch.rows());
-        let ranges = &weights.ranges;
+        let (ranges, values) = (&weights.ranges, weights.values());
         self.sequences = batch.sequences();
         self.kept.resize_with(shape.layers, Kept::default);
         fit(&mut self.last, rows * width);
@@ -67,10 +60,9 @@ impl Trunk {
             kept.input.copy_from_slice(x);
             fit(&mut kept.normed_1, rows * width);
             fit(&mut kept.normals_1, rows);
-            let [weight, bias] = block.norm_1.each_ref().map(|range| weights.at(range));
-            layer_norm(&mut kept.normed_1, &mut kept.normals_1, x, weight, bias, EPSILON);
+            norm(values, &block.norm_1, &mut kept.normed_1, &mut kept.normals_1, x);
             fit(&mut kept.mixed, rows * 3 * width);
-            linear(weights, &block.qkv, &mut kept.mixed, &kept.normed_1);
+            linear(values, &block.qkv, &mut kept.mixed, &kept.normed_1);
             fit(&mut kept.attended, rows * width);
             let count = attention_probabilities(&self.sequences, shape.heads);
             fit(&mut kept.probabilities, count);
@@ -83,25 +75,23 @@ impl Trunk {
                 shape.heads,
             );
             fit(&mut self.down, rows * width);
-            linear(weights, &block.projection, &mut self.down, &kept.attended);
+            linear(values, &block.projection, &mut self.down, &kept.attended);
             add(x, &self.down);
             fit(&mut kept.middle, rows * width);
             kept.middle.copy_from_slice(x);
             fit(&mut kept.normed_2, rows * width);
             fit(&mut kept.normals_2, rows);
-            let [weight, bias] = block.norm_2.each_ref().map(|range| weights.at(range));
-            layer_norm(&mut kept.normed_2, &mut kept.normals_2, x, weight, bias, EPSILON);
+            norm(values, &block.norm_2, &mut kept.normed_2, &mut kept.normals_2, x);
             fit(&mut kept.wide, rows * 4 * width);
-            linear(weights, &block.up, &mut kept.wide, &kept.normed_2);
+            linear(values, &block.up, &mut kept.wide, &kept.normed_2);
             fit(&mut kept.active, rows * 4 * width);
             gelu(&mut kept.active, &kept.wide);
-            linear(weights, &block.down, &mut self.down, &kept.active);
+            linear(values, &block.down, &mut self.down, &kept.active);
             add(x, &self.down);
         }
         fit(&mut self.hidden, rows * width);
         fit(&mut self.normals, rows);
-        let [weight, bias] = ranges.norm.each_ref().map(|range| weights.at(range));
-        layer_norm(&mut self.hidden, &mut self.normals, x, weight, bias, EPSILON);
+        norm(values, &ranges.norm, &mut self.hidden, &mut self.normals, x);
     }
 
     /// Adds the gradients of all parameters of the blocks, given that of `hidden`.
@@ -114,10 +104,10 @@ impl Trunk {
     ) {
         let shape = weights.shape();
         let (width, rows) = (shape.width, batch.rows());
-        let ranges = &weights.ranges;
+        let (ranges, values) = (&weights.ranges, weights.values());
         let mut dx = vec![0f32; rows * width];
         norm_backward(
-            weights,
+            values,
             &ranges.norm,
             &mut dx,
             hidden_gradient,
@@ -127,13 +117,13 @@ impl Trunk {
         for (block, kept) in ranges.blocks.iter().zip(&self.kept).rev() {
             let wide = &mut self.wide_gradient;
             fit(wide, rows * 4 * width);
-            linear_backward(weights, &block.down, wide, &dx, &kept.active, gradient);
+            linear_backward(values, &block.down, wide, &dx, &kept.active, gradient);
             gelu_backward(wide, &kept.wide);
             let down = &mut self.down;
-            linear_backward(weights, &block.up, down, wide, &kept.normed_2, gradient);
+            linear_backward(values, &block.up, down, wide, &kept.normed_2, gradient);
             let kept_2 = (&kept.middle[..], &kept.normals_2[..]);
-            norm_backward(weights, &block.norm_2, &mut dx, down, kept_2, gradient);
-            linear_backward(weights, &block.projection, down, &dx, &kept.attended, gradient);
+            norm_backward(values, &block.norm_2, &mut dx, down, kept_2, gradient);
+            linear_backward(values, &block.projection, down, &dx, &kept.attended, gradient);
             let mixed = &mut self.mixed_gradient;
             fit(mixed, rows * 3 * width);
             attend_backward(
@@ -145,9 +135,9 @@ impl Trunk {
                 width,
                 shape.heads,
             );
-            linear_backward(weights, &block.qkv, down, mixed, &kept.normed_1, gradient);
+            linear_backward(values, &block.qkv, down, mixed, &kept.normed_1, gradient);
             let kept_1 = (&kept.input[..], &kept.normals_1[..]);
-            norm_backward(weights, &block.norm_1, &mut dx, down, kept_1, gradient);
+            norm_backward(values, &block.norm_1, &mut dx, down, kept_1, gradient);
         }
         scatter_rows(
             &mut gradient[ranges.codes.clone()],
@@ -163,47 +153,4 @@ impl Trunk {
             row += length;
         }
     }
-}
-
-/// `to = from * weight + bias`.
-fn linear(weights: &Weights, [weight, bias]: &[Range<usize>; 2], to: &mut [f32], from: &[f32]) {
-    let outputs = bias.len();
-    let (rows, inputs) = (to.len() / outputs, weight.len() / outputs);
-    let weight = View::new(weights.at(weight), inputs, outputs);
-    product(ViewMut::new(to, rows, outputs), View::new(from, rows, inputs), weight, false);
-    add_bias(to, weights.at(bias));
-}
-
-/// The gradients of [`linear`]: that of its argument replaces what is in `to`, those of weight and
-/// bias are added.
-fn linear_backward(
-    weights: &Weights,
-    [weight, bias]: &[Range<usize>; 2],
-    to: &mut [f32],
-    dy: &[f32],
-    from: &[f32],
-    gradient: &mut [f32],
-) {
-    let outputs = bias.len();
-    let (rows, inputs) = (dy.len() / outputs, weight.len() / outputs);
-    column_sums(&mut gradient[bias.clone()], dy);
-    let dy = View::new(dy, rows, outputs);
-    let from = View::new(from, rows, inputs).transposed();
-    product(ViewMut::new(&mut gradient[weight.clone()], inputs, outputs), from, dy, true);
-    let weight = View::new(weights.at(weight), inputs, outputs).transposed();
-    product(ViewMut::new(to, rows, inputs), dy, weight, false);
-}
-
-fn norm_backward(
-    weights: &Weights,
-    [weight, bias]: &[Range<usize>; 2],
-    to: &mut [f32],
-    dy: &[f32],
-    (input, normals): (&[f32], &[Normal]),
-    gradient: &mut [f32],
-) {
-    // The bias lies right after the weight.
-    let (for_weight, for_bias) =
-        gradient[weight.start..bias.end].split_at_mut(bias.start - weight.start);
-    layer_norm_backward(to, dy, input, normals, weights.at(weight), for_weight, for_bias);
 }

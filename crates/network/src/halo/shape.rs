@@ -1,12 +1,13 @@
 //! The sizes of a network.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::{ShapeError, check_sizes};
 
 /// The sizes of a network.
 ///
 /// ```
-/// use consequence_halo::Shape;
+/// use consequence_network::halo::Shape;
 ///
 /// let paper = Shape {
 ///     codes: 1_619,
@@ -43,44 +44,17 @@ fn is_zero(size: &usize) -> bool {
     *size == 0
 }
 
-/// Sizes that make no network.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum ShapeError {
-    /// Something is zero.
-    #[error("a network with no {0} is none")]
-    Nothing(&'static str),
-    /// Heads that cannot share the width.
-    #[error("{heads} heads cannot share a width of {width}: one must divide the other")]
-    Heads {
-        /// Heads asked for.
-        heads: usize,
-        /// The width.
-        width: usize,
-    },
-    /// Too large to count.
-    #[error("a network of these sizes has more than 2^40 parameters")]
-    TooLarge,
-}
-
 impl Shape {
     /// Refuses sizes that make no network.
     pub fn check(&self) -> Result<(), ShapeError> {
-        let sizes = [
+        check_sizes(&[
             (self.codes, "codes"),
             (self.positions, "positions"),
             (self.width, "width"),
             (self.layers, "layers"),
             (self.heads, "heads"),
             (self.head_units, "hidden units of the head"),
-        ];
-        for (size, name) in sizes {
-            if size == 0 {
-                return Err(ShapeError::Nothing(name));
-            }
-            if size > 1 << 20 {
-                return Err(ShapeError::TooLarge);
-            }
-        }
+        ])?;
         if self.side > 1 << 20 {
             return Err(ShapeError::TooLarge);
         }

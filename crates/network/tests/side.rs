@@ -1,10 +1,23 @@
 //! Outputs beside the head, and objectives other than the likelihood.
 
 use consequence_engine::Dropout;
-use consequence_halo::{Asked, Batch, Objective, Past, Sampler, Shape, TrainingPass, Weights};
+use consequence_network::{
+    Asked, Batch, Objective, Sampler, Shape, TrainingPass, Weights, halo, recurrent,
+};
 
-const SHAPE: Shape =
-    Shape { codes: 8, positions: 5, width: 8, layers: 2, heads: 2, head_units: 2, side: 3 };
+/// Both networks, for seven codes.
+const SHAPES: [Shape; 2] = [
+    Shape::Halo(halo::Shape {
+        codes: 8,
+        positions: 5,
+        width: 8,
+        layers: 2,
+        heads: 2,
+        head_units: 2,
+        side: 3,
+    }),
+    Shape::Recurrent(recurrent::Shape { codes: 7, width: 8, head: 12, bottleneck: 4, side: 3 }),
+];
 
 /// Wants every output beside the head to be a number of its own and, if the head is asked, every
 /// logit to be one that the facts tell.
@@ -59,8 +72,13 @@ fn batch() -> Batch {
     batch
 }
 
-fn weights() -> Weights {
-    let mut weights = Weights::drawn(SHAPE, 3).unwrap();
+fn weights(shape: Shape) -> Weights {
+    let mut weights = Weights::drawn(shape, 3).unwrap();
+    if let Shape::Recurrent(_) = shape {
+        // What is zero at first is not to stay so, and what codes read is to be worth comparing.
+        let values = weights.values_mut().iter_mut().enumerate();
+        values.for_each(|(at, value)| *value += 0.2 * (at as f32).sin());
+    }
     weights.set_side_bias(&[0.5, -0.5, 1.0]);
     weights
 }
@@ -71,8 +89,8 @@ fn loss(weights: &Weights, objective: &Squares) -> f64 {
 
 #[test]
 fn gradients_are_those_of_finite_differences() {
-    for asks_head in [true, false] {
-        let (mut weights, objective) = (weights(), Squares { asks_head });
+    for (shape, asks_head) in SHAPES.into_iter().flat_map(|shape| [(shape, true), (shape, false)]) {
+        let (mut weights, objective) = (weights(shape), Squares { asks_head });
         let mut gradient = vec![0.0; weights.values().len()];
         let dropout = Dropout::default();
         TrainingPass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
@@ -105,41 +123,49 @@ fn gradients_are_those_of_finite_differences() {
 
 #[test]
 fn a_head_that_is_not_asked_learns_nothing() {
-    let (weights, objective) = (weights(), Squares { asks_head: false });
-    let mut gradient = vec![0.0; weights.values().len()];
-    let dropout = Dropout::default();
-    TrainingPass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
-    let mut outside: Vec<bool> = vec![true; gradient.len()];
-    for range in weights.live_without_head() {
-        outside[range].fill(false);
+    for shape in SHAPES {
+        let (weights, objective) = (weights(shape), Squares { asks_head: false });
+        let mut gradient = vec![0.0; weights.values().len()];
+        let dropout = Dropout::default();
+        TrainingPass::default().train(&weights, &batch(), &objective, 1.0, dropout, &mut gradient);
+        let mut outside: Vec<bool> = vec![true; gradient.len()];
+        for range in weights.live_without_head() {
+            outside[range].fill(false);
+        }
+        let untouched = gradient.iter().zip(outside).filter(|&(_, outside)| outside);
+        assert!(untouched.clone().count() > 100);
+        assert!(untouched.into_iter().all(|(&gradient, _)| gradient == 0.0));
     }
-    let untouched = gradient.iter().zip(outside).filter(|&(_, outside)| outside);
-    assert!(untouched.clone().count() > 100);
-    assert!(untouched.into_iter().all(|(&gradient, _)| gradient == 0.0));
 }
 
 #[test]
 fn visit_by_visit_the_outputs_are_the_same() {
-    let weights = weights();
-    let sampler = Sampler::new(&weights);
-    let (mut past, mut hidden, mut side) = (Past::default(), Vec::new(), Vec::new());
-    // Against the layer by hand, on what the history came to.
-    let file = weights.to_safetensors().unwrap();
-    let file = safetensors::SafeTensors::deserialize(&file).unwrap();
-    let numbers = |name: &str| -> Vec<f32> {
-        let tensor = file.tensor(name).unwrap();
-        tensor.data().as_chunks::<4>().0.iter().map(|&word| f32::from_le_bytes(word)).collect()
-    };
-    let (matrix, bias) = (numbers("side.weight"), numbers("side.bias"));
-    for visit in [&[7][..], &[1], &[3, 6]] {
-        sampler.see(&mut [(&mut past, visit)], &mut hidden, &mut Default::default());
-        sampler.side(&hidden, &mut side);
-        for (output, found) in side.iter().enumerate() {
-            let row = &matrix[output * SHAPE.width..(output + 1) * SHAPE.width];
-            let sum: f32 = row.iter().zip(&hidden).map(|(weight, value)| weight * value).sum();
-            assert!((sum + bias[output] - found).abs() < 1e-5);
+    for shape in SHAPES {
+        let weights = weights(shape);
+        let sampler = Sampler::new(&weights);
+        let (mut past, mut hidden, mut side) = (sampler.begin(), Vec::new(), Vec::new());
+        // Against the layer by hand, on what the history came to.
+        let file = weights.to_safetensors().unwrap();
+        let file = safetensors::SafeTensors::deserialize(&file).unwrap();
+        let numbers = |name: &str| -> Vec<f32> {
+            let tensor = file.tensor(name).unwrap();
+            tensor.data().as_chunks::<4>().0.iter().map(|&word| f32::from_le_bytes(word)).collect()
+        };
+        let (matrix, bias) = (numbers("side.weight"), numbers("side.bias"));
+        for visit in [&[7][..], &[1], &[3, 6]] {
+            sampler.see(&mut [(&mut past, visit)], &mut hidden, &mut Default::default());
+            sampler.side(&hidden, &mut side);
+            for (output, found) in side.iter().enumerate() {
+                // HALO's file has inputs side by side, the other outputs.
+                let weight = |input: usize| match shape {
+                    Shape::Halo(_) => matrix[output * 8 + input],
+                    Shape::Recurrent(_) => matrix[input * 3 + output],
+                };
+                let sum: f32 = (0..8).map(|input| weight(input) * hidden[input]).sum();
+                assert!((sum + bias[output] - found).abs() < 1e-5);
+            }
         }
+        let read = Weights::from_safetensors(&weights.to_safetensors().unwrap(), shape).unwrap();
+        assert_eq!(read.values(), weights.values());
     }
-    let read = Weights::from_safetensors(&weights.to_safetensors().unwrap(), SHAPE, "").unwrap();
-    assert_eq!(read.values(), weights.values());
 }

@@ -19,7 +19,7 @@ pub(crate) struct Outputs {
 /// visit `t`.
 ///
 /// ```
-/// use consequence_halo::Batch;
+/// use consequence_network::Batch;
 ///
 /// let mut batch = Batch::new(9);
 /// batch.begin();

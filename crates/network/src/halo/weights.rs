@@ -2,21 +2,23 @@
 
 use std::ops::Range;
 
-use consequence_prng::{Draws, Purpose};
 use rayon::prelude::*;
 
-use crate::{Shape, ShapeError};
+use super::Shape;
+use crate::ShapeError;
+use crate::first_values::FirstValues;
+use crate::layers::Layer;
 
 /// Where the parameters of one block are.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    pub norm_1: [Range<usize>; 2],
+    pub norm_1: Layer,
     /// Queries, keys and values at once.
-    pub qkv: [Range<usize>; 2],
-    pub projection: [Range<usize>; 2],
-    pub norm_2: [Range<usize>; 2],
-    pub up: [Range<usize>; 2],
-    pub down: [Range<usize>; 2],
+    pub qkv: Layer,
+    pub projection: Layer,
+    pub norm_2: Layer,
+    pub up: Layer,
+    pub down: Layer,
 }
 
 /// Where the parameters of a network are, each weight before its bias.
@@ -28,14 +30,14 @@ pub(crate) struct Ranges {
     pub positions: Range<usize>,
     /// Weights `[in, out]`.
     pub blocks: Vec<Block>,
-    pub norm: [Range<usize>; 2],
+    pub norm: Layer,
     /// The head's first layer, `[width + codes, units]`: input before output, so that the weights
     /// of a code lie side by side.
-    pub first: [Range<usize>; 2],
+    pub first: Layer,
     /// The head's second layer, `[codes, units]`.
-    pub second: [Range<usize>; 2],
+    pub second: Layer,
     /// The outputs beside the head, `[width, side]`.
-    pub side: [Range<usize>; 2],
+    pub side: Layer,
     pub total: usize,
 }
 
@@ -71,14 +73,14 @@ impl Ranges {
 /// The parameters of a network.
 ///
 /// ```
-/// use consequence_halo::{Shape, Weights};
+/// use consequence_network::halo::{Shape, Weights};
 ///
 /// let (codes, positions, width) = (9, 5, 8);
 /// let shape = Shape { codes, positions, width, layers: 2, heads: 2, head_units: 1, side: 0 };
 /// let weights = Weights::drawn(shape, 7)?;
 /// assert_eq!(weights.values().len() as u128, shape.parameters());
 /// assert_eq!(weights.values(), Weights::drawn(shape, 7)?.values());
-/// # Ok::<(), consequence_halo::ShapeError>(())
+/// # Ok::<(), consequence_network::ShapeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Weights {
@@ -99,22 +101,10 @@ impl Weights {
     /// where a block adds to what passes through; the head's as large as its inputs allow.
     pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
         let mut weights = Self::zero(shape)?;
-        let draws = Draws::new(seed);
         let ranges = weights.ranges.clone();
         let joined = 0.02 / (2.0 * shape.layers as f64).sqrt();
-        let mut tensor = 0u64;
-        let mut fill = |values: &mut [f32], deviation: f64| {
-            tensor += 1;
-            values.par_chunks_mut(1 << 14).enumerate().for_each(|(chunk, values)| {
-                let mut draw = draws.visit(tensor << 24 | chunk as u64, 0, 0, Purpose::Weight);
-                for (at, value) in values.iter_mut().enumerate() {
-                    let at = 2 * at as u32;
-                    let radius = (-2.0 * draw.uniform(at).ln()).sqrt();
-                    let turn = std::f64::consts::TAU * draw.uniform(at + 1);
-                    *value = (deviation * radius * turn.cos()) as f32;
-                }
-            });
-        };
+        let mut first = FirstValues::new(seed);
+        let mut fill = |values: &mut [f32], deviation: f64| first.fill(values, deviation);
         let values = &mut weights.values;
         fill(&mut values[ranges.codes.clone()], 0.02);
         fill(&mut values[ranges.positions.clone()], 0.02);

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use consequence_engine::{Adam, Dropout, Settled, adam_step, sigmoid};
-use consequence_halo::{Batch, Codewise, Shape, TrainingPass, Weights};
+use consequence_network::halo::{Shape, TrainingPass, Weights};
+use consequence_network::{Batch, Codewise};
 use safetensors::SafeTensors;
 use serde_json::Value;
 

@@ -13,13 +13,12 @@
 use std::ops::Range;
 
 use consequence_engine::{
-    Normal, Packed, View, ViewMut, add, add_bias, add_fused, attend_cached, gelu, layer_norm,
-    product_packed,
+    Normal, Packed, View, ViewMut, add, add_fused, attend_cached, gelu, layer_norm, product_packed,
 };
 use rayon::prelude::*;
 
-use crate::trunk::EPSILON;
-use crate::{Shape, Weights};
+use super::{Shape, Weights};
+use crate::layers::{EPSILON, Layer, PackedLayer};
 
 /// Codes that the walk of the head takes together: what came before is multiplied at once, what is
 /// inside is added as it is decided.
@@ -30,11 +29,11 @@ const ROWS: usize = 4;
 
 struct Block {
     norm_1: [Vec<f32>; 2],
-    qkv: (Packed, Vec<f32>),
-    projection: (Packed, Vec<f32>),
+    qkv: PackedLayer,
+    projection: PackedLayer,
     norm_2: [Vec<f32>; 2],
-    up: (Packed, Vec<f32>),
-    down: (Packed, Vec<f32>),
+    up: PackedLayer,
+    down: PackedLayer,
 }
 
 /// A part of the second layer, for a few codes.
@@ -62,7 +61,7 @@ pub struct Sampler {
     corners: Vec<Corner>,
     output_bias: Vec<f32>,
     /// The outputs beside the head, if there are any.
-    side: Option<(Packed, Vec<f32>)>,
+    side: Option<PackedLayer>,
 }
 
 /// What the network remembers of one record: keys and values of every block.
@@ -109,20 +108,17 @@ impl Sampler {
         let (shape, ranges) = (*weights.shape(), &weights.ranges);
         let (width, units) = (shape.width, shape.units());
         let owned = |range: &Range<usize>| weights.at(range).to_vec();
-        let linear = |range: &[Range<usize>; 2], inputs: usize| {
-            let matrix = View::new(weights.at(&range[0]), inputs, range[1].len());
-            (Packed::new(matrix), owned(&range[1]))
-        };
+        let linear = |layer: &Layer| PackedLayer::new(weights.values(), layer);
         let blocks = ranges
             .blocks
             .iter()
             .map(|block| Block {
                 norm_1: block.norm_1.each_ref().map(owned),
-                qkv: linear(&block.qkv, width),
-                projection: linear(&block.projection, width),
+                qkv: linear(&block.qkv),
+                projection: linear(&block.projection),
                 norm_2: block.norm_2.each_ref().map(owned),
-                up: linear(&block.up, width),
-                down: linear(&block.down, 4 * width),
+                up: linear(&block.up),
+                down: linear(&block.down),
             })
             .collect();
         let (history, codes) = weights.at(&ranges.first[0]).split_at(width * units);
@@ -148,7 +144,7 @@ impl Sampler {
             unit_codes: codes.to_vec(),
             corners: (0..shape.codes).step_by(BLOCK).map(corner).collect(),
             output_bias: owned(&ranges.second[1]),
-            side: (shape.side > 0).then(|| linear(&ranges.side, width)),
+            side: (shape.side > 0).then(|| linear(&ranges.side)),
         }
     }
 
@@ -193,7 +189,7 @@ impl Sampler {
         });
         for (number, block) in self.blocks.iter().enumerate() {
             layer_norm(normed, normals, x, &block.norm_1[0], &block.norm_1[1], EPSILON);
-            linear(mixed, normed, &block.qkv, rows);
+            block.qkv.apply(mixed, normed, rows);
             let attending = normed
                 .par_chunks_exact_mut(width)
                 .zip(mixed.par_chunks_exact(3 * width))
@@ -206,12 +202,12 @@ impl Sampler {
             });
             // The queries are done with: their memory takes what attention is joined to.
             let joined = &mut mixed[..rows * width];
-            linear(joined, normed, &block.projection, rows);
+            block.projection.apply(joined, normed, rows);
             add(x, joined);
             layer_norm(normed, normals, x, &block.norm_2[0], &block.norm_2[1], EPSILON);
-            linear(wide, normed, &block.up, rows);
+            block.up.apply(wide, normed, rows);
             gelu(active, wide);
-            linear(normed, active, &block.down, rows);
+            block.down.apply(normed, active, rows);
             add(x, normed);
         }
         hidden.resize(rows * width, 0.0);
@@ -223,7 +219,7 @@ impl Sampler {
         let rows = hidden.len() / self.shape.width;
         outputs.resize(rows * self.shape.side, 0.0);
         if let Some(side) = &self.side {
-            linear(outputs, hidden, side, rows);
+            side.apply(outputs, hidden, rows);
         }
     }
 
@@ -360,11 +356,4 @@ impl Sampler {
             }
         }
     }
-}
-
-/// `to = from * weight + bias`, with the weight laid out before.
-fn linear(to: &mut [f32], from: &[f32], (weight, bias): &(Packed, Vec<f32>), rows: usize) {
-    let from = View::new(from, rows, weight.depth());
-    product_packed(ViewMut::new(to, rows, bias.len()), from, weight, false);
-    add_bias(to, bias);
 }
