@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use consequence_model::{
     CARD_FILE, Decide, Generator, Markov, MarkovTables, Model, TABLES_FILE, Turn, WEIGHTS_FILE,
 };
-use consequence_network::halo::{Shape, Weights};
+use consequence_network::{Shape, Weights, halo, recurrent};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
 use consequence_store::digest;
@@ -26,7 +26,7 @@ pub const NETWORK_WEIGHTS: Target =
 pub const MARKOV_TABLES: Target =
     Target { name: "markov-tables", read: markov_tables, seeds: tables, words: &WORDS };
 
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 35] = [
     "{",
     "}",
     "[",
@@ -40,6 +40,7 @@ const WORDS: [&str; 34] = [
     "\"format\": 2",
     "\"kind\": \"markov\"",
     "\"kind\": \"halo\"",
+    "\"kind\": \"recurrent\"",
     "\"shape\"",
     "\"static\"",
     "\"encounter\"",
@@ -63,10 +64,10 @@ const WORDS: [&str; 34] = [
     "\u{7f}",
 ];
 
-const NETWORKS: [&str; 2] = ["model-1", "model-2"];
-const MARKOVS: [&str; 2] = ["markov-1", "markov-2"];
+const NETWORKS: [&str; 3] = ["model-1", "model-2", "model-3"];
+const MARKOVS: [&str; 3] = ["markov-1", "markov-2", "markov-3"];
 
-fn formats(folders: [&str; 2], file: &str) -> Vec<Vec<u8>> {
+fn formats(folders: [&str; 3], file: &str) -> Vec<Vec<u8>> {
     let path = |folder| format!("crates/cli/tests/formats/{folder}/{file}");
     folders.iter().map(|folder| seeds::file(&path(folder))).collect()
 }
@@ -121,20 +122,35 @@ fn sealed(text: &[u8]) -> Vec<u8> {
     with(&digest).into_bytes()
 }
 
-/// The shape of the networks that are kept of each format.
-const SHAPE: Shape =
-    Shape { codes: 7, positions: 4, width: 4, layers: 1, heads: 1, head_units: 1, side: 0 };
+/// The shapes of the networks that are kept.
+const SHAPES: [Shape; 2] = [
+    Shape::Halo(halo::Shape {
+        codes: 7,
+        positions: 4,
+        width: 4,
+        layers: 1,
+        heads: 1,
+        head_units: 1,
+        side: 0,
+    }),
+    Shape::Recurrent(recurrent::Shape { codes: 6, width: 4, head: 4, bottleneck: 32, side: 0 }),
+];
 
 /// What is taken is taken the same from its own bytes, and holds numbers only.
 fn network_weights(bytes: &[u8]) {
-    let weights = match Weights::from_safetensors(bytes, SHAPE, "") {
-        Ok(weights) => weights,
-        Err(refused) => return says_something(&refused),
-    };
-    assert!(weights.values().iter().all(|value| value.is_finite()));
-    let written = weights.to_safetensors().expect("weights that were read");
-    let again = Weights::from_safetensors(&written, SHAPE, "").expect("weights that were written");
-    assert_eq!(again.values(), weights.values());
+    for shape in SHAPES {
+        let weights = match Weights::from_safetensors(bytes, shape) {
+            Ok(weights) => weights,
+            Err(refused) => {
+                says_something(&refused);
+                continue;
+            }
+        };
+        assert!(weights.values().iter().all(|value| value.is_finite()));
+        let written = weights.to_safetensors().expect("weights that were read");
+        let again = Weights::from_safetensors(&written, shape).expect("weights that were written");
+        assert_eq!(again.values(), weights.values());
+    }
 }
 
 /// Decides by a number's bits, and asserts that every probability is one.

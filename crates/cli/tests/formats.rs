@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::Folder;
 use serde_json::{Map, Value};
 
-const NETWORK: &str = "--width 4 --layers 1 --heads 1 --head-units 1";
+const NETWORK: &str = "--head-width 4 --width 4";
 
 /// The version that made the interrupted runs.
 const MADE_BY: &str = "0.1.0";
@@ -74,20 +74,24 @@ fn cohorts() {
 
 #[test]
 fn models() {
-    let folder = with(&["model-1", "model-2", "markov-1", "markov-2", "cohort-1"]);
+    let numbers = ["1", "2", "3"];
+    let names = ["model", "markov"].map(|kind| numbers.map(|number| format!("{kind}-{number}")));
+    let names: Vec<&str> = names.iter().flatten().map(String::as_str).chain(["cohort-1"]).collect();
+    let folder = with(&names);
     for kind in ["model", "markov"] {
-        for number in [1, 2] {
+        for number in numbers {
             let generate =
                 format!("generate {kind}-{number} --records 50 --out {kind}-{number}.jsonl");
             folder.run(&generate).exits(0).prints("obeying all 2 hard rules");
             let evaluate = format!("evaluate --perplexity {kind}-{number} --real cohort-1");
             folder.run(&evaluate).exits(0);
         }
+        // The networks of the first two formats are HALO's.
         folder.same(&format!("{kind}-1.jsonl"), &format!("{kind}-2.jsonl"));
-        let card = format!("{kind}-2/model.json");
-        replace(&folder, &card, "\"format\": 2", "\"format\": 9");
-        folder.run(&format!("generate {kind}-2 --records 5 --out new.jsonl")).refuses(&[
-            "made by a newer version of this program, format 9; this one reads up to 2",
+        let card = format!("{kind}-3/model.json");
+        replace(&folder, &card, "\"format\": 3", "\"format\": 9");
+        folder.run(&format!("generate {kind}-3 --records 5 --out new.jsonl")).refuses(&[
+            "made by a newer version of this program, format 9; this one reads up to 3",
             &format!("--> {card}"),
             "help: use the version that made it, or train the model again",
         ]);
@@ -106,7 +110,7 @@ fn completes(folder: &Folder, command: &str) {
 
 #[test]
 fn interrupted_runs() {
-    let names = ["cohort-1", "markov-2", "a.rules", "generate-2.unfinished", "train-2.unfinished"];
+    let names = ["cohort-1", "markov-2", "a.rules", "generate-2.unfinished", "train-3.unfinished"];
     let folder = with(&names);
     let generate = "generate markov-2 --records 50 --shard-records 20 --out generate-2 --resume";
     let manifest = "generate-2.unfinished/metadata/generation.json";
@@ -117,9 +121,9 @@ fn interrupted_runs() {
     completes(&folder, generate);
 
     let train = format!(
-        "train cohort-1 --rules a.rules {NETWORK} --epochs 300 --patience 300 --out train-2 --resume"
+        "train cohort-1 --rules a.rules {NETWORK} --epochs 300 --patience 300 --out train-3 --resume"
     );
-    let checkpoint = folder.path("train-2.unfinished/checkpoint.safetensors");
+    let checkpoint = folder.path("train-3.unfinished/checkpoint.safetensors");
     let bytes = fs::read(&checkpoint).expect("a checkpoint");
     let version = b"\"version\":\"0.1.0\"";
     let at = bytes.windows(version.len()).position(|part| part == version).expect("a version");
@@ -129,6 +133,10 @@ fn interrupted_runs() {
     folder.run(&train).refuses(&["made by version 0.7.0 of this program", "help: "]);
     fs::write(&checkpoint, bytes).expect("as it was");
     completes(&folder, &train);
+
+    // A checkpoint of an older format is refused by its number.
+    let folder = with(&["cohort-1", "a.rules", "train-2.unfinished"]);
+    folder.run(&train.replace("train-3", "train-2")).refuses(&["(format 2)", "help: "]);
 }
 
 #[test]

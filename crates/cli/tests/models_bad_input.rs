@@ -47,15 +47,15 @@ fn damaged_models_are_refused_and_named() {
     let not_as_written = "model.json is not as it was written";
     changed(&card, &format!("{rule}n"), "", not_as_written);
     changed(&card, "\"max_visits\": ", "\"max_visits\":  ", not_as_written);
-    changed(&card, "\"format\": 2", "\"format\": 1", not_as_written);
-    changed(&card, "\"format\": 2", "\"format\": 0", "no model of format 0");
-    let newer = "made by a newer version of this program, format 9; this one reads up to 2";
-    changed(&card, "\"format\": 2", "\"format\": 9", newer);
+    changed(&card, "\"format\": 3", "\"format\": 1", not_as_written);
+    changed(&card, "\"format\": 3", "\"format\": 0", "no model of format 0");
+    let newer = "made by a newer version of this program, format 9; this one reads up to 3";
+    changed(&card, "\"format\": 3", "\"format\": 9", newer);
     // A card of format 1 has no digest of its own, and is looked at all the same.
     let digest = card.rfind(",\n  \"card_digest\"").expect("a digest");
-    let old = format!("{}\n}}\n", &card[..digest]).replace("\"format\": 2", "\"format\": 1");
+    let old = format!("{}\n}}\n", &card[..digest]).replace("\"format\": 3", "\"format\": 1");
     for (from, to, part) in [
-        ("\"width\": 32", "\"width\": 64", "has shape"),
+        ("\"width\": 64", "\"width\": 32", "has shape"),
         ("\"SMOKER\",", "", "not those of the network"),
         ("\"SMOKER\"", "\"SEX//F\"", "no model card"),
     ] {
@@ -147,10 +147,20 @@ fn training_that_cannot_begin() {
         folder.run(&format!("{TRAIN} model {options}")).refuses(parts);
     };
     refused("--max-visits 1", &["the network has room for 1", "--max-visits"]);
-    refused("--heads 5", &["5 heads cannot share a width of 32", "--heads"]);
+    let heads = "--network halo --heads 5";
+    refused(heads, &["5 heads cannot share a width of 32", "--heads"]);
+    let of_halo = ["--heads 2", "--layers 1", "--head-units 1", "--dropout 0.1"];
+    for option in of_halo {
+        refused(option, &["means nothing for the recurrent network", "--network halo"]);
+    }
+    let other = "--network halo --head-width 8";
+    refused(other, &["--head-width means nothing for the halo network", "--network recurrent"]);
+    folder
+        .run("train clinic/repaired.jsonl --out model --network recurrent --size paper")
+        .refuses(&["no recurrent network of the size paper", "--network halo"]);
     refused("--epochs 0", &["at least 1"]);
     refused("--rate -1", &["above 0"]);
-    folder.run("train x --out model --size huge").refuses(&["tiny, small, paper"]);
+    folder.run("train x --out model --size huge").refuses(&["tiny, small, large, paper"]);
     refused("--rate 1e30 --epochs 1", &["not a number", "--rate"]);
     folder.run("train none.jsonl --out model").refuses(&["--> none.jsonl", "help"]);
     folder.run(&format!("{TRAIN} none/model")).refuses(&["no directory `none`", "help"]);

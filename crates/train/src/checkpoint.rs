@@ -187,8 +187,9 @@ pub(crate) struct Progress {
     /// Records seen in the current epoch, and their nats.
     pub records: u64,
     pub nats: f64,
-    /// Epochs of late that gained too little.
-    pub stale: u32,
+    /// Steps since enough was gained, and the nats of a tuning record then.
+    pub stale: u64,
+    pub gained_at: f64,
     /// What part of the highest learning rate is left.
     pub rate_left: f32,
     /// Nats of a record before training, roughly.
@@ -205,6 +206,7 @@ impl Default for Progress {
             records: 0,
             nats: 0.0,
             stale: 0,
+            gained_at: f64::MAX,
             rate_left: 1.0,
             untrained_nats: f64::MAX,
             history: Vec::new(),

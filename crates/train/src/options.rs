@@ -30,7 +30,8 @@ pub struct TrainOptions {
     pub final_rate: f32,
     /// The part of tuning nats that an epoch must gain for the rate not to fall.
     pub least_gain: f64,
-    /// Epochs that gain less than that before the rate falls.
+    /// Epochs that gain less than that, all of them together, before the rate falls; more where an epoch
+    /// has few steps.
     pub patience: u32,
     /// The longest gradient, of the mean nats of a visit; a longer one is shortened.
     pub clip: f32,
@@ -186,7 +187,7 @@ impl Preset {
         };
         TrainOptions {
             seed: 1,
-            epochs: 100,
+            epochs: 300,
             batch: None,
             rate,
             warm_up: 100,

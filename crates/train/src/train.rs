@@ -15,6 +15,15 @@ use crate::checkpoint::{Checkpoint, Checkpoints, State};
 use crate::options::batch_visits;
 use crate::{Teacher, TrainError, TrainOptions};
 
+/// Steps that a learning rate is given to gain something, however few an epoch has.
+const LEAST_STEPS: u64 = 300;
+
+/// Tuning nats that are so many times those before are worse, and not for want of steps.
+const WORSE: f64 = 1.02;
+
+/// Steps over which weights are averaged at least.
+const AVERAGED_STEPS: f64 = 50.0;
+
 /// Visits that are validated at once.
 const VALIDATED: usize = 2_048;
 
@@ -200,7 +209,7 @@ pub fn train(
             break;
         }
         let nats = rayon::scope(|_| trainer.averaged_nats(&mut state, tuning));
-        let (figures, best) = close_epoch(&mut state, nats / tuning.len() as f64, options)?;
+        let (figures, best) = close_epoch(&mut state, nats / tuning.len() as f64, steps, options)?;
         let seconds = began.elapsed().as_secs_f64();
         interrupted = !watch(Event::Epoch { figures, best, seconds });
         if let Some(checkpoint) = &mut checkpoint {
@@ -219,12 +228,13 @@ fn is_over(state: &State, options: &TrainOptions) -> bool {
     state.progress.rate_left < options.final_rate
 }
 
-/// Takes in what the tuning split says at the end of an epoch. Where too little was gained, the
+/// Takes in what the tuning split says at the end of an epoch of so many steps. Where too little was gained, the
 /// learning rate falls and training goes on from the best weights. Tells what the epoch came to, and
 /// whether it gave the best network so far.
 fn close_epoch(
     state: &mut State,
     tuning_nats: f64,
+    steps: u64,
     options: &TrainOptions,
 ) -> Result<(Epoch, bool), TrainError> {
     let before = state.best_epoch().map_or(f64::INFINITY, |epoch| epoch.tuning_nats);
@@ -242,9 +252,12 @@ fn close_epoch(
     if best {
         state.best.copy_from_slice(&state.average);
     }
-    let gained = tuning_nats < before * (1.0 - options.least_gain);
-    progress.stale = if gained { 0 } else { progress.stale + 1 };
-    if progress.stale >= options.patience {
+    progress.stale += steps;
+    if tuning_nats < progress.gained_at * (1.0 - options.least_gain) {
+        (progress.stale, progress.gained_at) = (0, tuning_nats);
+    }
+    let patience = LEAST_STEPS.max(steps * u64::from(options.patience));
+    if progress.stale >= patience || tuning_nats > WORSE * progress.gained_at {
         progress.stale = 0;
         progress.rate_left *= options.rate_drop;
         state.network.weights_mut().values_mut().copy_from_slice(&state.best);
@@ -338,7 +351,7 @@ impl Trainer<'_> {
         }
         let gradient_scale =
             if length > self.options.clip { self.options.clip / length } else { 1.0 };
-        let rate = rate(self.options, state.progress.rate_left, number, steps);
+        let rate = rate(self.options, state.progress.rate_left, number);
         let plain = Adam { learning_rate: rate, gradient_scale, ..Adam::default() };
         let decaying = Adam { weight_kept: 1.0 - rate * self.options.decay, ..plain };
         let weights = state.network.weights_mut().values_mut();
@@ -348,7 +361,7 @@ impl Trainer<'_> {
         }
         // At first the average follows the weights closely, so that the first weights are soon
         // gone.
-        let horizon = f64::from(self.options.average) * steps as f64;
+        let horizon = (f64::from(self.options.average) * steps as f64).max(AVERAGED_STEPS);
         let keep = 1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0);
         average_within(&mut state.average, weights, &self.live, keep as f32);
         state.progress.steps = number;
@@ -441,10 +454,8 @@ fn cut(
 }
 
 /// The rate at a step, counted from 1: it rises in a line, to what is left of the highest.
-fn rate(options: &TrainOptions, left: f32, step: u64, steps_of_epoch: u64) -> f32 {
-    // In a small cohort it rises within two epochs.
-    let warm_up = options.warm_up.min(2 * steps_of_epoch).max(1);
-    options.rate * left * (step as f32 / warm_up as f32).min(1.0)
+fn rate(options: &TrainOptions, left: f32, step: u64) -> f32 {
+    options.rate * left * (step as f32 / options.warm_up.max(1) as f32).min(1.0)
 }
 
 #[cfg(test)]
@@ -455,8 +466,7 @@ mod tests {
     #[test]
     fn the_rate_rises_and_stays() {
         let options = TrainOptions { rate: 1.0, warm_up: 10, ..TrainOptions::default() };
-        let all: Vec<f32> = (1..=20).map(|step| rate(&options, 0.5, step, 100)).collect();
+        let all: Vec<f32> = (1..=20).map(|step| rate(&options, 0.5, step)).collect();
         assert!(all[..10].is_sorted() && all[9..].iter().all(|&rate| rate == 0.5));
-        assert_eq!(rate(&options, 1.0, 4, 2), 1.0);
     }
 }

@@ -82,15 +82,15 @@ pub struct NetworkArguments {
     /// network]
     #[arg(long, value_name = "NUMBER", value_parser = decay, help_heading = "For experts")]
     pub decay: Option<f32>,
+    /// Numbers that the history of a record is kept in [default: by size]
+    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
+    pub width: Option<usize>,
     /// Recurrent: numbers that the state of a visit has [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
     pub head_width: Option<usize>,
     /// HALO: hidden units of the head for each code [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
     pub head_units: Option<usize>,
-    /// HALO: numbers that a visit is embedded in [default: by size]
-    #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
-    pub width: Option<usize>,
     /// HALO: blocks of attention [default: by size]
     #[arg(long, value_name = "NUMBER", value_parser = positive, help_heading = "For experts")]
     pub layers: Option<usize>,
@@ -199,6 +199,7 @@ impl NetworkArguments {
                     "leave it out, or choose {network=halo}",
                 )?;
                 set(self.head_width, &mut sizes.head);
+                set(self.width, &mut sizes.width);
             }
             NetworkSizes::Halo(sizes) => {
                 let foreign = [(self.head_width.is_some(), "head-width")];
@@ -242,10 +243,9 @@ impl NetworkArguments {
     }
 
     /// The options that only HALO has.
-    fn of_halo(&self) -> [(bool, &'static str); 5] {
+    fn of_halo(&self) -> [(bool, &'static str); 4] {
         [
             (self.head_units.is_some(), "head-units"),
-            (self.width.is_some(), "width"),
             (self.layers.is_some(), "layers"),
             (self.heads.is_some(), "heads"),
             (self.dropout.is_some(), "dropout"),
@@ -262,6 +262,7 @@ impl NetworkArguments {
             (self.rate.is_some(), "rate"),
             (self.patience.is_some(), "patience"),
             (self.decay.is_some(), "decay"),
+            (self.width.is_some(), "width"),
             (self.head_width.is_some(), "head-width"),
         ];
         let all = given.into_iter().chain(self.of_halo());

@@ -1,5 +1,6 @@
 //! Parameters as `safetensors`: every tensor as it lies in memory, weights `[in, out]`.
 
+use super::copies::TERMS;
 use super::weights::Ranges;
 use super::{Shape, Weights};
 use crate::WeightsError;
@@ -17,9 +18,9 @@ fn list_of(shape: &Shape, ranges: &Ranges) -> Vec<Tensor> {
     put("head.present", vec![codes, head], &ranges.present);
     put("head.read", vec![codes, head], &ranges.read);
     put("head.bias", vec![codes], &ranges.bias);
-    put("copy.own", vec![2, codes], &ranges.copy_own);
-    put("copy.shared", vec![2], &ranges.copy_shared);
-    put("copy.gate", vec![2, width], &ranges.copy_gate);
+    put("copy.own", vec![TERMS, codes], &ranges.copy_own);
+    put("copy.shared", vec![TERMS], &ranges.copy_shared);
+    put("copy.gate", vec![TERMS, width], &ranges.copy_gate);
     let mut layer = |name: &str, layer: &Layer| {
         let outputs = layer[1].len();
         let shape = match layer[0].len() / outputs {

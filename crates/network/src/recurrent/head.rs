@@ -233,7 +233,7 @@ impl Head {
             let visits = first..first + logits.len() / count;
             for (visit, logits) in visits.clone().zip(logits.chunks_exact_mut(count)) {
                 logits.copy_from_slice(bias);
-                copies.add(weights, batch, rows[visit] as usize, codes, logits);
+                copies.add(weights, rows[visit] as usize, codes, logits);
             }
             task.begin(known, visits.clone());
             for (&start, packed) in starts.iter().zip(blocks) {
@@ -261,7 +261,6 @@ impl Head {
     pub fn backward(
         &mut self,
         weights: &Weights,
-        batch: &Batch,
         copies: &mut Copies,
         (codes, rows): (&Range<usize>, &[u32]),
         hidden_gradient: &mut [f32],
@@ -270,7 +269,7 @@ impl Head {
         let (ranges, values, shape) = (&weights.ranges, weights.values(), weights.shape());
         let (width, wide, count) = (shape.width, shape.head, codes.len());
         for (&row, logits) in rows.iter().zip(self.logits.chunks_exact(count)) {
-            copies.take(weights, batch, row as usize, codes, logits, gradient);
+            copies.take(weights, row as usize, codes, logits, gradient);
         }
         column_sums(&mut gradient[ranges.bias.clone()][codes.clone()], &self.logits);
         self.read_backward(weights, codes, gradient);

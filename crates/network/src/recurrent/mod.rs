@@ -11,8 +11,8 @@
 //! head      a = W_h h, and a <- a + W_i when code i is present
 //!           u = gelu(LN(a))                 f = u + U2 gelu(U1 u)
 //!           logit_j = b_j + O_j f
-//!                   + (P1 + p1_j + g1 h) if j was in visit t-1
-//!                   + (P2 + p2_j + g2 h) if j was in any visit before t
+//!                   + sum of k_i (P_i + p_ij + g_i h) if j was in a visit before t, with
+//!                     k = [j in t-1], 1, ln(1 + visits with j), 1 / (visits since the last)
 //! ```
 //!
 //! The average `m` is all that is kept of a record but for the codes that it has held, so that no

@@ -85,7 +85,7 @@ impl TrainingPass {
                 self.score(weights, batch, (outputs, piece.1), objective, scale, &mut nats);
                 if objective.asks_head() {
                     let (hidden, copies) = (&mut self.hidden_gradient, &mut self.copies);
-                    self.head.backward(weights, batch, copies, piece, hidden, gradient);
+                    self.head.backward(weights, copies, piece, hidden, gradient);
                 }
             }
         }

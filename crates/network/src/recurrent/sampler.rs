@@ -14,7 +14,7 @@ use consequence_engine::{
 };
 use rayon::prelude::*;
 
-use super::copies::{add_copies, hold};
+use super::copies::{Held, TERMS, add_copies, hold};
 use super::history::add_places;
 use super::{Shape, Weights};
 use crate::layers::{EPSILON, Layer, PackedLayer};
@@ -51,13 +51,11 @@ pub struct Sampler {
     side: Option<PackedLayer>,
 }
 
-/// What the network remembers of one record: the average, the codes of the last visit, and those of
-/// all visits.
+/// What the network remembers of one record: the average, and the codes that it has held.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     average: Vec<f32>,
-    last: Vec<u32>,
-    held: Vec<u32>,
+    held: Vec<Held>,
     length: usize,
 }
 
@@ -121,7 +119,7 @@ impl Sampler {
         let norm = |layer: &Layer| layer.each_ref().map(owned);
         let linear = |layer: &Layer| PackedLayer::new(values, layer);
         let read = View::new(weights.at(&ranges.read), shape.codes, shape.head);
-        let gate = View::new(weights.at(&ranges.copy_gate), 2, shape.width);
+        let gate = View::new(weights.at(&ranges.copy_gate), TERMS, shape.width);
         Self {
             shape,
             codes: owned(&ranges.codes),
@@ -192,9 +190,7 @@ impl Sampler {
                 add(x, &self.codes[code as usize * width..(code as usize + 1) * width]);
             }
             if past.length > 0 {
-                hold(&mut past.held, visit);
-                past.last.clear();
-                past.last.extend_from_slice(visit);
+                hold(&mut past.held, past.length as u32 - 1, visit);
             }
             past.length += 1;
         }
@@ -273,7 +269,7 @@ impl Sampler {
             active: &mut buffers.active,
         };
         self.refine(read, sums, &mut scratch);
-        let gates = room(&mut buffers.gates, rows * 2);
+        let gates = room(&mut buffers.gates, rows * TERMS);
         self.copy_gate.apply_here(gates, hidden, rows);
         let logits = room(&mut buffers.logits, rows * BLOCK);
         let beside = room(&mut buffers.beside, BLOCK);
@@ -288,8 +284,10 @@ impl Sampler {
                 let beside = &mut beside[..count];
                 beside.copy_from_slice(&self.bias[block.clone()]);
                 let past = pasts[row];
-                let gates = [gates[2 * row], gates[2 * row + 1]];
-                add_copies(beside, &block, gates, [&past.last, &past.held], &self.copy_own);
+                let gates = &gates[TERMS * row..TERMS * (row + 1)];
+                // The mark that begins a record was seen, too.
+                let visit = past.length as u32 - 1;
+                add_copies(beside, &block, visit, gates, &past.held, &self.copy_own);
                 let own = row * wide..(row + 1) * wide;
                 let (sums, read) = (&mut sums[own.clone()], &mut read[own]);
                 for code in block.start.max(codes.start)..block.end {

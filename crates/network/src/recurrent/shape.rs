@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::copies::TERMS;
 use crate::{ShapeError, check_sizes};
 
 /// The sizes of a network.
@@ -10,7 +11,7 @@ use crate::{ShapeError, check_sizes};
 /// use consequence_network::recurrent::Shape;
 ///
 /// let shape = Shape { codes: 1_617, width: 64, head: 256, bottleneck: 32, side: 0 };
-/// assert_eq!(shape.parameters() / 1_000, 1_022);
+/// assert_eq!(shape.parameters() / 1_000, 1_020);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +65,7 @@ impl Shape {
             + 2 * head
             + linear(head, bottleneck)
             + linear(bottleneck, head);
-        let copies = 2 * (codes + 1 + width);
+        let copies = TERMS as u128 * (codes + 1 + width);
         history + states + codes * (head + 1) + copies + linear(width, side)
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::Shape;
+use super::copies::TERMS;
 use super::shape::PLACES;
 use crate::ShapeError;
 use crate::first_values::FirstValues;
@@ -33,8 +34,8 @@ pub(super) struct Ranges {
     /// What a code reads of the state, `[codes, head]`.
     pub read: Range<usize>,
     pub bias: Range<usize>,
-    /// For codes of the last visit, and of any before: what each code has of its own, `[2, codes]`,
-    /// what all of them share, `[2]`, and what the history adds to that, `[2, width]`.
+    /// For each term of codes held before: what each code has of its own, `[TERMS, codes]`, what all
+    /// of them share, `[TERMS]`, and what the history adds to that, `[TERMS, width]`.
     pub copy_own: Range<usize>,
     pub copy_shared: Range<usize>,
     pub copy_gate: Range<usize>,
@@ -68,9 +69,9 @@ impl Ranges {
         let present = take(codes * head);
         let read = take(codes * head);
         let bias = take(codes);
-        let copy_own = take(2 * codes);
-        let copy_shared = take(2);
-        let copy_gate = take(2 * width);
+        let copy_own = take(TERMS * codes);
+        let copy_shared = take(TERMS);
+        let copy_gate = take(TERMS * width);
         let side = [take(width * side), take(side)];
         Self {
             codes: table,
