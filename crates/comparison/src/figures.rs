@@ -242,9 +242,10 @@ pub struct Generation {
     pub rare_r2: [Option<Estimate>; 3],
 }
 
-/// The middle of some figures, and the two between which it lies with a probability of about 95%. With
-/// one training that needs no assumption; with several it is the mean of their middles, and the
-/// interval that of these, by Student's distribution, never narrower than that of all generations.
+/// The middle of some ratios, and the two between which it lies with a probability of about 95%. With
+/// one training that needs no assumption. With several it is the geometric mean of their middles, and
+/// the interval is that of these by Student's distribution, on the scale of logarithms, as ratios are
+/// above zero; it is never narrower than that of all generations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Median {
     /// The middle.
@@ -268,13 +269,13 @@ impl Median {
         if groups.len() == 1 {
             return Some(all);
         }
-        let medians: Vec<f64> = groups.iter().map(|group| group.median).collect();
-        let Interval { mean, half_width, .. } = Interval::of(&medians)?;
+        let logarithms: Vec<f64> = groups.iter().map(|group| group.median.ln()).collect();
+        let Interval { mean, half_width, .. } = Interval::of(&logarithms)?;
         let width = half_width.unwrap_or(0.0);
         Some(Self {
-            median: mean,
-            low: all.low.min(mean - width),
-            high: all.high.max(mean + width),
+            median: mean.exp(),
+            low: all.low.min((mean - width).exp()),
+            high: all.high.max((mean + width).exp()),
             trainings: groups.len() as u64,
             ..all
         })
@@ -390,4 +391,27 @@ pub(super) fn broken(runs: &[Vec<RunFigures>]) -> BTreeMap<String, f64> {
         *sums.entry(rule.clone()).or_default() += *violations as f64 / count as f64;
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_one_training_and_of_several() {
+        let once = Median::of(&[vec![3.0, 1.0, 2.0]]).expect("a middle");
+        assert_eq!((once.median, once.low, once.high), (2.0, 1.0, 3.0));
+        assert_eq!((once.runs, once.trainings), (3, 1));
+        // Middles 1 and 4: their logarithms are 0 and ln 4, the mean is ln 2 and its standard error
+        // ln 2, of which Student's distribution with one degree asks for 12.706204736174694.
+        let twice = Median::of(&[vec![0.5, 1.0, 1.5], vec![4.0]]).expect("a middle");
+        let factor = 2f64.powf(12.706204736174694);
+        assert!((twice.median - 2.0).abs() < 1e-12);
+        assert!((twice.low * factor - 2.0).abs() < 1e-9);
+        assert!((twice.high / factor - 2.0).abs() < 1e-9);
+        assert_eq!((twice.runs, twice.trainings), (4, 2));
+        // Middles that agree: the bounds of all generations.
+        let alike = Median::of(&[vec![0.5, 1.0, 1.5], vec![1.0]]).expect("a middle");
+        assert_eq!((alike.median, alike.low, alike.high), (1.0, 0.5, 1.5));
+    }
 }

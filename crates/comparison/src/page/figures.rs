@@ -197,7 +197,7 @@ impl Page<'_> {
             title: "What they are good for".to_owned(),
             note: format!(
                 "The next encounter's codes predicted in held-out records, by regressions trained on \
-                 generated records; over the first {runs} generations. {over}"
+                 generated records. {over}"
             ),
             columns: ["method", "AUROC", "average precision"].map(Column::new).to_vec(),
             rows: Vec::new(),

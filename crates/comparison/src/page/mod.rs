@@ -133,25 +133,30 @@ impl Page<'_> {
         let ComparisonReport { records, effort, .. } = self.report;
         let spread = match effort.trainings {
             1 => format!(
-                "Every generated figure is the mean of {}, with a 95% interval over them.",
-                count_of(effort.runs.into(), "generation")
-            ),
-            trainings => format!(
-                "Each trained {trainings} times with other seeds, and its {} generations are spread \
-                 over these networks in turn. Every 95% interval is that of the means of each \
-                 training, by Student's distribution, so that it covers what another training \
-                 changes and what another generation does.",
+                "Then each wrote {} records, {} times over with other seeds. Every generated figure is \
+                 the mean of these generations, with a 95% interval over them.",
+                number(effort.records),
                 effort.runs
             ),
+            trainings => format!(
+                "Each trained {trainings} times with other seeds, and wrote {} records {} times over, \
+                 the trained networks in turn. Every 95% interval is that of the means of each \
+                 training, by Student's distribution, so that it covers what another training \
+                 changes and what another generation does; it is never narrower than that of all \
+                 generations taken as one.",
+                number(effort.records),
+                effort.runs
+            ),
+        };
+        let beside = match self.networks[..] {
+            [_, second] => format!(" The {second} has settings of its own."),
+            _ => String::new(),
         };
         let mut all = vec![
             format!(
                 "Each method trained on the same {} records with the same network, the same \
-                 settings and the same number of epochs at most. Then each wrote {} records, {} \
-                 times over with other seeds. {spread}",
+                 settings and the same number of epochs at most.{beside} {spread}",
                 number(records.train as u64),
-                number(effort.records),
-                effort.runs
             ),
             format!(
                 "A record is valid if it breaks no hard rule. Perplexity is that of the {} held-out \
@@ -193,13 +198,17 @@ impl Page<'_> {
         let both = ours.zip(plain);
         let mut all = Vec::new();
         for method in Method::ALL.into_iter().rev().filter(|method| method.promises()) {
+            let named = self.report.methods.iter().filter(|one| one.method == method.name());
+            let on: Vec<&MethodFigures> = named.collect();
+            let runs = f64::from(self.report.effort.runs);
             // A sum of nothing is a negative zero.
-            let broken = self.of(method).map(|one| one.broken.values().sum::<f64>().abs());
+            let broken: f64 = on.iter().flat_map(|one| one.broken.values()).sum::<f64>().abs();
+            let broken = (!on.is_empty()).then_some((broken * runs).round());
             let records = self.report.effort.records * u64::from(self.report.effort.runs);
+            let records = records * on.len() as u64;
             all.push(Statement {
                 text: format!("Records by {} break no hard rule", method.title()),
                 figure: broken.map_or_else(String::new, |broken| {
-                    let broken = (broken * f64::from(self.report.effort.runs)).round();
                     format!("{broken} violations in {} records", number(records))
                 }),
                 holds: broken.map_or_else(missing, |broken| told((broken == 0.0).into())),
