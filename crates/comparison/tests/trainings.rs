@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use consequence::train::{NetworkKind, NetworkTask, Preset, Size};
-use consequence_comparison::{ComparisonReport, ComparisonTask, Effort, Method};
+use consequence_comparison::{ComparisonReport, ComparisonTask, Effort, Method, Verdict};
 use consequence_pipeline::{Out, Task, Unwatched, Watch};
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 fn task(folder: &Path, out: &str) -> ComparisonTask {
     let [cohort, rules] = ["cohort.jsonl", "a.rules"].map(|name| folder.join(name));
     let line = |n: usize| {
-        let (second, third) = (if n % 3 == 0 { "\"B\"" } else { "\"C\"" }, n % 7);
+        let (second, third) = (if n.is_multiple_of(3) { "\"B\"" } else { "\"C\"" }, n % 7);
         format!(
             "{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\", {second}], [\"A\", \"D{third}\"]]}}\n"
         )
@@ -127,6 +127,20 @@ fn figures_say_how_many_trainings_and_generations_are_behind_them() {
         let width = 12.706204736174694 * (each[0] - each[1]).abs() / 2.0;
         assert!((perplexity.half_width.expect("a width") - width).abs() < 1e-9);
     }
+    // The verdict is what the two intervals say.
+    let [plain, ours] = [0, 2].map(|at| {
+        let found = report.methods[at].over_trainings.perplexity.expect("a figure");
+        let width = found.half_width.expect("a width");
+        [found.mean - width, found.mean + width]
+    });
+    let verdict = match (ours[1] < plain[0], plain[1] < ours[0]) {
+        (true, _) => Verdict::Confirmed,
+        (_, true) => Verdict::Contradicted,
+        _ => Verdict::Unclear,
+    };
+    let claim = "Consequence has a lower perplexity than vanilla";
+    let finding = report.findings.iter().find(|one| one.claim == claim).expect("the finding");
+    assert_eq!(finding.verdict, verdict, "{}", finding.here);
     // The networks of vanilla are those of post-processing.
     let [plain, thrown] = [0, 1].map(|at| &report.methods[at].trainings[1].training);
     assert_eq!(plain, thrown);
