@@ -8,9 +8,9 @@ use thiserror::Error;
 /// A way to have a network and rules work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
-    /// HALO by itself. It knows no rules.
+    /// The network by itself. It knows no rules.
     Vanilla,
-    /// HALO by itself, and records that break a rule are thrown away. It can express every hard
+    /// The network by itself, and records that break a rule are thrown away. It can express every hard
     /// rule, at the cost of everything that is thrown away.
     PostProcessing,
     /// A penalty for the probability of breaking rules: [`SemanticLoss`](crate::SemanticLoss).
@@ -66,7 +66,7 @@ impl Method {
     /// Its name in tables.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Vanilla => "Vanilla HALO",
+            Self::Vanilla => "Vanilla",
             Self::PostProcessing => "Post-processing",
             Self::SemanticLoss => "Semantic loss",
             Self::Ccn => "CCN",

@@ -105,7 +105,8 @@ pub enum Command {
     Evaluate(EvaluateArguments),
     /// Every method of the paper on one cohort: its tables and figures, as a report
     #[command(after_help = "Example:\n  consequence compare cohort --out comparison --quick\n  \
-                            consequence compare cohort --rules clinic.rules --out comparison\n\n\
+                            consequence compare cohort --rules clinic.rules --out comparison\n  \
+                            consequence compare cohort --out comparison --seeds 3 --also-halo\n\n\
                             Without --rules, rules are mined in the cohort. Ctrl-C stops it so that \
                             --resume goes on.")]
     Compare(CompareArguments),

@@ -146,16 +146,25 @@ fn interrupted_chains() {
     let synthesize = "synthesize cohort-1 --rules a.rules --records 20 --generator markov --out";
     let compare = "compare cohort-1 --rules a.rules --quick --size tiny --epochs 1 --train-records \
                    40 --runs 1 --records 40 --deep-runs 1 --methods vanilla --out";
-    for (name, command) in [("synthesize-1", synthesize), ("compare-1", compare)] {
+    let begun = |name: &str| {
         let task = fs::read_to_string(kept(&format!("{name}.json"))).expect("a task");
         fs::create_dir(folder.path(name)).expect("a folder");
         fs::create_dir(folder.path(name).join("work")).expect("a folder");
         let note = format!("{name}/task.json");
         folder.write(&note, task.replace("@FOLDER@", &place.display().to_string()));
+        note
+    };
+    for (name, number, command) in [("synthesize-1", 1, synthesize), ("compare-2", 2, compare)] {
+        let note = begun(name);
         let resume = format!("{command} {name} --resume");
+        let (format, other) = (format!("\"format\": {number}"), format!("(format {number})"));
         for (from, to, said) in [
-            ("\"format\": 1", "\"format\": 9", "by version 0.1.0 (format 9) of this program"),
-            ("\"version\": \"0.1.0\"", "\"version\": \"0.0.7\"", "by version 0.0.7 (format 1)"),
+            (&*format, "\"format\": 9", "by version 0.1.0 (format 9) of this program"),
+            (
+                "\"version\": \"0.1.0\"",
+                "\"version\": \"0.0.7\"",
+                &*format!("by version 0.0.7 {other}"),
+            ),
             ("\"version\"", "\"nobody\"", "by an older version of this program"),
         ] {
             replace(&folder, &note, from, to);
@@ -164,6 +173,13 @@ fn interrupted_chains() {
         }
         completes(&folder, &resume);
     }
+    // Files of this number were named otherwise.
+    let note = begun("compare-1");
+    folder.run(&format!("{compare} compare-1 --resume")).refuses(&[
+        "by version 0.1.0 (format 1)",
+        &format!("--> {note}"),
+        "--force",
+    ]);
 }
 
 /// What every command says with `--json`, and what is written for programs.

@@ -1,7 +1,8 @@
-//! A method made ready, and the network that is trained by it.
+//! A method on a network, and how it is trained.
 
 use std::time::{Duration, Instant};
 
+use consequence::train::NetworkTask;
 use consequence_baselines::{BaselineError, Limits, Method, Rival};
 use consequence_evaluate::{
     Likelihood, ReplayOptions, likelihood, likelihood_with_rules, likelihood_with_settled,
@@ -12,21 +13,30 @@ use consequence_pipeline::{Error, Watch};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
-use consequence_train::{Checkpoints, Event, PaperRules, Teacher, train, untrained};
+use consequence_train::{Checkpoints, Event, PaperRules, Teacher, TrainOptions, train, untrained};
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
-use super::files::{Files, named};
+use super::files::Files;
+use super::task::{network_name, network_title};
 use super::{ComparisonTask, Prediction, Training};
 
 /// How often what a stopped run can be taken up from is written.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
-/// A method made ready.
+/// What is kept of a training: the network, and how it went.
+const WEIGHTS: &str = "weights.safetensors";
+const TRAINING: &str = "training.json";
+
+/// A method made ready, on a network.
 pub(super) struct Contestant {
     pub method: Method,
     /// What a rival brings along.
     pub rival: Option<Rival>,
+    /// The network that it is put on.
+    pub network: NetworkTask,
+    /// Whether that is the second network, beside the one of all methods.
+    pub beside: bool,
 }
 
 /// Seconds of training up to the last checkpoint.
@@ -60,9 +70,48 @@ impl Clock {
 }
 
 impl Contestant {
-    pub fn new(method: Method, arena: &Arena) -> Result<Self, BaselineError> {
+    pub fn new(
+        method: Method,
+        task: &ComparisonTask,
+        arena: &Arena,
+    ) -> Result<Self, BaselineError> {
         let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
-        Ok(Self { method, rival })
+        Ok(Self { method, rival, network: task.network.clone(), beside: false })
+    }
+
+    /// The same method on the second network.
+    pub fn beside(
+        method: Method,
+        also: &NetworkTask,
+        arena: &Arena,
+    ) -> Result<Self, BaselineError> {
+        let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
+        Ok(Self { method, rival, network: also.clone(), beside: true })
+    }
+
+    /// Its name in tables.
+    pub fn title(&self) -> String {
+        match self.beside {
+            true => format!("{}, {}", self.method.title(), network_title(&self.network)),
+            false => self.method.title().to_owned(),
+        }
+    }
+
+    /// The name of a file about it.
+    pub fn file(&self, what: &str) -> String {
+        self.file_of(self.method, what)
+    }
+
+    /// The name of a file about one of its trained networks.
+    fn trained_file(&self, seed: u64, what: &str) -> String {
+        self.file_of(self.method.trains_as(), &format!("seed-{seed}-{what}"))
+    }
+
+    fn file_of(&self, method: Method, what: &str) -> String {
+        match self.beside {
+            true => format!("{}-{}-{what}", method.name(), network_name(&self.network)),
+            false => format!("{}-{what}", method.name()),
+        }
     }
 
     /// The order in which its network decides codes.
@@ -83,54 +132,64 @@ impl Contestant {
     }
 
     /// An untrained network.
-    fn fresh(&self, task: &ComparisonTask, arena: &Arena) -> Result<Network, Error> {
+    fn fresh(&self, arena: &Arena, seed: u64) -> Result<Network, Error> {
         let codes = self.codes(arena).clone();
-        let sizes = task.network.sizes_for(arena.max_visits);
-        let network = untrained(codes, &sizes, &arena.examples(), task.seed)?;
+        let sizes = self.network.sizes_for(arena.max_visits);
+        let network = untrained(codes, &sizes, &arena.examples(), seed)?;
         match &self.rival {
-            Some(rival) => Ok(rival.fitted(network, task.seed)?),
+            Some(rival) => Ok(rival.fitted(network, seed)?),
             None => Ok(network),
         }
     }
 
-    /// Trains the network, or reads it if it has.
-    pub fn fit(
+    /// The network that was trained with a seed, if it was.
+    pub fn trained(
+        &self,
+        arena: &Arena,
+        files: &Files,
+        seed: u64,
+    ) -> Result<Option<(Network, Training)>, Error> {
+        let figures = self.trained_file(seed, TRAINING);
+        let Some(training) = files.kept::<Training>(&figures)? else { return Ok(None) };
+        let Ok(bytes) = std::fs::read(files.path(&self.trained_file(seed, WEIGHTS))) else {
+            return Ok(None);
+        };
+        let fresh = self.fresh(arena, seed)?;
+        let read = Weights::from_safetensors(&bytes, fresh.weights().shape()).ok();
+        let network =
+            read.and_then(|read| Network::new(fresh.codes().clone(), read, arena.max_visits));
+        Ok(network.map(|network| (network, training)))
+    }
+
+    /// Trains a network with a seed, or takes up a training that was stopped.
+    pub fn train(
         &self,
         task: &ComparisonTask,
         arena: &Arena,
         files: &Files,
+        seed: u64,
         watch: &dyn Watch,
     ) -> Result<(Network, Training), Error> {
-        let fresh = self.fresh(task, arena)?;
-        let method = self.method.trains_as();
-        let [weights, checkpoint] =
-            ["weights.safetensors", "checkpoint.safetensors"].map(|name| files.path(method, name));
-        let [figures, sittings] =
-            ["training.json", "sittings.json"].map(|name| named(method, name));
-        let records = arena.train.len() as u64;
-        let whole = records * task.usual_epochs();
-        if let Some(training) = files.kept::<Training>(&figures)?
-            && let Ok(bytes) = std::fs::read(&weights)
-            && let Ok(read) = Weights::from_safetensors(&bytes, fresh.weights().shape())
-            && let Some(network) = Network::new(fresh.codes().clone(), read, arena.max_visits)
-        {
-            watch.advance(whole);
-            return Ok((network, training));
-        }
-        let settings = task.network.settings();
-        let fingerprint =
-            digest(format!("{}\n{settings}\n{}", method.name(), task.seed).as_bytes());
+        let checkpoint = files.path(&self.trained_file(seed, "checkpoint.safetensors"));
+        let sittings = self.trained_file(seed, "sittings.json");
+        let whole = arena.train.len() as u64 * task.usual_epochs();
+        let settings = self.network.settings();
+        let method = self.method.trains_as().name();
+        let fingerprint = digest(format!("{method}\n{settings}\n{seed}").as_bytes());
         let checkpoints =
             Checkpoints { path: checkpoint.clone(), every: CHECKPOINT_EVERY, fingerprint };
         let mut clock =
             Clock::begin(files.kept::<Sittings>(&sittings)?.unwrap_or_default().seconds);
         let mut seen = 0;
-        let mut options = task.network.options.clone();
-        options.seed = task.seed;
+        let options = TrainOptions { seed, ..self.network.options.clone() };
         let mut kept = Ok(());
         let teacher = self.teacher(arena);
+        let name = match task.effort.trainings {
+            1 => self.title(),
+            _ => format!("{}, seed {seed}", self.title()),
+        };
         let trained = train(
-            fresh,
+            self.fresh(arena, seed)?,
             &arena.examples(),
             &teacher,
             &options,
@@ -141,16 +200,13 @@ impl Contestant {
                     Event::Step { epoch, more, nats, .. } => {
                         seen += more;
                         watch.advance(more);
-                        let name = self.method.title();
                         watch.describe(&format!("{name}: epoch {epoch}, {nats:.2} nats a record"));
                     }
                     Event::Epoch { figures, .. } => {
                         clock.halt();
                         watch.stage(&format!(
-                            "{}: epoch {}, {:.3} nats a tuning record",
-                            self.method.title(),
-                            figures.epoch,
-                            figures.tuning_nats
+                            "{name}: epoch {}, {:.3} nats a tuning record",
+                            figures.epoch, figures.tuning_nats
                         ));
                     }
                     Event::Checkpoint => {
@@ -177,8 +233,9 @@ impl Contestant {
             parameters: live.iter().map(|range| range.len() as u64).sum(),
         };
         let bytes = trained.network.weights().to_safetensors()?;
+        let weights = files.path(&self.trained_file(seed, WEIGHTS));
         write_atomically(&weights, |file| file.write_all(&bytes))?;
-        files.keep(&figures, &training)?;
+        files.keep(&self.trained_file(seed, TRAINING), &training)?;
         consequence_store::remove_file(&checkpoint)?;
         files.forget(&sittings)?;
         Ok((trained.network, training))

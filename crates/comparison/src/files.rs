@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use consequence_baselines::Method;
 use consequence_pipeline::{Error, whole_path};
 use consequence_store::{RunError, RunFolder, RunOptions, Site};
 use serde::Serialize;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::ComparisonTask;
 
 /// The number of the format of the folder.
-const RUN_FORMAT: u32 = 1;
+const RUN_FORMAT: u32 = 2;
 
 /// The folder of what is measured.
 const WORK: &str = "work";
@@ -56,9 +55,9 @@ impl Files {
         }
     }
 
-    /// The path of a file about a method.
-    pub fn path(&self, method: Method, what: &str) -> PathBuf {
-        self.run.path(WORK).join(named(method, what))
+    /// The path of a file that is no note.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.run.path(WORK).join(name)
     }
 
     /// A note; none if there is none, or none that is as it was kept: it is then made again.
@@ -85,11 +84,6 @@ impl Files {
     }
 }
 
-/// The name of a file about a method.
-pub(super) fn named(method: Method, what: &str) -> String {
-    format!("{}-{what}", method.name())
-}
-
 /// All that the figures depend on.
 fn manifest(task: &ComparisonTask) -> Value {
     let rules: Vec<String> = task.rules.iter().map(|path| whole_path(path)).collect();
@@ -100,6 +94,7 @@ fn manifest(task: &ComparisonTask) -> Value {
         "unknown_codes": format!("{:?}", task.unknown_codes),
         "methods": methods,
         "network": task.network.settings(),
+        "also": task.also.as_ref().map(|network| network.settings()),
         "effort": task.effort,
         "seed": task.seed,
     })

@@ -3,9 +3,12 @@
 
 mod arena;
 mod contestant;
+mod estimate;
 mod figures;
 mod files;
 mod findings;
+mod gains;
+mod measure;
 mod page;
 mod paper;
 mod run;
@@ -15,28 +18,31 @@ mod text;
 use std::path::PathBuf;
 
 use consequence_evaluate::Correlations;
-use consequence_model::Network;
 use consequence_record::Selection;
 use consequence_store::write_atomically;
 use serde::Serialize;
 
 pub use consequence_baselines::{Method, UnknownMethod};
 pub use consequence_report::{Finding, Verdict};
+pub use estimate::{Answer, Estimate};
 pub use figures::{
-    Deep, DeepFigures, Generation, Median, MethodFigures, Prediction, RunFigures, Training,
+    Deep, DeepFigures, Generation, Median, MethodFigures, OverTrainings, Prediction, RunFigures,
+    TrainedOnce, Training,
 };
+pub use gains::{Gain, GainOn};
 pub use task::{ComparisonTask, Effort};
 
 use arena::Arena;
 use consequence::mine::MineTask;
 use consequence_pipeline::{Error, Report, Task, Watch};
 use contestant::Contestant;
-use figures::broken;
-use files::{Files, named};
+use files::Files;
 use findings::Evidence;
-use page::page;
+use measure::Comparison;
+use page::{PLOTTED, page};
 use paper::PaperCohort;
 use run::Judge;
+use task::{ON_BOTH, network_name};
 
 /// How every method did on a cohort.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,14 +69,18 @@ pub struct ComparisonReport {
     pub threads: usize,
     /// What networks and records depend on.
     pub seed: u64,
+    /// The network of all methods, then the one beside it, if there is one: `recurrent`, `halo`.
+    pub networks: Vec<&'static str>,
     /// Real records of other patients, held against the same train split: what could be reached.
     pub fresh: FreshRecords,
-    /// The methods, in the order asked for.
+    /// The methods, in the order asked for, then those on the network beside.
     pub methods: Vec<MethodFigures>,
     /// Methods that cannot take these rules.
     pub left_out: Vec<LeftOutMethod>,
-    /// The paper's findings.
+    /// The paper's findings, on the network of all methods.
     pub findings: Vec<Finding>,
+    /// What rules gain on each of two networks; nothing where there is one.
+    pub gains: Vec<Gain>,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
 }
@@ -130,26 +140,35 @@ pub struct FreshRecords {
 impl Task for ComparisonTask {
     type Report = ComparisonReport;
 
-    /// Trains every method on one cohort, has each generate records again and again, measures everything,
-    /// and writes a report to read and the figures for programs. What is done is kept as it is done, so that
+    /// Trains every method on one cohort, once or several times, has each generate records again and
+    /// again, measures everything, and writes a report to read and the figures for programs. What is done is kept as it is done, so that
     /// a comparison that was stopped can be resumed.
     fn run(&self, watch: &dyn Watch) -> Result<ComparisonReport, Error> {
+        self.check()?;
         let files = Files::open(self)?;
         let rules = rule_files(self, &files, watch)?;
         let arena = Arena::prepare(self, rules, watch)?;
         let digests = arena.digests();
         files.keep_to(&digests)?;
         let (contestants, left_out) = contestants(self, &arena)?;
-        let training = arena.train.len() as u64 * self.usual_epochs();
+        let training =
+            arena.train.len() as u64 * self.usual_epochs() * u64::from(self.effort.trainings);
         let writing = u64::from(self.effort.runs) * self.effort.records;
         watch.begin("comparing methods", Some((training + writing) * contestants.len() as u64));
-        let found =
-            Comparison { task: self, files: &files, arena: &arena, watch }.measure(&contestants);
+        let comparison = Comparison {
+            task: self,
+            files: &files,
+            arena: &arena,
+            contestants: &contestants,
+            watch,
+        };
+        let found = comparison.measure();
         watch.finish();
-        let (methods, networks) = found?;
-        let report = summed_up(self, &files, &arena, (methods, left_out, digests))?;
+        let (methods, gains) = found?;
+        let report = summed_up(self, &files, &arena, (methods, gains, left_out, digests))?;
         let metrics = report.json()?;
-        let html = page(&report, &arena, &contestants, &networks, self)?.html();
+        let cohorts = comparison.plotted(PLOTTED)?;
+        let html = page(&report, &arena, &contestants, &cohorts, self)?.html();
         for (path, text) in [(&files.metrics, metrics), (&files.report, html)] {
             write_atomically(path, |file| file.write_all(text.as_bytes()))?;
         }
@@ -171,7 +190,7 @@ fn contestants(
 ) -> Result<(Vec<Contestant>, Vec<LeftOutMethod>), Error> {
     let (mut ready, mut left_out, mut refused) = (Vec::new(), Vec::new(), None);
     for &method in &task.methods {
-        match Contestant::new(method, arena) {
+        match Contestant::new(method, task, arena) {
             Ok(contestant) => ready.push(contestant),
             Err(error) => {
                 let (because, title) = (error.to_string(), method.title());
@@ -179,6 +198,11 @@ fn contestants(
                 refused = Some(error);
             }
         }
+    }
+    let beside = task.also.iter().flat_map(|also| ON_BOTH.map(|method| (method, also)));
+    for (method, also) in beside.filter(|(method, _)| task.methods.contains(method)) {
+        // Neither has anything to refuse: they take every rule.
+        ready.extend(Contestant::beside(method, also, arena));
     }
     match refused.filter(|_| ready.is_empty()) {
         Some(error) => Err(Error::refused(
@@ -204,120 +228,16 @@ fn rule_files(
     Ok(vec![files.rules.clone()])
 }
 
-struct Comparison<'a> {
-    task: &'a ComparisonTask,
-    files: &'a Files,
-    arena: &'a Arena,
-    watch: &'a dyn Watch,
-}
-
-impl Comparison<'_> {
-    fn measure(
-        &self,
-        contestants: &[Contestant],
-    ) -> Result<(Vec<MethodFigures>, Vec<Network>), Error> {
-        let Self { task, files, arena, watch } = self;
-        let mut trained = Vec::new();
-        for contestant in contestants {
-            let (network, training) = contestant.fit(task, arena, files, *watch)?;
-            let note = named(contestant.method, "prediction.json");
-            let prediction = match files.kept::<Option<Prediction>>(&note)? {
-                Some(known) => known,
-                None => {
-                    let found = contestant.predict(arena, &network)?;
-                    files.keep(&note, &found)?;
-                    found
-                }
-            };
-            trained.push((network, training, prediction));
-        }
-        let judge = Judge::new(arena)?;
-        let mut runs: Vec<Vec<RunFigures>> = vec![Vec::new(); contestants.len()];
-        let mut deep: Vec<Vec<DeepFigures>> = vec![Vec::new(); contestants.len()];
-        let count = contestants.len();
-        for run in 0..task.effort.runs {
-            // One after the other, and each first in turn, so that whatever else the machine does meets
-            // all of them.
-            for turn in 0..count {
-                let at = (turn + run as usize) % count;
-                let contestant = &contestants[at];
-                if watch.wants_stop() {
-                    return Err(Error::halted(&task.out.path));
-                }
-                let (figures, deeper) = self.run(&judge, contestant, &trained[at].0, run)?;
-                runs[at].push(figures);
-                deep[at].extend(deeper);
-            }
-        }
-        let vanilla = contestants.iter().position(|one| one.method == Method::Vanilla);
-        let mut methods = Vec::new();
-        let mut networks = Vec::new();
-        for (at, (network, training, prediction)) in trained.into_iter().enumerate() {
-            let Contestant { method, rival } = &contestants[at];
-            let unexpressed = rival.as_ref().map(|rival| rival.unexpressed()).unwrap_or_default();
-            methods.push(MethodFigures {
-                method: method.name(),
-                title: method.title(),
-                reach: method.reach(),
-                unexpressed: unexpressed.iter().map(ToString::to_string).collect(),
-                training,
-                prediction,
-                generation: Generation::of(&runs[at], vanilla.map(|at| runs[at].as_slice())),
-                deep: Deep::of(&deep[at]),
-                broken: broken(&runs[at]),
-            });
-            networks.push(network);
-        }
-        Ok((methods, networks))
-    }
-
-    /// One generation of a method, measured; or what is known of it.
-    fn run(
-        &self,
-        judge: &Judge<'_>,
-        contestant: &Contestant,
-        network: &Network,
-        run: u32,
-    ) -> Result<(RunFigures, Option<DeepFigures>), Error> {
-        let Self { task, files, arena, watch } = self;
-        let records = task.effort.records;
-        let note = named(contestant.method, &format!("run-{run:03}.json"));
-        if let Some(known) = files.kept(&note)? {
-            watch.advance(records);
-            return Ok(known);
-        }
-        let (title, runs) = (contestant.method.title(), task.effort.runs);
-        watch.describe(&format!("{title}: generation {} of {runs}", run + 1));
-        if run == 0 {
-            // Memory that is touched for the first time is not the method's to pay for.
-            contestant.generate(arena, network, (run_seed(task, run), records.min(WARM_UP)))?;
-        }
-        let generated = contestant.generate(arena, network, (run_seed(task, run), records))?;
-        let figures = judge.figures(&generated)?;
-        let deep = match run < task.effort.deep_runs {
-            true => Some(judge.deep_figures(&generated.cohort, run.into())?),
-            false => None,
-        };
-        files.keep(&note, &(&figures, &deep))?;
-        watch.advance(records);
-        watch.stage(&format!("{title}: generation {} of {runs} measured", run + 1));
-        Ok((figures, deep))
-    }
-}
-
-/// Records that are written before the first generation that counts.
-const WARM_UP: u64 = 500;
-
-/// The seed of a generation; the same for all methods.
-fn run_seed(task: &ComparisonTask, run: u32) -> u64 {
-    task.seed.wrapping_mul(1_000).wrapping_add(u64::from(run))
-}
-
 fn summed_up(
     task: &ComparisonTask,
     files: &Files,
     arena: &Arena,
-    (methods, left_out, digests): (Vec<MethodFigures>, Vec<LeftOutMethod>, [String; 2]),
+    (methods, gains, left_out, digests): (
+        Vec<MethodFigures>,
+        Vec<Gain>,
+        Vec<LeftOutMethod>,
+        [String; 2],
+    ),
 ) -> Result<ComparisonReport, Error> {
     let shown = |path: &std::path::Path| path.display().to_string();
     let judge = Judge::new(arena)?;
@@ -356,10 +276,16 @@ fn summed_up(
         effort: task.effort,
         threads: rayon::current_num_threads(),
         seed: task.seed,
+        networks: [Some(&task.network), task.also.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(network_name)
+            .collect(),
         fresh,
         methods,
         left_out,
         findings,
+        gains,
         warnings: arena.warnings.clone(),
     })
 }

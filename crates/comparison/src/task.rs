@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use consequence::train::NetworkTask;
 use consequence_baselines::Method;
-use consequence_pipeline::Out;
+use consequence_model::NetworkSizes;
+use consequence_pipeline::words::count;
+use consequence_pipeline::{Error, Out};
 use consequence_rules::UnknownCodes;
 use consequence_train::Preset;
 use serde::Serialize;
@@ -27,7 +29,7 @@ use serde::Serialize;
 /// task.rules = vec![rules];
 /// task.methods = vec![Method::Vanilla, Method::Consequence];
 /// task.network.options.epochs = 1;
-/// task.effort = Effort { runs: 2, records: 20, deep_runs: 0, train_records: Some(50) };
+/// task.effort = Effort { runs: 2, records: 20, deep_runs: 0, train_records: Some(50), ..Effort::QUICK };
 /// let report = task.run(&Unwatched)?;
 /// let ours = &report.methods[1];
 /// assert_eq!(ours.method, "consequence");
@@ -49,9 +51,13 @@ pub struct ComparisonTask {
     pub methods: Vec<Method>,
     /// The network that every method is put on.
     pub network: NetworkTask,
+    /// Another network beside it; those of vanilla and Consequence that are among the methods are put
+    /// on it too.
+    pub also: Option<NetworkTask>,
     /// How thoroughly they are measured.
     pub effort: Effort,
-    /// What networks and records depend on.
+    /// What networks and records depend on. The first training of a method has this seed, the next one
+    /// the next number.
     pub seed: u64,
 }
 
@@ -65,8 +71,46 @@ impl ComparisonTask {
             unknown_codes: UnknownCodes::default(),
             methods: Method::ALL.to_vec(),
             network: NetworkTask::of(Preset::default()),
+            also: None,
             effort: Effort::PAPER,
             seed: 1,
+        }
+    }
+
+    /// The seed of a training.
+    pub(crate) fn training_seed(&self, training: u32) -> u64 {
+        self.seed.wrapping_add(training.into())
+    }
+
+    /// The seed of a generation; the same for all methods.
+    pub(crate) fn run_seed(&self, run: u32) -> u64 {
+        self.seed.wrapping_mul(1_000).wrapping_add(run.into())
+    }
+
+    /// Refuses what makes no sense together.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let Effort { trainings, runs, .. } = self.effort;
+        if trainings == 0 || runs < trainings {
+            let (trainings, runs) =
+                (count(trainings.into(), "training"), count(runs.into(), "generation"));
+            return Err(Error::refused(
+                format!("{trainings} of each method and {runs}: not every network would generate"),
+                "ask for at least as many generations with {runs}, or for fewer with {seeds}",
+            ));
+        }
+        let Some(also) = &self.also else { return Ok(()) };
+        if network_name(also) == network_name(&self.network) {
+            return Err(Error::refused(
+                format!("the methods are on the {} already", network_title(also)),
+                "leave out the network beside it, or choose {network=recurrent}",
+            ));
+        }
+        match ON_BOTH.iter().any(|method| self.methods.contains(method)) {
+            true => Ok(()),
+            false => Err(Error::refused(
+                "neither vanilla nor consequence is compared, which a second network is for",
+                "leave the second network out, or name them with {methods}",
+            )),
         }
     }
 
@@ -83,10 +127,32 @@ impl ComparisonTask {
     }
 }
 
+/// The methods that are put on a second network.
+pub(crate) const ON_BOTH: [Method; 2] = [Method::Vanilla, Method::Consequence];
+
+/// The name of a network in files.
+pub(crate) fn network_name(network: &NetworkTask) -> &'static str {
+    match network.sizes {
+        NetworkSizes::Recurrent(_) => "recurrent",
+        NetworkSizes::Halo(_) => "halo",
+    }
+}
+
+/// What a network is called in a sentence.
+pub(crate) fn network_title(network: &NetworkTask) -> &'static str {
+    match network.sizes {
+        NetworkSizes::Recurrent(_) => "recurrent network",
+        NetworkSizes::Halo(_) => "HALO network",
+    }
+}
+
 /// How thoroughly methods are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effort {
-    /// Repeated generations of each method.
+    /// Trainings of each method, each with a seed of its own.
+    pub trainings: u32,
+    /// Repeated generations of each method, over its trainings in turn: generation `r` is of training
+    /// `r` modulo their number.
     pub runs: u32,
     /// Records of each.
     pub records: u64,
@@ -97,10 +163,11 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// As the paper does: 25 generations of 10,000 records.
-    pub const PAPER: Self = Self { runs: 25, records: 10_000, deep_runs: 5, train_records: None };
+    /// As the paper does: one training, 25 generations of 10,000 records.
+    pub const PAPER: Self =
+        Self { trainings: 1, runs: 25, records: 10_000, deep_runs: 5, train_records: None };
 
     /// Enough to see that everything runs.
     pub const QUICK: Self =
-        Self { runs: 3, records: 1_000, deep_runs: 1, train_records: Some(4_000) };
+        Self { trainings: 1, runs: 3, records: 1_000, deep_runs: 1, train_records: Some(4_000) };
 }

@@ -5,7 +5,10 @@ use std::fmt::{self, Display, Formatter};
 use consequence_pipeline::words::{count as count_of, number};
 use consequence_report::Verdict;
 
-use super::{ComparisonReport, MethodFigures};
+use super::{ComparisonReport, Estimate, MethodFigures};
+
+/// Wide enough for every title.
+const TITLE: usize = 27;
 
 impl Display for ComparisonReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -21,66 +24,85 @@ impl Display for ComparisonReport {
             self.rules.temporal_rules,
             self.rules.soft_rules,
         )?;
+        let effort = &self.effort;
+        let [trainings, runs] = [u64::from(effort.trainings), u64::from(effort.runs)];
+        let records = count_of(effort.records, "record");
+        match trainings {
+            1 => writeln!(
+                out,
+                "one training and {} of {records} for each method; intervals (95%) are over generations \
+                 alone\n",
+                count_of(runs, "generation")
+            )?,
+            _ => writeln!(
+                out,
+                "{} and {} of {records} in all for each method; intervals (95%) are over trainings \
+                 and generations\n",
+                count_of(trainings, "training"),
+                count_of(runs, "generation")
+            )?,
+        }
         writeln!(
             out,
-            "{} of {} for each method\n",
-            count_of(self.effort.runs.into(), "generation"),
-            count_of(self.effort.records, "record")
+            "{:<TITLE$}{:>17}{:>17}{:>16}{:>18}{:>20}",
+            "", "one visit", "temporal", "% valid", "perplexity", "nats"
         )?;
+        self.methods.iter().try_for_each(|method| first_line(out, method))?;
         writeln!(
             out,
-            "{:<26}{:>9}{:>10}{:>9}{:>12}{:>26}{:>11}{:>12}",
-            "",
-            "one visit",
-            "temporal",
-            "% valid",
-            "perplexity",
-            "R2 code/pair/sequential",
-            "s trained",
-            "ms a record"
+            "\n{:<TITLE$}{:>17}{:>17}{:>16}{:>18}{:>20}",
+            "", "R2 code", "R2 pair", "R2 sequential", "s trained", "ms a record"
         )?;
-        self.methods.iter().try_for_each(|method| line(out, method))?;
+        self.methods.iter().try_for_each(|method| second_line(out, method))?;
         for one in &self.left_out {
-            writeln!(out, "{:<26}left out: {}", one.title, one.because)?;
+            writeln!(out, "{:<TITLE$}left out: {}", one.title, one.because)?;
         }
         let count = |wanted: fn(&Verdict) -> bool| {
             self.findings.iter().filter(|finding| wanted(&finding.verdict)).count()
         };
         writeln!(
             out,
-            "\nfindings of the paper: {} seen again, {} not, {} not comparable",
+            "\nfindings of the paper: {} seen again, {} not, {} without a clear difference, {} not comparable",
             count(|verdict| *verdict == Verdict::Confirmed),
             count(|verdict| *verdict == Verdict::Contradicted),
+            count(|verdict| *verdict == Verdict::Unclear),
             count(|verdict| matches!(verdict, Verdict::NotComparable(_)))
         )?;
+        self.gains.iter().try_for_each(|gain| writeln!(out, "{}", gain.finding))?;
         writeln!(out, "report: {}\nfigures: {}", self.report, self.metrics)
     }
 }
 
-fn line(out: &mut Formatter<'_>, method: &MethodFigures) -> fmt::Result {
-    let found = &method.generation;
-    let mean = |figure: Option<consequence_evaluate::Interval>, digits: usize| {
-        figure.map_or("-".to_owned(), |figure| format!("{:.digits$}", figure.mean))
+fn shown(figure: Option<Estimate>, digits: usize) -> String {
+    figure.map_or("-".to_owned(), |figure| format!("{figure:.digits$}"))
+}
+
+fn first_line(out: &mut Formatter<'_>, method: &MethodFigures) -> fmt::Result {
+    let (found, trained) = (&method.generation, &method.over_trainings);
+    let perplexity = match (&method.prediction, trained.perplexity) {
+        (Some(first), Some(figure)) if !first.normalised => format!("({figure:.3})"),
+        (_, figure) => shown(figure, 3),
     };
-    let perplexity = match &method.prediction {
-        Some(prediction) => match (prediction.perplexity, prediction.normalised) {
-            (Some(figure), true) => format!("{figure:.3}"),
-            (Some(figure), false) => format!("({figure:.3})"),
-            (None, _) => "-".to_owned(),
-        },
-        None => "-".to_owned(),
-    };
-    let r2 = found.r2.map(|figure| mean(figure, 3)).join(" / ");
     writeln!(
         out,
-        "{:<26}{:>9}{:>10}{:>9}{:>12}{:>26}{:>11.1}{:>12}",
+        "{:<TITLE$}{:>17}{:>17}{:>16}{:>18}{:>20}",
         method.title,
-        mean(found.within_visit_violations, 1),
-        mean(found.temporal_violations, 1),
-        mean(found.valid_percent, 2),
+        shown(found.within_visit_violations, 1),
+        shown(found.temporal_violations, 1),
+        shown(found.valid_percent, 2),
         perplexity,
-        r2,
-        method.training.seconds,
-        mean(found.milliseconds, 4),
+        shown(trained.all_nats, 0),
+    )
+}
+
+fn second_line(out: &mut Formatter<'_>, method: &MethodFigures) -> fmt::Result {
+    let found = &method.generation;
+    let [code, pair, sequence] = found.r2.map(|figure| shown(figure, 3));
+    writeln!(
+        out,
+        "{:<TITLE$}{code:>17}{pair:>17}{sequence:>16}{:>18}{:>20}",
+        method.title,
+        shown(method.over_trainings.seconds, 1),
+        shown(found.milliseconds, 4),
     )
 }

@@ -31,7 +31,14 @@ pub struct CompareArguments {
     /// Minutes on two cores: a tiny network, 4,000 records, 3 generations of 1,000 records
     #[arg(long)]
     pub quick: bool,
-    /// Generations of each method [default: 25, as in the paper]
+    /// Trainings of each method, with this many seeds from --seed on: intervals then cover trainings too
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = positive)]
+    pub seeds: usize,
+    /// Train vanilla and consequence on the published network too, of the same size; of the options of
+    /// networks, --epochs, --batch and --patience hold for it
+    #[arg(long)]
+    pub also_halo: bool,
+    /// Generations of each method, spread over its trainings [default: 25, as in the paper]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub runs: Option<usize>,
     /// Records of each generation [default: 10,000, as in the paper]
@@ -67,7 +74,12 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         network: arguments.network.task(usual, seed)?,
+        also: match arguments.also_halo {
+            true => Some(arguments.network.halo_beside(usual)?),
+            false => None,
+        },
         effort: Effort {
+            trainings: short(arguments.seeds),
             runs: arguments.runs.map_or(effort.runs, short),
             records: arguments.records.unwrap_or(effort.records),
             deep_runs: arguments.deep_runs.map_or(effort.deep_runs, short),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use consequence::train::{
-    ModelChoice, NetworkKind, NetworkSizes, NetworkTask, Preset, Size, TrainMode, TrainTask,
+    ModelChoice, NetworkKind, NetworkSizes, NetworkTask, Preset, Size, TrainMode, TrainOptions,
+    TrainTask,
 };
 use consequence::{Error, Out};
 
@@ -210,24 +211,42 @@ impl NetworkArguments {
                 set(self.head_units, &mut sizes.head_units);
             }
         }
-        let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        options.batch = self.batch;
-        options.epochs = self.epochs.map_or(options.epochs, short);
-        options.patience = self.patience.map_or(options.patience, short);
+        self.set_length(options);
         options.rate = self.rate.unwrap_or(options.rate);
         options.decay = self.decay.unwrap_or(options.decay);
         options.dropout = self.dropout.unwrap_or(options.dropout);
         Ok(task)
     }
 
-    fn preset(&self, usual: Size) -> Result<Preset, Error> {
-        let size = match self.size {
+    /// The published network of the same size: it trains as long, and at a rate of its own.
+    pub fn halo_beside(&self, usual: Size) -> Result<NetworkTask, Error> {
+        let preset = Preset::new(NetworkKind::Halo, self.size(usual))
+            .map_err(|error| Error::refused(error.to_string(), "choose {size=small}"))?;
+        let mut task = NetworkTask::of(preset);
+        self.set_length(&mut task.options);
+        Ok(task)
+    }
+
+    /// How long, and how much at once.
+    fn set_length(&self, options: &mut TrainOptions) {
+        let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        options.batch = self.batch;
+        options.epochs = self.epochs.map_or(options.epochs, short);
+        options.patience = self.patience.map_or(options.patience, short);
+    }
+
+    fn size(&self, usual: Size) -> Size {
+        match self.size {
             Some(SizeName::Tiny) => Size::Tiny,
             Some(SizeName::Small) => Size::Small,
             Some(SizeName::Large) => Size::Large,
             Some(SizeName::Paper) => Size::Paper,
             None => usual,
-        };
+        }
+    }
+
+    fn preset(&self, usual: Size) -> Result<Preset, Error> {
+        let size = self.size(usual);
         let kind = match (self.network, size) {
             (Some(NetworkName::Recurrent), _) => NetworkKind::Recurrent,
             (Some(NetworkName::Halo), _) | (None, Size::Paper) => NetworkKind::Halo,

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
-use consequence_evaluate::{CohortShape, CompareOptions, Interval, compare};
+use consequence_evaluate::{CohortShape, CompareOptions, compare};
 use consequence_pipeline::pages::{
-    Panel, Timelines, cell, examples, histograms, interval_cell, occurrences, scatters,
+    Panel, Timelines, cell, examples, histograms, occurrences, scatters,
 };
 use consequence_pipeline::words::number;
 use consequence_pipeline::{Error, Unwatched};
 use consequence_record::{Cohort, Selection};
 use consequence_report::{Better, Block, Cell, Column, Row, RowKind, Section, Table};
 
-use super::Page;
+use super::{Page, estimate_cell};
+use crate::Estimate;
 
 impl Page<'_> {
     pub(super) fn correlations(&self, cohorts: &[Cohort]) -> Result<Section, Error> {
@@ -25,26 +26,28 @@ impl Page<'_> {
         };
         let mut table = Table {
             title: "R² of frequencies".to_owned(),
-            note:
+            note: format!(
                 "How far the frequencies of codes, of pairs in one encounter, and of a code and a \
-                   code of the next encounter agree with those of the train records; 1 is all."
-                    .to_owned(),
+                 code of the next encounter agree with those of the train records; 1 is all. {}",
+                self.behind()
+            ),
             columns: columns(&["here", "paper"]),
             rows: Vec::new(),
         };
         let mut rare = Table {
             title: "R² of rare codes".to_owned(),
-            note:
+            note: format!(
                 "The same for codes in less than 1% of the real encounters, and for pairs with one \
-                   of them."
-                    .to_owned(),
+                 of them. {}",
+                self.behind()
+            ),
             columns: columns(&["here"]),
             rows: Vec::new(),
         };
         for (figures, said, ours) in self.rows() {
-            let cells = |r2: [Option<Interval>; 3]| -> Vec<Cell> {
-                let r2 = r2.map(|figure| interval_cell(figure, 4, "nothing to compare"));
-                [Cell::text(figures.title)].into_iter().chain(r2).collect()
+            let cells = |r2: [Option<Estimate>; 3]| -> Vec<Cell> {
+                let r2 = r2.map(|figure| estimate_cell(figure, 4, "nothing to compare"));
+                [Cell::text(&figures.title)].into_iter().chain(r2).collect()
             };
             let found = &figures.generation;
             let paper = said.r2.map(|figure| Cell::number(figure, 3));
@@ -70,7 +73,7 @@ impl Page<'_> {
             .rows()
             .zip(cohorts.iter().zip(&indices))
             .map(|((figures, _, ours), (cohort, records))| Panel {
-                title: figures.title.to_owned(),
+                title: figures.title.clone(),
                 sample: Selection::new(cohort, records),
                 r2: figures.generation.r2.map(|figure| figure.map(|figure| figure.mean)),
                 ours,
@@ -97,7 +100,7 @@ impl Page<'_> {
             let sample = Selection::new(cohort, &records);
             let found = compare(real, sample, &arena.vocabulary, &CompareOptions::default())?;
             original = Some(found.real);
-            shapes.push((figures.title.to_owned(), found.synthetic));
+            shapes.push((figures.title.clone(), found.synthetic));
         }
         let Some(original) = original else {
             return Ok(Section::new("lengths", "How long records are", Vec::new()));
@@ -140,7 +143,9 @@ impl Page<'_> {
             titles: &titles,
             frequency: &frequency,
         };
-        let wanted = |method: Method| self.contestants.iter().position(|one| one.method == method);
+        let wanted = |method: Method| {
+            self.contestants.iter().position(|one| one.method == method && !one.beside)
+        };
         let mut blocks = Vec::new();
         if let Some(at) = wanted(Method::Consequence) {
             let indices = timelines.telling(&cohorts[at], 500, 3);
@@ -167,7 +172,7 @@ impl Page<'_> {
                     &timelines,
                     cohort,
                     &indices,
-                    ("Written by vanilla HALO", "Records that break a rule, so as to see one."),
+                    ("Written by vanilla", "Records that break a rule, so as to see one."),
                 ));
             }
         }

@@ -1,23 +1,25 @@
 //! How well methods predict, how fast they are, and what their records are worth.
 
 use consequence_baselines::Method;
-use consequence_pipeline::pages::{cell, interval_cell, measure};
+use consequence_pipeline::pages::{cell, measure};
 use consequence_report::{
-    Bar, BarPanel, Bars, Better, Block, Cell, Column, LinePanel, LineSeries, Lines, Measure, Row,
-    RowKind, ScaleKind, Section, Table,
+    Bar, BarPanel, Bars, Better, Block, Cell, Column, LinePanel, LineSeries, Lines, Row, RowKind,
+    ScaleKind, Section, Table,
 };
 
-use super::Page;
+use super::{Page, behind, estimate_cell};
 use crate::paper::published;
-use crate::{Median, MethodFigures};
+use crate::{Estimate, Median, MethodFigures};
 
 impl Page<'_> {
     pub(super) fn prediction(&self) -> Section {
         let mut table = Table {
             title: "Perplexity".to_owned(),
-            note: "For each code present in held-out records that break no rule; lower is better. \
-                   Nats of static codes, encounter codes and END apart."
-                .to_owned(),
+            note: format!(
+                "For each code present in held-out records that break no rule; lower is better. \
+                 Nats of static codes, encounter codes and END apart. {}",
+                self.behind_trainings()
+            ),
             columns: vec![
                 Column::new("method"),
                 Column::grouped("here", "perplexity"),
@@ -30,16 +32,17 @@ impl Page<'_> {
         };
         for (figures, said, ours) in self.rows() {
             let why = "records thrown away have no probability of their own";
-            let mut cells = vec![Cell::text(figures.title)];
+            let mut cells = vec![Cell::text(&figures.title)];
+            let found = &figures.over_trainings;
             match &figures.prediction {
-                Some(found) if !found.normalised => {
-                    let figure = found.perplexity.map_or("-".to_owned(), |one| format!("{one:.3}"));
-                    cells.push(Cell::text(format!("({figure}, not normalised)")));
-                    cells.extend(found.nats.map(|nats| Cell::number(nats, 0)));
-                }
-                Some(found) => {
-                    cells.push(cell(found.perplexity, 3, "nothing predicted"));
-                    cells.extend(found.nats.map(|nats| Cell::number(nats, 0)));
+                Some(first) => {
+                    cells.push(match (found.perplexity, first.normalised) {
+                        (Some(figure), false) => {
+                            Cell::text(format!("({figure:.3}, not normalised)"))
+                        }
+                        (figure, _) => estimate_cell(figure, 3, "nothing predicted"),
+                    });
+                    cells.extend(found.nats.map(|nats| estimate_cell(nats, 0, "not measured")));
                 }
                 None => cells.extend((0..4).map(|_| Cell::missing(why))),
             }
@@ -53,7 +56,7 @@ impl Page<'_> {
                 epochs.map(|epoch| (f64::from(epoch.epoch), of(epoch))).collect()
             };
             LinePanel {
-                title: figures.title.to_owned(),
+                title: figures.title.clone(),
                 series: vec![
                     LineSeries { name: "train".to_owned(), points: points(|one| one.train_nats) },
                     LineSeries { name: "tuning".to_owned(), points: points(|one| one.tuning_nats) },
@@ -67,10 +70,15 @@ impl Page<'_> {
             .filter(|(contestant, _)| contestant.method.trains_as() == contestant.method);
         let lines = Lines {
             title: "Training".to_owned(),
-            note: "What each method trains for, in nats a record: for semantic loss with its penalty, for \
-                   CCN its own loss, for methods with rules without what rules decide. Levels of \
-                   different methods cannot be compared; shapes can."
-                .to_owned(),
+            note: format!(
+                "What each method trains for, in nats a record: for semantic loss with its penalty, for \
+                 CCN its own loss, for methods with rules without what rules decide. Levels of \
+                 different methods cannot be compared; shapes can.{}",
+                match self.report.effort.trainings {
+                    1 => "",
+                    _ => " Of the first training of each.",
+                }
+            ),
             x_axis: "epoch".to_owned(),
             y_axis: "nats a record".to_owned(),
             panels: training.map(|(_, figures)| curve(figures)).collect(),
@@ -86,13 +94,13 @@ impl Page<'_> {
 
     pub(super) fn clock(&self) -> Section {
         let plain = published(Method::Vanilla, self.paper_cohort());
-        let trained = self.of(Method::Vanilla).map(|one| one.training.seconds_per_epoch());
         let mut training = Table {
             title: "Training".to_owned(),
             note: format!(
                 "On {} threads of a CPU; the paper's on a Tesla P100. Epochs until the tuning split \
-                 was predicted no better.",
-                self.report.threads
+                 was predicted no better. Times vanilla: an epoch, on the same network. {}",
+                self.report.threads,
+                self.behind_trainings()
             ),
             columns: vec![
                 Column::new("method"),
@@ -106,9 +114,11 @@ impl Page<'_> {
         };
         let mut writing = Table {
             title: "Generation".to_owned(),
-            note: "Milliseconds a record, and how that compares with vanilla HALO, generation by \
-                   generation. Records begun: for each that was kept."
-                .to_owned(),
+            note: format!(
+                "Milliseconds a record, and how that compares with vanilla on the same network, \
+                 generation by generation. Records begun: for each that was kept. {}",
+                self.behind()
+            ),
             columns: vec![
                 Column::new("method"),
                 Column::grouped("here", "ms a record"),
@@ -119,41 +129,42 @@ impl Page<'_> {
             ],
             rows: Vec::new(),
         };
-        let none = "vanilla HALO was not measured";
+        let none = "vanilla was not measured";
+        let several = self.report.effort.trainings > 1;
         let mut bars = [Vec::new(), Vec::new()];
         for (figures, said, ours) in self.rows() {
-            let (found, lesson) = (&figures.generation, &figures.training);
-            let epoch = lesson.seconds_per_epoch();
+            let (found, lesson) = (&figures.generation, &figures.over_trainings);
             training.rows.push(self.row(
                 ours,
                 vec![
-                    Cell::text(figures.title),
-                    Cell::number(lesson.seconds, 1),
-                    Cell::number(lesson.epochs.len() as f64, 0),
-                    Cell::number(epoch, 2),
-                    cell(trained.map(|plain| epoch / plain), 2, none),
+                    Cell::text(&figures.title),
+                    estimate_cell(lesson.seconds, 1, "not measured"),
+                    estimate_cell(lesson.epochs, if several { 1 } else { 0 }, "not measured"),
+                    estimate_cell(lesson.seconds_per_epoch, 2, "not measured"),
+                    estimate_cell(lesson.times_vanilla, 2, none),
                     Cell::number(said.training_seconds / plain.training_seconds, 2),
                 ],
             ));
             writing.rows.push(self.row(
                 ours,
                 vec![
-                    Cell::text(figures.title),
-                    interval_cell(found.milliseconds, 4, "not measured"),
-                    interval_cell(found.times_vanilla, 3, none),
+                    Cell::text(&figures.title),
+                    estimate_cell(found.milliseconds, 4, "not measured"),
+                    estimate_cell(found.times_vanilla, 3, none),
                     found.median_times_vanilla.map_or_else(
                         || Cell::missing(none),
-                        |Median { median, low, high }| {
+                        |Median { median, low, high, .. }| {
                             Cell::text(format!("{median:.3} ({low:.3} to {high:.3})"))
                         },
                     ),
-                    interval_cell(found.attempts, 2, "not measured"),
+                    estimate_cell(found.attempts, 2, "not measured"),
                     Cell::number(said.generation_seconds / plain.generation_seconds, 2),
                 ],
             ));
-            let values = [Some(Measure::once(epoch)), measure(found.milliseconds)];
+            let values = [lesson.seconds_per_epoch, found.milliseconds]
+                .map(|figure| measure(figure.map(Estimate::interval)));
             for (bars, value) in bars.iter_mut().zip(values) {
-                let label = figures.title.to_owned();
+                let label = figures.title.clone();
                 bars.push(Bar { label, value, reference: None, ours });
             }
         }
@@ -171,7 +182,7 @@ impl Page<'_> {
         ];
         let plot = Bars {
             title: "Speed".to_owned(),
-            note: "Generation: means over generations, with 95% intervals.".to_owned(),
+            note: format!("Training: {} Generation: {}", self.behind_trainings(), self.behind()),
             panels: panels.into_iter().map(panel).collect(),
         };
         let blocks = vec![Block::Table(training), Block::Table(writing), Block::Bars(plot)];
@@ -179,24 +190,26 @@ impl Page<'_> {
     }
 
     pub(super) fn utility_and_privacy(&self) -> Section {
-        let runs = self.report.effort.deep_runs.min(self.report.effort.runs);
+        let effort = &self.report.effort;
+        let runs = effort.deep_runs.min(effort.runs);
+        let over = behind(effort.trainings.min(runs), runs);
         let mut useful = Table {
             title: "What they are good for".to_owned(),
             note: format!(
                 "The next encounter's codes predicted in held-out records, by regressions trained on \
-                 generated records; over the first {runs} generations."
+                 generated records. {over}"
             ),
             columns: ["method", "AUROC", "average precision"].map(Column::new).to_vec(),
             rows: Vec::new(),
         };
         let mut private = Table {
             title: "What they give away".to_owned(),
-            note:
+            note: format!(
                 "Nearer to train: the share of generated records nearer to a train record than to \
-                   any of as many held-out ones. Membership: AUROC of telling train records from \
-                   held-out ones. Of both, 0.5 gives nothing away. Attributes: F1 of sensitive \
-                   codes read off the nearest record."
-                    .to_owned(),
+                 any of as many held-out ones. Membership: AUROC of telling train records from \
+                 held-out ones. Of both, 0.5 gives nothing away. Attributes: F1 of sensitive \
+                 codes read off the nearest record. {over}"
+            ),
             columns: vec![
                 Column::new("method"),
                 Column::new("nearer to train"),
@@ -213,20 +226,20 @@ impl Page<'_> {
             useful.rows.push(self.row(
                 ours,
                 vec![
-                    Cell::text(figures.title),
-                    interval_cell(found.auroc[0], 4, none),
-                    interval_cell(found.average_precision[0], 4, none),
+                    Cell::text(&figures.title),
+                    estimate_cell(found.auroc[0], 4, none),
+                    estimate_cell(found.average_precision[0], 4, none),
                 ],
             ));
             private.rows.push(self.row(
                 ours,
                 vec![
-                    Cell::text(figures.title),
-                    interval_cell(found.closer_to_train, 4, none),
-                    interval_cell(found.copies[0], 1, none),
-                    interval_cell(found.copies[1], 1, none),
-                    interval_cell(found.membership, 4, none),
-                    interval_cell(found.attributes[0], 4, none),
+                    Cell::text(&figures.title),
+                    estimate_cell(found.closer_to_train, 4, none),
+                    estimate_cell(found.copies[0], 1, none),
+                    estimate_cell(found.copies[1], 1, none),
+                    estimate_cell(found.membership, 4, none),
+                    estimate_cell(found.attributes[0], 4, none),
                 ],
             ));
         }
@@ -236,8 +249,8 @@ impl Page<'_> {
             useful.rows.push(
                 Row::new(vec![
                     real(),
-                    interval_cell(any.deep.auroc[1], 4, none),
-                    interval_cell(any.deep.average_precision[1], 4, none),
+                    estimate_cell(any.deep.auroc[1], 4, none),
+                    estimate_cell(any.deep.average_precision[1], 4, none),
                 ])
                 .of_kind(RowKind::Reference),
             );
@@ -248,7 +261,7 @@ impl Page<'_> {
                     Cell::missing("held-out records are not copied"),
                     Cell::missing("held-out records are not copied"),
                     Cell::number(0.5, 1),
-                    interval_cell(any.deep.attributes[1], 4, none),
+                    estimate_cell(any.deep.attributes[1], 4, none),
                 ])
                 .of_kind(RowKind::Reference),
             );

@@ -2,14 +2,13 @@
 
 mod cohorts;
 mod figures;
+mod networks;
 mod rules;
 
 use consequence_baselines::Method;
-use consequence_evaluate::Interval;
-use consequence_model::Network;
 use consequence_pipeline::Error;
-use consequence_pipeline::pages::{program, today};
-use consequence_pipeline::words::number;
+use consequence_pipeline::pages::{interval_cell, program, today};
+use consequence_pipeline::words::{count as count_of, number};
 use consequence_record::Cohort;
 use consequence_report::{
     Caution, CautionKind, Cell, Count, Head, Holds, Report, Row, RowKind, Source, Statement,
@@ -17,48 +16,52 @@ use consequence_report::{
 
 use super::arena::Arena;
 use super::contestant::Contestant;
+use super::estimate::{Answer, within};
 use super::findings::at_least;
 use super::paper::{PaperCohort, PaperFigures, published};
-use super::{ComparisonReport, ComparisonTask, Median, MethodFigures, run_seed};
+use super::task::network_title;
+use super::{ComparisonReport, ComparisonTask, Estimate, Median, MethodFigures};
 
 /// Records of one generation that plots are made of; they need no more.
-const PLOTTED: u64 = 10_000;
+pub(crate) const PLOTTED: u64 = 10_000;
 
-/// Makes the page of a comparison. What plots need is generated again: records depend on their seed
-/// alone.
+/// Makes the page of a comparison, with records of each contestant for its plots.
 pub(crate) fn page(
     report: &ComparisonReport,
     arena: &Arena,
     contestants: &[Contestant],
-    networks: &[Network],
+    cohorts: &[Cohort],
     task: &ComparisonTask,
 ) -> Result<Report, Error> {
-    let records = task.effort.records.min(PLOTTED);
-    let cohorts: Vec<Cohort> = contestants
-        .iter()
-        .zip(networks)
-        .map(|(one, network)| {
-            Ok(one.generate(arena, network, (run_seed(task, 0), records))?.cohort)
-        })
-        .collect::<Result<_, Error>>()?;
-    let page = Page { report, arena, contestants };
+    let networks =
+        [Some(&task.network), task.also.as_ref()].into_iter().flatten().map(network_title);
+    let page = Page { report, arena, contestants, networks: networks.collect() };
+    let mut sections = vec![
+        page.violations(),
+        page.prediction(),
+        page.correlations(cohorts)?,
+        page.clock(),
+        page.utility_and_privacy(),
+    ];
+    sections.extend(page.gains());
+    sections.extend([
+        page.findings(),
+        page.lengths(cohorts)?,
+        page.records(cohorts),
+        page.methods(),
+    ]);
     Ok(Report {
         head: page.head(),
         summary: page.summary(),
         statements: page.statements(),
         cautions: page.cautions(),
-        sections: vec![
-            page.violations(),
-            page.prediction(),
-            page.correlations(&cohorts)?,
-            page.clock(),
-            page.utility_and_privacy(),
-            page.findings(),
-            page.lengths(&cohorts)?,
-            page.records(&cohorts),
-            page.methods(),
-        ],
+        sections,
     })
+}
+
+/// A mean with its interval, or why there is none.
+fn estimate_cell(figure: Option<Estimate>, digits: u8, why: &str) -> Cell {
+    interval_cell(figure.map(Estimate::interval), digits, why)
 }
 
 /// What the page is made of.
@@ -66,19 +69,28 @@ struct Page<'a> {
     report: &'a ComparisonReport,
     arena: &'a Arena,
     contestants: &'a [Contestant],
+    /// The network of all methods, then the one beside it.
+    networks: Vec<&'static str>,
 }
 
 impl Page<'_> {
     fn head(&self) -> Head {
         let ComparisonReport { records, effort, rules, .. } = self.report;
         let count = |count: usize, of: &str| Count::new(count as u64, of);
+        let on = match self.networks[..] {
+            [first, second] => {
+                format!("the same {first}, and vanilla and Consequence on the {second} too")
+            }
+            _ => format!("the same {}", self.networks[0]),
+        };
+        let methods = self.report.methods.iter().filter(|figures| !figures.beside).count();
         Head {
             title: "Methods compared".to_owned(),
             compared: format!(
-                "{} methods that keep medical rules, each on the same HALO network, trained on {} and \
+                "{methods} methods that keep medical rules, each on {on}, trained on {} with {} and \
                  asked for {} records, {} times over.",
-                self.report.methods.len(),
                 self.report.cohort,
+                count_of(effort.trainings.into(), "seed"),
                 number(effort.records),
                 effort.runs
             ),
@@ -87,6 +99,7 @@ impl Page<'_> {
             seed: Some(self.report.seed),
             facts: vec![
                 ("threads".to_owned(), self.report.threads.to_string()),
+                ("trainings of each method".to_owned(), effort.trainings.to_string()),
                 ("generations of each method".to_owned(), effort.runs.to_string()),
                 ("records of each".to_owned(), number(effort.records)),
             ],
@@ -118,15 +131,32 @@ impl Page<'_> {
 
     fn summary(&self) -> Vec<String> {
         let ComparisonReport { records, effort, .. } = self.report;
-        vec![
-            format!(
-                "Each method trained on the same {} records with the same network, the same \
-                 settings and the same number of epochs at most. Then each wrote {} records, {} \
-                 times over with other seeds. Every generated figure is the mean of these \
-                 generations, with 1.96 standard errors on each side, as in the paper.",
-                number(records.train as u64),
+        let spread = match effort.trainings {
+            1 => format!(
+                "Then each wrote {} records, {} times over with other seeds. Every generated figure is \
+                 the mean of these generations, with a 95% interval over them.",
                 number(effort.records),
                 effort.runs
+            ),
+            trainings => format!(
+                "Each trained {trainings} times with other seeds, and wrote {} records {} times over, \
+                 the trained networks in turn. Every 95% interval is that of the means of each \
+                 training, by Student's distribution, so that it covers what another training \
+                 changes and what another generation does; it is never narrower than that of all \
+                 generations taken as one.",
+                number(effort.records),
+                effort.runs
+            ),
+        };
+        let beside = match self.networks[..] {
+            [_, second] => format!(" The {second} has settings of its own."),
+            _ => String::new(),
+        };
+        let mut all = vec![
+            format!(
+                "Each method trained on the same {} records with the same network, the same \
+                 settings and the same number of epochs at most.{beside} {spread}",
+                number(records.train as u64),
             ),
             format!(
                 "A record is valid if it breaks no hard rule. Perplexity is that of the {} held-out \
@@ -134,32 +164,58 @@ impl Page<'_> {
                 number(records.predicted as u64),
                 number((records.held_out - records.predicted) as u64)
             ),
-        ]
+        ];
+        let less = self.report.gains.iter().filter(|gain| gain.less == Answer::Yes);
+        all.extend(less.map(|gain| gain.finding.clone()));
+        all
+    }
+
+    /// What stands behind the intervals of generations.
+    fn behind(&self) -> String {
+        let effort = &self.report.effort;
+        behind(effort.trainings, effort.runs)
+    }
+
+    /// What stands behind the intervals of trained networks.
+    fn behind_trainings(&self) -> String {
+        match self.report.effort.trainings {
+            1 => "Of one training, so without an interval.".to_owned(),
+            trainings => format!("Means and 95% intervals over {trainings} trainings."),
+        }
     }
 
     /// What this program promises, checked.
     fn statements(&self) -> Vec<Statement> {
         let missing = || Holds::Unknown("the methods were not measured".to_owned());
-        let told = |holds: bool| if holds { Holds::Yes } else { Holds::No };
+        let told = |answer: Answer| match answer {
+            Answer::Yes => Holds::Yes,
+            Answer::No => Holds::No,
+            Answer::Unclear => {
+                Holds::Unknown("no clear difference: the intervals overlap".to_owned())
+            }
+        };
         let (ours, plain) = (self.of(Method::Consequence), self.of(Method::Vanilla));
         let both = ours.zip(plain);
         let mut all = Vec::new();
         for method in Method::ALL.into_iter().rev().filter(|method| method.promises()) {
+            let named = self.report.methods.iter().filter(|one| one.method == method.name());
+            let on: Vec<&MethodFigures> = named.collect();
+            let runs = f64::from(self.report.effort.runs);
             // A sum of nothing is a negative zero.
-            let broken = self.of(method).map(|one| one.broken.values().sum::<f64>().abs());
+            let broken: f64 = on.iter().flat_map(|one| one.broken.values()).sum::<f64>().abs();
+            let broken = (!on.is_empty()).then_some((broken * runs).round());
             let records = self.report.effort.records * u64::from(self.report.effort.runs);
+            let records = records * on.len() as u64;
             all.push(Statement {
                 text: format!("Records by {} break no hard rule", method.title()),
                 figure: broken.map_or_else(String::new, |broken| {
-                    let broken = (broken * f64::from(self.report.effort.runs)).round();
                     format!("{broken} violations in {} records", number(records))
                 }),
-                holds: broken.map_or_else(missing, |broken| told(broken == 0.0)),
+                holds: broken.map_or_else(missing, |broken| told((broken == 0.0).into())),
             });
         }
         let perplexity = both.and_then(|(ours, plain)| {
-            let of = |one: &MethodFigures| one.prediction.as_ref()?.perplexity;
-            of(ours).zip(of(plain))
+            ours.over_trainings.perplexity.zip(plain.over_trainings.perplexity)
         });
         all.push(Statement {
             text: "With rules the network predicts held-out records at least as well as without"
@@ -167,21 +223,20 @@ impl Page<'_> {
             figure: perplexity.map_or_else(String::new, |(ours, plain)| {
                 format!("perplexity {ours:.3}, without rules {plain:.3}")
             }),
-            holds: perplexity.map_or_else(missing, |(ours, plain)| told(ours <= plain)),
+            holds: perplexity.map_or_else(missing, |(ours, plain)| told(plain.less(&ours).not())),
         });
         let correlated = both.and_then(|(ours, plain)| {
-            let of = |one: &MethodFigures| -> Option<[Interval; 3]> {
+            let of = |one: &MethodFigures| -> Option<[Estimate; 3]> {
                 let [code, pair, sequence] = one.generation.r2;
                 Some([code?, pair?, sequence?])
             };
             of(ours).zip(of(plain))
         });
-        let shown = |figures: [Interval; 3]| {
-            figures.map(|figure| format!("{:.4}", figure.mean)).join(" / ")
-        };
+        let shown =
+            |figures: [Estimate; 3]| figures.map(|figure| format!("{figure:.4}")).join(" / ");
         all.push(Statement {
             text: "Frequencies of codes, pairs and sequential pairs are at least as close to the \
-                   real ones as without rules, as far as the intervals can tell"
+                   real ones as without rules"
                 .to_owned(),
             figure: correlated.map_or_else(String::new, |(ours, plain)| {
                 format!("R² {}, without rules {}", shown(ours), shown(plain))
@@ -192,7 +247,7 @@ impl Page<'_> {
         all.push(Statement {
             text: "Rules slow generation down by at most 1%, by the middle of the generations"
                 .to_owned(),
-            figure: slower.map_or_else(String::new, |Median { median, low, high }| {
+            figure: slower.map_or_else(String::new, |Median { median, low, high, .. }| {
                 let percent = |times: f64| 100.0 * (times - 1.0);
                 format!(
                     "{:+.2}% (95%: {:+.1}% to {:+.1}%)",
@@ -205,7 +260,7 @@ impl Page<'_> {
                 Some(_) if self.report.effort.runs < 5 => {
                     Holds::Unknown("fewer than 5 generations tell nothing of speed".to_owned())
                 }
-                Some(times) => told(times.median <= 1.01),
+                Some(Median { low, high, .. }) => told(within([low, high], 1.01)),
                 None => missing(),
             },
         });
@@ -230,11 +285,17 @@ impl Page<'_> {
             );
             all.push(say(CautionKind::Warning, &text));
         }
-        all.push(say(
-            CautionKind::Limit,
-            "The intervals are about repeated generations from one trained network. Training again \
-             with another seed moves figures too, and that is not in them.",
-        ));
+        let text = match effort.trainings {
+            1 => "The intervals are about repeated generations from one trained network. Training \
+                  again with another seed moves figures too, and that is not in them."
+                .to_owned(),
+            trainings => format!(
+                "The intervals are about training again with another seed and generating again, \
+                 judged by {trainings} trainings; few trainings make them wide. Another choice of \
+                 train and held-out records moves figures too, and that is not in them."
+            ),
+        };
+        all.push(say(CautionKind::Limit, &text));
         all.push(say(
             CautionKind::Limit,
             "The paper's figures were measured on other records, larger networks, other rules and a \
@@ -257,7 +318,8 @@ impl Page<'_> {
     fn rows(&self) -> impl Iterator<Item = (&MethodFigures, PaperFigures, bool)> {
         self.contestants.iter().zip(&self.report.methods).map(|(contestant, figures)| {
             let said = published(contestant.method, self.paper_cohort());
-            (figures, said, contestant.method == Method::Consequence)
+            let ours = contestant.method == Method::Consequence && !contestant.beside;
+            (figures, said, ours)
         })
     }
 
@@ -267,6 +329,19 @@ impl Page<'_> {
     }
 
     fn of(&self, method: Method) -> Option<&MethodFigures> {
-        self.report.methods.iter().find(|figures| figures.method == method.name())
+        let mut all = self.report.methods.iter();
+        all.find(|figures| figures.method == method.name() && !figures.beside)
+    }
+}
+
+/// What stands behind the intervals of so many generations of so many trainings.
+fn behind(trainings: u32, runs: u32) -> String {
+    match (trainings, runs) {
+        (1, 1) => "Of one generation of one training, so without an interval.".to_owned(),
+        (1, _) => format!("Means and 95% intervals over {runs} generations of one training."),
+        _ => format!(
+            "Means and 95% intervals over {trainings} trainings with {} in all.",
+            count_of(runs.into(), "generation")
+        ),
     }
 }

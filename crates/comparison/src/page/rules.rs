@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use consequence_baselines::Method;
 use consequence_evaluate::{HardRule, violations};
-use consequence_pipeline::pages::{RuleCountsOf, interval_cell, measure, rule_table};
+use consequence_pipeline::pages::{RuleCountsOf, measure, rule_table};
 use consequence_pipeline::words::number;
 use consequence_record::Selection;
 use consequence_report::{
@@ -13,8 +13,8 @@ use consequence_report::{
 };
 use consequence_rules::CompileLimits;
 
-use super::Page;
-use crate::MethodFigures;
+use super::{Page, estimate_cell};
+use crate::{Estimate, MethodFigures};
 
 impl Page<'_> {
     pub(super) fn violations(&self) -> Section {
@@ -22,9 +22,10 @@ impl Page<'_> {
             title: "Violations".to_owned(),
             note: format!(
                 "In {} records; rules within a visit look at one visit (the paper calls them static), temporal rules look back. The \
-                 paper's figures are of 10,000 records of {}.",
+                 paper's figures are of 10,000 records of {}. {}",
                 number(self.report.effort.records),
-                self.paper_cohort().title()
+                self.paper_cohort().title(),
+                self.behind()
             ),
             columns: vec![
                 Column::new("method"),
@@ -43,10 +44,10 @@ impl Page<'_> {
             table.rows.push(self.row(
                 ours,
                 vec![
-                    Cell::text(figures.title),
-                    interval_cell(found.within_visit_violations, 1, "not measured"),
-                    interval_cell(found.temporal_violations, 1, "not measured"),
-                    interval_cell(found.valid_percent, 2, "not measured"),
+                    Cell::text(&figures.title),
+                    estimate_cell(found.within_visit_violations, 1, "not measured"),
+                    estimate_cell(found.temporal_violations, 1, "not measured"),
+                    estimate_cell(found.valid_percent, 2, "not measured"),
                     Cell::number(said.violations[0], 1),
                     Cell::number(said.violations[1], 1),
                     Cell::number(said.valid_percent, 1),
@@ -55,8 +56,8 @@ impl Page<'_> {
             let kinds = [found.within_visit_violations, found.temporal_violations];
             for ((bars, kind), said) in bars.iter_mut().zip(kinds).zip(said.violations) {
                 bars.push(Bar {
-                    label: figures.title.to_owned(),
-                    value: measure(kind),
+                    label: figures.title.clone(),
+                    value: measure(kind.map(Estimate::interval)),
                     reference: Some(said),
                     ours,
                 });
@@ -75,7 +76,7 @@ impl Page<'_> {
         };
         let plot = Bars {
             title: "Violations".to_owned(),
-            note: "Means over generations, with 95% intervals.".to_owned(),
+            note: self.behind(),
             panels: titles.into_iter().zip(bars).map(panel).collect(),
         };
         let rules = &self.arena.rules;
@@ -103,11 +104,14 @@ impl Page<'_> {
             .methods
             .iter()
             .map(|figures| RuleCountsOf {
-                title: figures.title.to_owned(),
+                title: figures.title.clone(),
                 violations: counts(&|index| figures.broken.get(&*rules[index].name).copied()),
             })
             .collect();
-        let ours = self.contestants.iter().position(|one| one.method == Method::Consequence);
+        let ours = self
+            .contestants
+            .iter()
+            .position(|one| one.method == Method::Consequence && !one.beside);
         Section {
             key: "violations".to_owned(),
             title: "Who keeps the rules".to_owned(),
@@ -127,12 +131,16 @@ impl Page<'_> {
         };
         let confirmed = count(|verdict| *verdict == Verdict::Confirmed);
         let contradicted = count(|verdict| *verdict == Verdict::Contradicted);
+        let unclear = count(|verdict| *verdict == Verdict::Unclear);
         Section {
             key: "findings".to_owned(),
             title: "The paper's findings, one by one".to_owned(),
             lead: format!(
-                "{confirmed} seen again here, {contradicted} not. The paper's figures are those of {}.",
-                self.paper_cohort().title()
+                "{confirmed} seen again here, {contradicted} not, and of {unclear} the intervals \
+                 overlap: no clear difference. The paper's figures are those of {}; those here are \
+                 of the {}.",
+                self.paper_cohort().title(),
+                self.networks[0]
             ),
             blocks: vec![Block::Findings(Findings {
                 title: "Findings of ConSequence (AAAI 2024)".to_owned(),
@@ -149,7 +157,7 @@ impl Page<'_> {
                 count => format!("{count} of these rules it cannot express."),
             };
             Row::new(vec![
-                Cell::text(figures.title),
+                Cell::text(&figures.title),
                 Cell::text(figures.reach),
                 Cell::text(unexpressed),
                 Cell::number(figures.training.parameters as f64, 0),

@@ -138,6 +138,9 @@ pub(crate) fn findings(markup: &mut Markup, findings: &Findings) {
         match verdict {
             Verdict::Confirmed => markup.raw("<span class=\"badge yes\">Confirmed</span>"),
             Verdict::Contradicted => markup.raw("<span class=\"badge no\">Contradicted</span>"),
+            Verdict::Unclear => {
+                markup.raw("<span class=\"badge unknown\">No clear difference</span>")
+            }
             Verdict::NotComparable(_) => {
                 markup.raw("<span class=\"badge unknown\">Not comparable</span>")
             }

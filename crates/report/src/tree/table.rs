@@ -213,6 +213,8 @@ pub enum Verdict {
     Confirmed,
     /// The opposite was seen.
     Contradicted,
+    /// Neither: intervals overlap.
+    Unclear,
     /// The two cannot be compared, and why.
     NotComparable(String),
 }
