@@ -41,7 +41,7 @@ ROWS = [
     ["rules", "engine"],
     ["tables", "enforce", "referee"],
     ["import"],
-    ["model", "halo"],
+    ["model", "network"],
     ["mine", "simulate", "packs"],
     ["evaluate", "train", "sample"],
     ["report", "baselines"],

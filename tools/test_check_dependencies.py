@@ -59,7 +59,7 @@ class Arrows(unittest.TestCase):
         return list(arrow_faults({name: (set(built), set(tested)) for name, (built, tested) in graph.items()}))
 
     def test_down_and_sideways_is_fine(self):
-        graph = {"rules": (["record"], []), "model": (["halo", "rules"], ["testing"]), "halo": ([], []), "record": ([], [])}
+        graph = {"rules": (["record"], []), "model": (["network", "rules"], ["testing"]), "network": ([], []), "record": ([], [])}
         self.assertEqual(self.faults(**graph, testing=(["rules"], []), studies=(["model", "testing"], [])), [])
 
     def test_up_is_a_fault(self):

@@ -190,6 +190,8 @@ pub(crate) struct Progress {
     /// Steps since enough was gained, and the nats of a tuning record then.
     pub stale: u64,
     pub gained_at: f64,
+    /// Learning rates in a row that gave no better network, the present one among them.
+    pub fruitless: u32,
     /// What part of the highest learning rate is left.
     pub rate_left: f32,
     /// Nats of a record before training, roughly.
@@ -207,6 +209,7 @@ impl Default for Progress {
             nats: 0.0,
             stale: 0,
             gained_at: f64::MAX,
+            fruitless: 1,
             rate_left: 1.0,
             untrained_nats: f64::MAX,
             history: Vec::new(),

@@ -18,8 +18,11 @@ use crate::{Teacher, TrainError, TrainOptions};
 /// Steps that a learning rate is given to gain something, however few an epoch has.
 const LEAST_STEPS: u64 = 300;
 
+/// Learning rates in a row that may give no better network before training is over.
+const FRUITLESS: u32 = 2;
+
 /// Tuning nats that are so many times those before are worse, and not for want of steps.
-const WORSE: f64 = 1.02;
+const WORSE: f64 = 1.01;
 
 /// Steps over which weights are averaged at least.
 const AVERAGED_STEPS: f64 = 50.0;
@@ -223,9 +226,9 @@ pub fn train(
     Ok(Trained { network, history: state.progress.history, best, interrupted })
 }
 
-/// Whether the learning rate has fallen as far as it may.
+/// Whether the learning rate has fallen as far as it may, or in vain.
 fn is_over(state: &State, options: &TrainOptions) -> bool {
-    state.progress.rate_left < options.final_rate
+    state.progress.rate_left < options.final_rate || state.progress.fruitless > FRUITLESS
 }
 
 /// Takes in what the tuning split says at the end of an epoch of so many steps. Where too little was gained, the
@@ -250,6 +253,7 @@ fn close_epoch(
     progress.history.push(figures);
     (progress.epochs, progress.batches, progress.records, progress.nats) = (epoch, 0, 0, 0.0);
     if best {
+        progress.fruitless = 0;
         state.best.copy_from_slice(&state.average);
     }
     progress.stale += steps;
@@ -259,6 +263,7 @@ fn close_epoch(
     let patience = LEAST_STEPS.max(steps * u64::from(options.patience));
     if progress.stale >= patience || tuning_nats > WORSE * progress.gained_at {
         progress.stale = 0;
+        progress.fruitless += 1;
         progress.rate_left *= options.rate_drop;
         state.network.weights_mut().values_mut().copy_from_slice(&state.best);
         state.average.copy_from_slice(&state.best);
@@ -299,14 +304,14 @@ impl Trainer<'_> {
         }
         let weights = state.network.weights();
         let visits: usize = train.records().map(|record| record.len()).sum();
-        // Parameters with their gradient, two moments, the average and the best; and a batch with
-        // the logits of every visit and their gradient.
+        // Parameters with their gradient, two moments, the average and the best, five of them twice
+        // more while a checkpoint is written; and a batch with the logits of every visit.
         let parameters = weights.values().len();
         let logits = match weights.shape() {
             Shape::Recurrent(shape) => shape.codes,
             Shape::Halo(shape) => 2 * shape.units() + shape.codes,
         };
-        let bytes = 4 * (6 * parameters + 2 * batch_visits * logits) as u64;
+        let bytes = 4 * (16 * parameters + 2 * batch_visits * logits) as u64;
         let epoch_seconds = seconds * visits as f64;
         Ok(Estimate { parameters, bytes, batch: batch_visits, epoch_seconds })
     }
