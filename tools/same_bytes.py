@@ -249,7 +249,7 @@ def main():
         old["files gone"], new["files gone"] = repr(gone).encode(), repr(gone_now).encode()
         for name in sorted(set(old) | set(new)):
             extra = [rename["file"] for rename in RENAMED if "file" in rename]
-            if name not in old and any(name == f"file {file}" for file in extra):
+            if name not in old and any(name.endswith(f"/{file}") for file in extra):
                 continue
             if name not in old or name not in new:
                 faults.append(f"{command}\n  {name}: only in the {'old' if name in old else 'new'}")

@@ -1,5 +1,6 @@
 //! Short versions of the studies of training.
 
+use consequence_studies::networks::{self, Subject};
 use consequence_studies::{peers, training_simulated, training_uci};
 use consequence_train::{Preset, TrainOptions};
 
@@ -13,6 +14,16 @@ fn rules_are_kept_and_help_to_predict() {
     assert!(markov.violations > 0 && plain.violations > 0);
     assert!(guided.perplexity < plain.perplexity, "{guided:?} {plain:?}");
     assert!(lines.iter().all(|line| line.r2[0] > 0.5), "{lines:?}");
+}
+
+#[test]
+fn networks_learn_that_there_is_one_sex() {
+    let loaded = Subject::Inpatients(1_500).load().unwrap().unwrap();
+    let options = TrainOptions { epochs: 8, ..Preset::TINY.options() };
+    let line = networks::run(&loaded, Preset::TINY.sizes(), &options).unwrap();
+    // Independent draws would give both in a quarter of the records.
+    assert!(line.sexes[0] < 0.1 && line.sexes[1] < 0.2, "{line:?}");
+    assert!(line.nats_a_record() < 85.0 && line.nats.iter().all(|nats| *nats > 0.0), "{line:?}");
 }
 
 #[test]

@@ -193,6 +193,8 @@ fn reports() -> Map<String, Value> {
     folder
         .write("broken.jsonl", "{\"id\":1,\"static\":[\"SEX//F\"],\"visits\":[[\"A\"],[\"B\"]]}\n");
     let train = format!("train cohort-1 --rules a.rules {NETWORK} --epochs 1 --out model");
+    let halo = "train cohort-1 --rules a.rules --network halo --width 4 --layers 1 --heads 1 \
+                --head-units 1 --epochs 1 --out halo";
     let compare = "compare cohort-1 --rules a.rules --quick --size tiny --epochs 1 --train-records \
                    40 --runs 1 --records 40 --deep-runs 1 --methods vanilla consequence --out compared";
     let mut found = Map::new();
@@ -205,7 +207,8 @@ fn reports() -> Map<String, Value> {
         ("check", "check a.rules --cohort cohort-1", 0),
         ("audit", "audit broken.jsonl --rules a.rules --allow-unknown", 1),
         ("enforce", "enforce broken.jsonl --rules a.rules --allow-unknown --out repaired", 0),
-        ("train", &train, 0),
+        ("train", halo, 0),
+        ("train recurrent", &train, 0),
         ("generate", "generate model --records 40 --out new", 0),
         ("evaluate --perplexity", "evaluate --perplexity model --real cohort-1", 0),
         ("evaluate", "evaluate --real cohort-1 --synthetic new --rules a.rules --out report", 0),

@@ -80,9 +80,9 @@ impl Shape {
 #[derive(Clone, Debug)]
 pub enum Weights {
     /// Of the recurrent network.
-    Recurrent(recurrent::Weights),
+    Recurrent(Box<recurrent::Weights>),
     /// Of HALO.
-    Halo(halo::Weights),
+    Halo(Box<halo::Weights>),
 }
 
 /// Calls the same method of either.
@@ -99,8 +99,10 @@ impl Weights {
     /// The first values of a network before training.
     pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
         Ok(match shape {
-            Shape::Recurrent(shape) => Self::Recurrent(recurrent::Weights::drawn(shape, seed)?),
-            Shape::Halo(shape) => Self::Halo(halo::Weights::drawn(shape, seed)?),
+            Shape::Recurrent(shape) => {
+                Self::Recurrent(Box::new(recurrent::Weights::drawn(shape, seed)?))
+            }
+            Shape::Halo(shape) => Self::Halo(Box::new(halo::Weights::drawn(shape, seed)?)),
         })
     }
 
@@ -108,9 +110,11 @@ impl Weights {
     pub fn from_safetensors(bytes: &[u8], shape: Shape) -> Result<Self, WeightsError> {
         Ok(match shape {
             Shape::Recurrent(shape) => {
-                Self::Recurrent(recurrent::Weights::from_safetensors(bytes, shape)?)
+                Self::Recurrent(Box::new(recurrent::Weights::from_safetensors(bytes, shape)?))
             }
-            Shape::Halo(shape) => Self::Halo(halo::Weights::from_safetensors(bytes, shape, "")?),
+            Shape::Halo(shape) => {
+                Self::Halo(Box::new(halo::Weights::from_safetensors(bytes, shape, "")?))
+            }
         })
     }
 

@@ -116,7 +116,7 @@ impl Display for Size {
 }
 
 /// Sizes and settings that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preset {
     kind: NetworkKind,
     size: Size,
@@ -130,12 +130,6 @@ pub struct NoSuchPreset {
     pub kind: NetworkKind,
     /// The size.
     pub size: Size,
-}
-
-impl Default for Preset {
-    fn default() -> Self {
-        Self { kind: NetworkKind::default(), size: Size::default() }
-    }
 }
 
 impl Preset {

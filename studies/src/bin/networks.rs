@@ -16,7 +16,7 @@ fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let setting = |name: &str| {
         let given = arguments.iter().filter_map(|one| one.split_once('='));
-        given.filter(|(key, _)| *key == name).map(|(_, value)| value).last()
+        given.rev().find(|(key, _)| *key == name).map(|(_, value)| value)
     };
     let kind = match setting("network") {
         Some("halo") => NetworkKind::Halo,
