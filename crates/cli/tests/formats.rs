@@ -269,7 +269,11 @@ fn short(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().take(1).map(short).collect(),
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name, short(value))).collect()
+            let kept = |(name, value)| match name == "format" {
+                true => (name, value),
+                false => (name, short(value)),
+            };
+            fields.into_iter().map(kept).collect()
         }
         // What differs from run to run would be noise.
         Value::Number(_) => Value::from(0),
