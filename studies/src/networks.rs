@@ -12,7 +12,7 @@ use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_simulate::{Preset as Simulated, Simulation};
 use consequence_testing::shared;
 use consequence_testing::uci_reference::UciReference;
-use consequence_train::{Examples, TrainOptions};
+use consequence_train::{Examples, SilentUnits, TrainOptions};
 
 use crate::real_cohorts::synpuf;
 use crate::training::fit;
@@ -156,6 +156,8 @@ pub struct Line {
     pub sexes: [f64; 2],
     /// Nats of a tuning record: what settings are chosen by.
     pub tuning_nats: f64,
+    /// Units of HALO's head that never fire on the tuning split.
+    pub silent_units: Option<SilentUnits>,
     /// Epochs, and the best of them.
     pub epochs: (usize, u32),
     /// Seconds of an epoch, and of all.
@@ -185,6 +187,7 @@ pub fn run(loaded: &Loaded, network: NetworkSizes, options: &TrainOptions) -> Fa
         perplexity: found.perplexity.unwrap_or(f64::NAN),
         sexes: sexes(&fitted.network),
         tuning_nats: fitted.tuning_nats,
+        silent_units: fitted.silent_units,
         epochs: fitted.epochs,
         seconds: [fitted.epoch_seconds, fitted.seconds],
         parameters: fitted.network.weights().values().len(),

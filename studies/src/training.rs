@@ -9,7 +9,7 @@ use consequence_model::{Generator, Network, Sizes};
 use consequence_record::{Cohort, Selection, Vocabulary};
 use consequence_rules::{CompileOptions, Order, RuleSet, compile};
 use consequence_sample::{Request, Sampler, Totals};
-use consequence_train::{Event, Examples, Teacher, TrainOptions, train, untrained};
+use consequence_train::{Event, Examples, SilentUnits, Teacher, TrainOptions, train, untrained};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -25,6 +25,8 @@ pub struct Fitted {
     pub epochs: (usize, u32),
     /// Nats of a tuning record at the best.
     pub tuning_nats: f64,
+    /// Units of HALO's head that never fire.
+    pub silent_units: Option<SilentUnits>,
 }
 
 /// Fits a network, with rules or without, and says on stderr how it goes.
@@ -58,7 +60,8 @@ pub fn fit(
     let epochs = (trained.history.len(), trained.best.map_or(0, |best| best.epoch));
     let epoch_seconds = seconds / epochs.0.max(1) as f64;
     let tuning_nats = trained.best.map_or(f64::NAN, |best| best.tuning_nats);
-    Ok(Fitted { network: trained.network, seconds, epoch_seconds, epochs, tuning_nats })
+    let (network, silent_units) = (trained.network, trained.silent_units);
+    Ok(Fitted { network, seconds, epoch_seconds, epochs, tuning_nats, silent_units })
 }
 
 /// A plan for rules, ready to run, for records of so many encounters.

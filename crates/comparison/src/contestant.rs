@@ -196,7 +196,7 @@ impl Contestant {
             Some(&checkpoints),
             &mut |event| {
                 match event {
-                    Event::Begin(_) => {}
+                    Event::Begin { .. } => {}
                     Event::Step { epoch, more, nats, .. } => {
                         seen += more;
                         watch.advance(more);

@@ -243,6 +243,19 @@ impl TrainingPass {
             Weights::Halo(weights) => self.halo.logits(weights, batch),
         }
     }
+
+    /// The share of units of HALO's head that never fire in these batches; none for a network
+    /// without such units.
+    pub fn silent_units(
+        &mut self,
+        weights: &Weights,
+        batches: impl IntoIterator<Item = Batch>,
+    ) -> Option<f64> {
+        match weights {
+            Weights::Recurrent(_) => None,
+            Weights::Halo(weights) => Some(self.halo.silent_units(weights, batches)),
+        }
+    }
 }
 
 /// A network of either kind made ready to write records: weights laid out once, shared by all

@@ -16,4 +16,4 @@ pub use checkpoint::Checkpoints;
 pub use error::TrainError;
 pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};
 pub use teacher::{Aim, PaperRules, Teacher, TrainMode, UnknownTrainMode};
-pub use train::{Estimate, Event, Examples, Trained, train, untrained};
+pub use train::{Estimate, Event, Examples, SilentUnits, Trained, train, untrained};

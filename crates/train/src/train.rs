@@ -10,6 +10,7 @@ use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::checkpoint::{Checkpoint, Checkpoints, State};
 use crate::options::batch_visits;
@@ -79,7 +80,12 @@ pub fn untrained(
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A step was measured, and training begins.
-    Begin(Estimate),
+    Begin {
+        /// What it will take.
+        estimate: Estimate,
+        /// The share of HALO's units that never fire on the tuning split, before training.
+        silent_units: Option<f64>,
+    },
     /// A step was taken.
     Step {
         /// The epoch, counted from 1.
@@ -119,6 +125,16 @@ pub struct Estimate {
     pub epoch_seconds: f64,
 }
 
+/// The share of units of the first layer of HALO's head that never fire on the tuning split: what
+/// they are to tell the codes after them, they cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SilentUnits {
+    /// Before training.
+    pub before: f64,
+    /// Of the trained network.
+    pub after: f64,
+}
+
 /// A trained network.
 #[derive(Clone, Debug)]
 pub struct Trained {
@@ -128,6 +144,9 @@ pub struct Trained {
     pub history: Vec<Epoch>,
     /// The epoch whose weights the network has.
     pub best: Option<Epoch>,
+    /// Units that never fire; none for a network without such units or without use for them, and for
+    /// one that was interrupted.
+    pub silent_units: Option<SilentUnits>,
     /// Whether it was asked to stop before it was done.
     pub interrupted: bool,
 }
@@ -155,35 +174,19 @@ pub fn train(
     if let Some(found) = longest.filter(|&found| found > network.max_visits()) {
         return Err(TrainError::TooLong { found, room: network.max_visits() });
     }
+    let mut trainer = Trainer::new(teacher, options, &network);
+    let silent_before = rayon::scope(|_| trainer.silent_units(&network, tuning));
     let mut checkpoint = checkpoints.map(Checkpoint::new);
     let mut state = match &checkpoint {
         Some(checkpoint) => checkpoint.read(network)?,
         None => State::new(network),
-    };
-    let statics = state.network.codes().statics();
-    let weights = state.network.weights();
-    let live = match teacher.objective().asks_head() {
-        true => weights.live(statics),
-        false => weights.live_without_head().into_iter().map(|range| (range, false)).collect(),
-    };
-    let chosen = |decays: bool| {
-        let ranges = live.iter().filter(move |(_, between)| *between == decays);
-        ranges.map(|(range, _)| range.clone()).collect()
-    };
-    let mut trainer = Trainer {
-        teacher,
-        options,
-        pass: TrainingPass::default(),
-        decaying: chosen(true),
-        plain: chosen(false),
-        live: live.iter().map(|(range, _)| range.clone()).collect(),
     };
     let mut gradient = vec![0f32; state.mean.len()];
     let visits = |records: Selection<'_>| records.records().map(|record| record.len()).sum();
     let batch_visits = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
     let estimate =
         rayon::scope(|_| trainer.measured(&mut state, train, batch_visits, &mut gradient))?;
-    let mut interrupted = !watch(Event::Begin(estimate));
+    let mut interrupted = !watch(Event::Begin { estimate, silent_units: silent_before });
     while !interrupted && state.progress.epochs < options.epochs && !is_over(&state, options) {
         let began = Instant::now();
         let epoch = state.progress.epochs + 1;
@@ -223,7 +226,14 @@ pub fn train(
     let best = state.best_epoch().copied();
     let mut network = state.network;
     network.weights_mut().values_mut().copy_from_slice(&state.best);
-    Ok(Trained { network, history: state.progress.history, best, interrupted })
+    // Who asks to stop is not kept waiting.
+    let before = silent_before.filter(|_| !interrupted);
+    let silent_units = before.and_then(|before| {
+        let after = rayon::scope(|_| trainer.silent_units(&network, tuning));
+        after.map(|after| SilentUnits { before, after })
+    });
+    let history = state.progress.history;
+    Ok(Trained { network, history, best, silent_units, interrupted })
 }
 
 /// Whether the learning rate has fallen as far as it may, or in vain.
@@ -282,7 +292,44 @@ struct Trainer<'a> {
     plain: Vec<Range<usize>>,
 }
 
-impl Trainer<'_> {
+impl<'a> Trainer<'a> {
+    fn new(teacher: &'a Teacher<'a>, options: &'a TrainOptions, network: &Network) -> Self {
+        let weights = network.weights();
+        let live = match teacher.objective().asks_head() {
+            true => weights.live(network.codes().statics()),
+            false => weights.live_without_head().into_iter().map(|range| (range, false)).collect(),
+        };
+        let chosen = |decays: bool| {
+            let ranges = live.iter().filter(move |(_, between)| *between == decays);
+            ranges.map(|(range, _)| range.clone()).collect()
+        };
+        Self {
+            teacher,
+            options,
+            pass: TrainingPass::default(),
+            decaying: chosen(true),
+            plain: chosen(false),
+            live: live.iter().map(|(range, _)| range.clone()).collect(),
+        }
+    }
+
+    /// The share of units that never fire in these records; none where the head is not asked.
+    fn silent_units(&mut self, network: &Network, records: Selection<'_>) -> Option<f64> {
+        if !self.teacher.objective().asks_head() {
+            return None;
+        }
+        let cohort = records.cohort();
+        let batches = cut(cohort, records.indices(), VALIDATED);
+        let batches = batches.iter().map(|records| {
+            let mut batch = network.batch();
+            for record in Selection::new(cohort, records).records() {
+                network.push(&mut batch, record, &[], &[]);
+            }
+            batch
+        });
+        self.pass.silent_units(network.weights(), batches)
+    }
+
     /// Measures a step without taking it: once to touch all memory, and once more against the clock.
     fn measured(
         &mut self,

@@ -4,11 +4,12 @@
 //!
 //! A cohort is `uci`, `inpatients:PATIENTS`, `outpatients:PATIENTS`, `synpuf`, `mimic` or `synthea`; all
 //! that settings were chosen on, if none is named. Settings: `network` (recurrent, halo), `size`,
-//! `head`, `units`, `seeds`, `rate`, `decay`, `batch`, `drop`, `gain`, `patience`, `average`, `epochs`.
+//! `head`, `width`, `units`, `seeds`, `rate`, `decay`, `batch`,
+//! `warm`, `drop`, `gain`, `patience`, `average`, `epochs`.
 
 use consequence_model::NetworkSizes;
 use consequence_studies::networks::{Line, Subject, run};
-use consequence_train::{NetworkKind, Preset, Size};
+use consequence_train::{NetworkKind, Preset, SilentUnits, Size};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -27,10 +28,14 @@ fn main() -> Fallible<()> {
     let (mut sizes, mut options) = (preset.sizes(), preset.options());
     match &mut sizes {
         NetworkSizes::Recurrent(sizes) => put(setting("head"), &mut sizes.head)?,
-        NetworkSizes::Halo(sizes) => put(setting("units"), &mut sizes.head_units)?,
+        NetworkSizes::Halo(sizes) => {
+            put(setting("width"), &mut sizes.width)?;
+            put(setting("units"), &mut sizes.head_units)?;
+        }
     }
     put(setting("rate"), &mut options.rate)?;
     put(setting("decay"), &mut options.decay)?;
+    put(setting("warm"), &mut options.warm_up)?;
     put(setting("drop"), &mut options.rate_drop)?;
     put(setting("gain"), &mut options.least_gain)?;
     put(setting("patience"), &mut options.patience)?;
@@ -55,9 +60,9 @@ fn main() -> Fallible<()> {
         ];
     }
     println!(
-        "| cohort, seed | parameters | static | encounters | END | perplexity | nats a record | tuning | both sexes, neither | epochs (best) | s an epoch | s |"
+        "| cohort, seed | parameters | static | encounters | END | perplexity | nats a record | tuning | both sexes, neither | silent units before, after | epochs (best) | s an epoch | s |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for subject in subjects {
         let Some(loaded) = subject.load()? else { continue };
         for seed in 1..=seeds {
@@ -79,10 +84,16 @@ fn put<T: std::str::FromStr>(given: Option<&str>, setting: &mut T) -> Result<(),
 fn row(line: &Line) -> String {
     let [statics, encounters, end] = line.nats;
     let [both, neither] = line.sexes.map(|share| 100.0 * share);
+    let silent = match line.silent_units {
+        Some(SilentUnits { before, after }) => {
+            format!("{:.2}%, {:.2}%", 100.0 * before, 100.0 * after)
+        }
+        None => "none".into(),
+    };
     let (epochs, best) = line.epochs;
     let [epoch, all] = line.seconds;
     format!(
-        "| {} | {statics:.0} | {encounters:.0} | {end:.0} | {:.3} | {:.3} | {:.3} | {both:.3}%, {neither:.2}% | {epochs} ({best}) | {epoch:.1} | {all:.0} |",
+        "| {} | {statics:.0} | {encounters:.0} | {end:.0} | {:.3} | {:.3} | {:.3} | {both:.3}%, {neither:.2}% | {silent} | {epochs} ({best}) | {epoch:.1} | {all:.0} |",
         line.parameters,
         line.perplexity,
         line.nats_a_record(),

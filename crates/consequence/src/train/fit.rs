@@ -7,7 +7,9 @@ use consequence_model::{Epoch, Trained};
 use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::Selection;
-use consequence_train::{Checkpoints, Estimate, Event, Examples, Teacher, train, untrained};
+use consequence_train::{
+    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, train, untrained,
+};
 
 use super::NetworkTask;
 use super::lesson::Lesson;
@@ -19,6 +21,8 @@ pub(super) struct Run {
     pub seconds: f64,
     /// Records seen, each as often as it was.
     pub records: u64,
+    /// Units of HALO's head that never fire.
+    pub silent_units: Option<SilentUnits>,
 }
 
 /// What was trained, every epoch, and what the run took.
@@ -52,12 +56,16 @@ pub(super) fn network(
         });
     watch.finish();
     let trained = trained?;
+    if let Some(SilentUnits { after, .. }) = trained.silent_units {
+        watch.note(&told_silent(after, "after training"));
+    }
     if trained.interrupted {
         let done = epochs(trained.history.len());
         let what = format!("stopped after {done}; nothing is lost");
         return Err(Error::Interrupted { what, path: checkpoints.path });
     }
-    let run = Run { seconds: began.elapsed().as_secs_f64(), records: meter.records };
+    let (seconds, records) = (began.elapsed().as_secs_f64(), meter.records);
+    let run = Run { seconds, records, silent_units: trained.silent_units };
     Ok((Trained::Network(Box::new(trained.network)), trained.history, Some(run)))
 }
 
@@ -77,8 +85,11 @@ struct Meter<'a> {
 impl Meter<'_> {
     fn tell(&mut self, event: Event) {
         match event {
-            Event::Begin(estimate) => {
+            Event::Begin { estimate, silent_units } => {
                 self.watch.note(&told(&estimate));
+                if let Some(share) = silent_units {
+                    self.watch.note(&told_silent(share, "before training"));
+                }
                 // How many epochs there will be is not known before.
                 self.watch.begin("training", None);
             }
@@ -112,6 +123,11 @@ fn told(estimate: &Estimate) -> String {
         );
     }
     said
+}
+
+/// How many units of HALO's head never fire, in a line.
+fn told_silent(share: f64, when: &str) -> String {
+    format!("{:.1}% of the head's units never fire {when}", 100.0 * share)
 }
 
 /// Bytes that not every machine has, and seconds that not everyone waits for.

@@ -21,7 +21,9 @@ use lesson::Lesson;
 
 pub use broken::{BrokenBy, BrokenRecords};
 pub use consequence_model::{Epoch, HaloSizes, NetworkSizes, RecurrentSizes};
-pub use consequence_train::{NetworkKind, NoSuchPreset, Preset, Size, TrainMode, TrainOptions};
+pub use consequence_train::{
+    NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
+};
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
 pub use task::{ModelChoice, NetworkTask, TrainTask};
 

@@ -8,6 +8,7 @@ use consequence_model::{
 use consequence_network::Shape;
 use consequence_pipeline::Report;
 use consequence_pipeline::words::{count, number};
+use consequence_train::SilentUnits;
 use serde::Serialize;
 
 use super::fit::Run;
@@ -43,6 +44,10 @@ pub struct TrainReport {
     pub epochs: Vec<Epoch>,
     /// The epoch whose weights were kept: the one with the fewest nats of a tuning record.
     pub best_epoch: Option<u32>,
+    /// The share of units of HALO's head that never fire on the tuning split; of a run that trained
+    /// a HALO network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_units: Option<SilentUnits>,
     /// Seconds of training in this run.
     pub seconds: Option<f64>,
     /// Records trained on in a second.
@@ -127,6 +132,7 @@ impl TrainReport {
             },
             best_epoch: best.map(|epoch| epoch.epoch),
             epochs,
+            silent_units: run.and_then(|run| run.silent_units),
             seconds: run.map(|run| run.seconds),
             records_per_second: run.map(|run| run.records as f64 / run.seconds.max(1e-9)),
             warnings: lesson.warnings.clone(),
@@ -158,6 +164,13 @@ impl Display for TrainReport {
             writeln!(out, "  it was finished before: nothing was to be done")?;
         }
         self.table(out)?;
+        if let Some(SilentUnits { before, after }) = self.silent_units {
+            let [before, after] = [before, after].map(|share| 100.0 * share);
+            writeln!(
+                out,
+                "\n  {after:.1}% of the head's units never fire; {before:.1}% before training"
+            )?;
+        }
         if let (Some(seconds), Some(rate)) = (self.seconds, self.records_per_second) {
             writeln!(out, "\n{seconds:.1} seconds training, {rate:.0} records a second")?;
         }

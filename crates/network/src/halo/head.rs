@@ -6,6 +6,7 @@ use consequence_engine::{
 };
 use rayon::prelude::*;
 
+use super::silent::Fired;
 use super::{Shape, Weights};
 use crate::Batch;
 use crate::batch::Outputs;
@@ -84,6 +85,11 @@ impl Head {
             let weight = second.part(first..last, 0..inner).transposed();
             product(to, active.part(0..rows, 0..inner), weight, true);
         }
+    }
+
+    /// Notes which units fired in the rows of the group computed last.
+    pub fn note_fired(&self, shape: &Shape, outputs: &Outputs, fired: &mut Fired) {
+        fired.note(shape, outputs, &self.active, units_seen(shape, outputs));
     }
 
     /// Adds the gradients of the head's parameters and of the rows of `hidden`, given that of the

@@ -9,6 +9,7 @@ mod head;
 mod pass;
 mod sampler;
 mod shape;
+mod silent;
 mod trunk;
 mod weights;
 

@@ -4,6 +4,7 @@ use consequence_engine::Dropout;
 
 use super::Weights;
 use super::head::{BLOCK, Head};
+use super::silent::Fired;
 use super::trunk::Trunk;
 use super::weights::empty_corners;
 use crate::batch::Outputs;
@@ -124,6 +125,28 @@ impl TrainingPass {
             }
         }
         logits
+    }
+
+    /// The share of units of the head's first layer that are never above zero in these batches, of
+    /// those that can tell an output something: units of the history, and those of a code in visits
+    /// that may hold both it and a code after it.
+    ///
+    /// Without its units a code cannot tell its neighbour that it is there.
+    pub fn silent_units(
+        &mut self,
+        weights: &Weights,
+        batches: impl IntoIterator<Item = Batch>,
+    ) -> f64 {
+        let mut fired = Fired::new(weights.shape());
+        for batch in batches {
+            self.trunk.forward(weights, &batch);
+            for outputs in batch.outputs() {
+                let hidden = &self.trunk.hidden;
+                self.head.forward(weights, &batch, outputs, hidden, Dropout::default());
+                self.head.note_fired(weights.shape(), outputs, &mut fired);
+            }
+        }
+        fired.silent()
     }
 
     /// What the blocks of attention made of every row of the last batch.
