@@ -10,8 +10,8 @@ use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_train::{
-    Checkpoints, Event, Examples, Teacher, TrainError, TrainMode, TrainOptions, Trained, train,
-    untrained,
+    Checkpoints, Event, Examples, NetworkKind, SilentUnits, Size, Teacher, TrainError, TrainMode,
+    TrainOptions, Trained, train, untrained,
 };
 
 const SIZES: Sizes = Sizes {
@@ -44,9 +44,12 @@ impl World {
     }
 
     fn network(&self) -> Network {
-        let plan = self.enforcer.plan();
-        let codes = plan.order().clone();
-        untrained(codes, &SIZES, &self.examples(), 1).unwrap()
+        self.network_of(&SIZES)
+    }
+
+    fn network_of(&self, sizes: &Sizes) -> Network {
+        let codes = self.enforcer.plan().order().clone();
+        untrained(codes, sizes, &self.examples(), 1).unwrap()
     }
 
     fn fit(
@@ -144,6 +147,32 @@ fn bad_checkpoints_are_refused() {
     assert!(refused(&kept).contains("cannot go on from the checkpoint"));
     std::fs::write(&kept.path, b"rubbish").unwrap();
     assert!(refused(&kept).contains("cannot go on from the checkpoint"));
+}
+
+#[test]
+fn the_units_of_halo_go_on_firing() {
+    let world = World::new(400);
+    let preset = consequence_train::Preset::new(NetworkKind::Halo, Size::Tiny).unwrap();
+    let sizes = Sizes { network: preset.sizes(), ..SIZES };
+    let options = TrainOptions { epochs: 4, batch: Some(64), ..preset.options() };
+    let mut begun = None;
+    let network = world.network_of(&sizes);
+    let trained = train(network, &world.examples(), &Teacher::Off, &options, None, &mut |event| {
+        if let Event::Begin { silent_units, .. } = event {
+            begun = silent_units;
+        }
+        true
+    })
+    .unwrap();
+    let SilentUnits { before, after } = trained.silent_units.unwrap();
+    assert_eq!(begun, Some(before));
+    assert!(before == 0.0 && after < 0.02, "before {before}, after {after}");
+}
+
+#[test]
+fn a_network_without_such_units_has_no_silent_ones() {
+    let trained = World::new(60).fit(TrainMode::Off, None, &mut |_| true).unwrap();
+    assert_eq!(trained.silent_units, None);
 }
 
 #[test]

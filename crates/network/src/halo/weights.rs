@@ -9,6 +9,12 @@ use crate::ShapeError;
 use crate::first_values::FirstValues;
 use crate::layers::Layer;
 
+/// The first values of a code's units in the head: what is added to the weights from the code
+/// itself, what those from the history are multiplied by, and the bias.
+const FROM_OWN_CODE: f32 = 1.0;
+const FROM_HISTORY: f32 = 0.1;
+const UNIT_BIAS: f32 = 0.1;
+
 /// Where the parameters of one block are.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
@@ -98,7 +104,8 @@ impl Weights {
     }
 
     /// The first values of a network before training: normal with a deviation of 0.02, smaller
-    /// where a block adds to what passes through; the head's as large as its inputs allow.
+    /// where a block adds to what passes through; the head's as large as its inputs allow, and such
+    /// that the units of a code say whether it is there.
     pub fn drawn(shape: Shape, seed: u64) -> Result<Self, ShapeError> {
         let mut weights = Self::zero(shape)?;
         let ranges = weights.ranges.clone();
@@ -120,6 +127,7 @@ impl Weights {
         fill(&mut values[ranges.first[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
         fill(&mut values[ranges.second[0].clone()], (1.0 / (3.0 * shape.units() as f64)).sqrt());
         fill(&mut values[ranges.side[0].clone()], (1.0 / (3.0 * shape.width as f64)).sqrt());
+        weights.wake_units();
         weights.empty_halves();
         Ok(weights)
     }
@@ -165,17 +173,17 @@ impl Weights {
     }
 
     /// The ranges of all parameters that can make a difference, in ascending order: everything but
-    /// the empty halves of triangles. Those of the weights between codes of the head, for codes
-    /// from one on, are marked: they are many, and most are seldom used.
+    /// the empty halves of triangles. Weights of the head's second layer, for codes from one on, are
+    /// marked: they are many, and most are seldom used. Those of the first layer are not, for it is
+    /// by them that units fire.
     pub fn live(&self, from: usize) -> Vec<(Range<usize>, bool)> {
         let (shape, ranges) = (&self.shape, &self.ranges);
         let (width, units) = (shape.width, shape.units());
         let mut live = vec![(0..ranges.first[0].start, false)];
         for input in 0..width + shape.codes {
             let start = ranges.first[0].start + input * units;
-            let code = input.checked_sub(width);
-            let seen_from = code.map_or(input, |code| shape.units_before(code));
-            live.push((start + seen_from..start + units, code.is_some_and(|code| code >= from)));
+            let seen_from = if input < width { input } else { shape.units_before(input - width) };
+            live.push((start + seen_from..start + units, false));
         }
         live.push((ranges.first[1].clone(), false));
         for code in 0..shape.codes {
@@ -188,6 +196,25 @@ impl Weights {
 
     pub(crate) fn at(&self, range: &Range<usize>) -> &[f32] {
         &self.values[range.clone()]
+    }
+
+    /// Has each code's own units of the head say, to begin with, whether the code is there.
+    ///
+    /// They alone can tell the next code. A unit that is never above zero has no gradient and stays
+    /// so; in the static visit, whose history is the same for all, half of them would begin like that.
+    fn wake_units(&mut self) {
+        let Shape { width, head_units, .. } = self.shape;
+        let [table, bias] = self.ranges.first.clone();
+        let units = self.shape.units();
+        let (history, codes) = self.values[table].split_at_mut(width * units);
+        for row in history.chunks_exact_mut(units) {
+            row[width..].iter_mut().for_each(|weight| *weight *= FROM_HISTORY);
+        }
+        for (code, row) in codes.chunks_exact_mut(units).enumerate() {
+            let own = &mut row[self.shape.units_before(code)..][..head_units];
+            own.iter_mut().for_each(|weight| *weight += FROM_OWN_CODE);
+        }
+        self.values[bias][width..].fill(UNIT_BIAS);
     }
 
     /// Clears what the triangular layers must not use.
