@@ -183,7 +183,7 @@ fn markov_tables(text: &[u8]) {
                 let decided = bits.wrapping_mul(0x9e37_79b9).rotate_left(visit);
                 let mut decider = Bits(decided);
                 let turn = Turn { past: &mut past, last: last.as_deref(), decider: &mut decider };
-                markov.next(&mut [turn], &mut ());
+                markov.next(&mut [turn], &mut Vec::new());
                 let range = markov.codes().range(visit as usize);
                 last = Some(range.filter(|position| decided >> (position % 32) & 1 == 1).collect());
             }

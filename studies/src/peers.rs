@@ -24,6 +24,8 @@ pub struct Extent {
     pub patients: usize,
     /// Records to write.
     pub written: u64,
+    /// Whether rules take part, in training and in writing.
+    pub rules: bool,
     /// The sizes of the network.
     pub network: NetworkSizes,
     /// How it trains.
@@ -34,7 +36,7 @@ impl Default for Extent {
     fn default() -> Self {
         let preset = Preset::default();
         let (network, options) = (preset.sizes(), preset.options());
-        Self { patients: 4_000, written: 1_000, network, options }
+        Self { patients: 4_000, written: 1_000, rules: true, network, options }
     }
 }
 
@@ -78,10 +80,12 @@ pub fn run(extent: &Extent) -> Fallible<Option<Row>> {
         tuning: Selection::new(&uci.cohort, &tuning),
     };
     let sizes = Sizes { max_visits, network: extent.network };
-    let fitted = fit(&examples, &uci.vocabulary, Some(&enforcer), &sizes, &extent.options)?;
+    let enforcer = extent.rules.then_some(&enforcer);
+    let fitted = fit(&examples, &uci.vocabulary, enforcer, &sizes, &extent.options)?;
 
     let generator = NetworkGenerator::new(&fitted.network);
-    let request = Request { mode: Mode::Guided, ..Request::default() };
+    let mode = if extent.rules { Mode::Guided } else { Mode::Off };
+    let request = Request { mode, ..Request::default() };
     let (written, _) = write(&generator, &rules, request.clone(), extent.written)?;
     let many = 10 * extent.written;
     let (_, seconds) = write(&generator, &rules, request, many)?;

@@ -17,6 +17,7 @@ use consequence_train::{Checkpoints, Event, PaperRules, Teacher, TrainOptions, t
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
+use super::choice::TriedRate;
 use super::files::Files;
 use super::task::{network_name, network_title};
 use super::{ComparisonTask, Prediction, Training};
@@ -37,6 +38,10 @@ pub(super) struct Contestant {
     pub network: NetworkTask,
     /// Whether that is the second network, beside the one of all methods.
     pub beside: bool,
+    /// The learning rates that were tried; none where there was no choice.
+    pub tried: Vec<TriedRate>,
+    /// Whether there is a choice of learning rates, so that files tell which one they are of.
+    choosing: bool,
 }
 
 /// Seconds of training up to the last checkpoint.
@@ -76,17 +81,19 @@ impl Contestant {
         arena: &Arena,
     ) -> Result<Self, BaselineError> {
         let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
-        Ok(Self { method, rival, network: task.network.clone(), beside: false })
+        let (network, choosing) = (task.network.clone(), !task.rates.is_empty());
+        Ok(Self { method, rival, network, beside: false, tried: Vec::new(), choosing })
     }
 
     /// The same method on the second network.
     pub fn beside(
         method: Method,
         also: &NetworkTask,
+        task: &ComparisonTask,
         arena: &Arena,
     ) -> Result<Self, BaselineError> {
-        let rival = Rival::new(method, &arena.written, &arena.codes, &Limits::default())?;
-        Ok(Self { method, rival, network: also.clone(), beside: true })
+        let first = Self::new(method, task, arena)?;
+        Ok(Self { network: also.clone(), beside: true, ..first })
     }
 
     /// Its name in tables.
@@ -104,7 +111,11 @@ impl Contestant {
 
     /// The name of a file about one of its trained networks.
     fn trained_file(&self, seed: u64, what: &str) -> String {
-        self.file_of(self.method.trains_as(), &format!("seed-{seed}-{what}"))
+        let rate = match self.choosing {
+            true => format!("rate-{}-", self.network.options.rate),
+            false => String::new(),
+        };
+        self.file_of(self.method.trains_as(), &format!("{rate}seed-{seed}-{what}"))
     }
 
     fn file_of(&self, method: Method, what: &str) -> String {
@@ -184,10 +195,13 @@ impl Contestant {
         let options = TrainOptions { seed, ..self.network.options.clone() };
         let mut kept = Ok(());
         let teacher = self.teacher(arena);
-        let name = match task.effort.trainings {
-            1 => self.title(),
-            _ => format!("{}, seed {seed}", self.title()),
-        };
+        let mut name = self.title();
+        if self.choosing {
+            name += &format!(", learning rate {}", options.rate);
+        }
+        if task.effort.trainings > 1 {
+            name += &format!(", seed {seed}");
+        }
         let trained = train(
             self.fresh(arena, seed)?,
             &arena.examples(),

@@ -6,7 +6,7 @@ use consequence_evaluate::{Correlations, Interval, Measured, Privacy, Utility};
 use consequence_model::Epoch;
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::{Estimate, TriedRate};
 
 /// How a method trained once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,6 +191,10 @@ pub struct MethodFigures {
     pub reach: &'static str,
     /// Rules that it cannot express, with the reason.
     pub unexpressed: Vec<String>,
+    /// The learning rate that it began with.
+    pub rate: f32,
+    /// The learning rates that were tried; nothing where there was no choice.
+    pub tried_rates: Vec<TriedRate>,
     /// How it trained first.
     pub training: Training,
     /// How well the network of the first training predicts; none where the method has no probabilities

@@ -95,6 +95,7 @@ fn manifest(task: &ComparisonTask) -> Value {
         "methods": methods,
         "network": task.network.settings(),
         "also": task.also.as_ref().map(|network| network.settings()),
+        "rates": task.rates,
         "effort": task.effort,
         "seed": task.seed,
     })

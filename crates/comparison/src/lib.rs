@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod choice;
 mod contestant;
 mod estimate;
 mod figures;
@@ -22,6 +23,7 @@ use consequence_record::Selection;
 use consequence_store::write_atomically;
 use serde::Serialize;
 
+pub use choice::TriedRate;
 pub use consequence_baselines::{Method, UnknownMethod};
 pub use consequence_report::{Finding, Verdict};
 pub use estimate::{Answer, Estimate};
@@ -33,6 +35,7 @@ pub use gains::{Gain, GainOn};
 pub use task::{ComparisonTask, Effort};
 
 use arena::Arena;
+use choice::choose_rates;
 use consequence::mine::MineTask;
 use consequence_pipeline::{Error, Report, Task, Watch};
 use contestant::Contestant;
@@ -150,11 +153,11 @@ impl Task for ComparisonTask {
         let arena = Arena::prepare(self, rules, watch)?;
         let digests = arena.digests();
         files.keep_to(&digests)?;
-        let (contestants, left_out) = contestants(self, &arena)?;
-        let training =
-            arena.train.len() as u64 * self.usual_epochs() * u64::from(self.effort.trainings);
+        let (mut contestants, left_out) = contestants(self, &arena)?;
+        let training = arena.train.len() as u64 * self.usual_epochs() * u64::from(self.trainings());
         let writing = u64::from(self.effort.runs) * self.effort.records;
         watch.begin("comparing methods", Some((training + writing) * contestants.len() as u64));
+        let chosen = choose_rates(&mut contestants, self, &arena, &files, watch);
         let comparison = Comparison {
             task: self,
             files: &files,
@@ -162,7 +165,7 @@ impl Task for ComparisonTask {
             contestants: &contestants,
             watch,
         };
-        let found = comparison.measure();
+        let found = chosen.and_then(|()| comparison.measure());
         watch.finish();
         let (methods, gains) = found?;
         let report = summed_up(self, &files, &arena, (methods, gains, left_out, digests))?;
@@ -202,7 +205,7 @@ fn contestants(
     let beside = task.also.iter().flat_map(|also| ON_BOTH.map(|method| (method, also)));
     for (method, also) in beside.filter(|(method, _)| task.methods.contains(method)) {
         // Neither has anything to refuse: they take every rule.
-        ready.extend(Contestant::beside(method, also, arena));
+        ready.extend(Contestant::beside(method, also, task, arena));
     }
     match refused.filter(|_| ready.is_empty()) {
         Some(error) => Err(Error::refused(

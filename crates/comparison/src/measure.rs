@@ -46,7 +46,7 @@ impl Comparison<'_> {
             .collect();
         let mut methods = Vec::new();
         for (Known { contestant, trained, runs: figures }, all) in known.iter().zip(&runs) {
-            let Contestant { method, rival, network, beside } = contestant;
+            let Contestant { method, rival, network, beside, tried, .. } = contestant;
             let unexpressed = rival.as_ref().map(|rival| rival.unexpressed()).unwrap_or_default();
             let vanilla = known.iter().find(|one| {
                 one.contestant.method == Method::Vanilla && one.contestant.beside == *beside
@@ -59,6 +59,8 @@ impl Comparison<'_> {
                 title: contestant.title(),
                 reach: method.reach(),
                 unexpressed: unexpressed.iter().map(ToString::to_string).collect(),
+                rate: network.options.rate,
+                tried_rates: tried.clone(),
                 training: first.training.clone(),
                 prediction: first.prediction.clone(),
                 trainings: trained.to_vec(),

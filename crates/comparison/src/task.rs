@@ -54,6 +54,9 @@ pub struct ComparisonTask {
     /// Another network beside it; those of vanilla and Consequence that are among the methods are put
     /// on it too.
     pub also: Option<NetworkTask>,
+    /// Learning rates to try for each method, as multiples of the usual one: the one that predicts the
+    /// tuning split best is taken. None: the usual one.
+    pub rates: Vec<f32>,
     /// How thoroughly they are measured.
     pub effort: Effort,
     /// What networks and records depend on. The first training of a method has this seed, the next one
@@ -72,6 +75,7 @@ impl ComparisonTask {
             methods: Method::ALL.to_vec(),
             network: NetworkTask::of(Preset::default()),
             also: None,
+            rates: Vec::new(),
             effort: Effort::PAPER,
             seed: 1,
         }
@@ -98,6 +102,12 @@ impl ComparisonTask {
                 "ask for at least as many generations with {runs}, or for fewer with {seeds}",
             ));
         }
+        if let Some(rate) = self.rates.iter().find(|&&rate| !(rate > 0.0 && rate.is_finite())) {
+            return Err(Error::refused(
+                format!("a learning rate cannot be {rate} times the usual one"),
+                "give numbers above 0 with {rates}, such as 0.5 1 2",
+            ));
+        }
         let Some(also) = &self.also else { return Ok(()) };
         if network_name(also) == network_name(&self.network) {
             return Err(Error::refused(
@@ -112,6 +122,12 @@ impl ComparisonTask {
                 "leave the second network out, or name them with {methods}",
             )),
         }
+    }
+
+    /// Trainings of each method, those to choose its learning rate among them.
+    pub(crate) fn trainings(&self) -> u32 {
+        // One of those that choose counts.
+        self.effort.trainings + self.rates.len().saturating_sub(1) as u32
     }
 
     /// Epochs that a training often has, for whoever waits.

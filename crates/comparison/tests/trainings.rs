@@ -214,3 +214,34 @@ fn what_makes_no_sense_together_is_refused() {
     refused(ComparisonTask { methods, ..base.clone() }, "neither vanilla nor consequence");
     assert!(!folder.path().join("never").exists());
 }
+
+#[test]
+fn every_method_takes_the_learning_rate_that_suits_it_best() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut task = task(folder.path(), "chosen");
+    task.rates = vec![0.01, 1.0, 4.0];
+    let watch = Stopping::after("Consequence, learning rate 0.006");
+    task.run(&watch).expect_err("it was stopped");
+    task.out = Out::new(&task.out.path).resuming(true);
+    let report = task.run(&Unwatched).expect("compared");
+    for method in &report.methods {
+        let usual = if method.network == "halo" { 0.003 } else { 0.006 };
+        let rates: Vec<f32> = method.tried_rates.iter().map(|tried| tried.rate).collect();
+        assert_eq!(rates, [0.01, 1.0, 4.0].map(|times| usual * times));
+        let nats = method.tried_rates.iter().map(|tried| tried.tuning_nats);
+        let best = nats.fold(f64::INFINITY, f64::min);
+        let taken = method.tried_rates.iter().find(|tried| tried.rate == method.rate);
+        assert_eq!(taken.map(|tried| tried.tuning_nats), Some(best));
+        // The training that was chosen is the first that counts.
+        assert_eq!(method.training.epochs[0].tuning_nats, best);
+        // Of one epoch so slow that nothing moves, none is the best.
+        assert_ne!(method.rate, usual * 0.01);
+    }
+    let page = std::fs::read_to_string(folder.path().join("chosen/report.html")).expect("a page");
+    for part in ["Learning rates", "at the usual rate", "at 4 times that"] {
+        assert!(page.contains(part), "no `{part}`");
+    }
+    task.rates = vec![0.0];
+    let error = task.run(&Unwatched).expect_err("no rate");
+    assert_eq!(error.to_string(), "a learning rate cannot be 0 times the usual one");
+}

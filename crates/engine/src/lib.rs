@@ -31,7 +31,5 @@ pub use gather::{Lists, Steps, add_gathered, scatter_rows};
 pub use level::Level;
 pub use math::{exp, gelu, gelu_backward, sigmoid};
 pub use normal::{Normal, layer_norm, layer_norm_backward};
-pub use product::{
-    Packed, View, ViewMut, add_fused, product, product_here, product_packed, product_packed_here,
-};
+pub use product::{Packed, View, ViewMut, add_fused, product, product_here, product_packed_here};
 pub use rows::{add, add_bias, column_sums, relu, relu_backward, scale};

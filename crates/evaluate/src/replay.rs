@@ -51,7 +51,7 @@ pub(crate) enum RecordNats {
 /// How records are replayed; what comes out does not depend on it.
 #[derive(Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// Records that the model is shown together. Default 256.
+    /// Records that the model is shown together, on each thread. Default 128.
     pub batch: usize,
     /// Told of records as they are done.
     pub watch: &'a dyn Watch,
@@ -59,7 +59,7 @@ pub struct ReplayOptions<'a> {
 
 impl Default for ReplayOptions<'_> {
     fn default() -> Self {
-        Self { batch: 256, watch: &Unwatched }
+        Self { batch: 128, watch: &Unwatched }
     }
 }
 
@@ -155,7 +155,7 @@ fn replay<G: Generator, F>(
     records: Selection<'_>,
     longest: usize,
     options: &ReplayOptions<'_>,
-    outside: impl Fn() -> F,
+    outside: impl Fn() -> F + Sync,
 ) -> Result<Vec<RecordNats>, LikelihoodError>
 where
     F: FnMut(RecordView<'_>, usize, &[u32]) -> Vec<Given> + Send,
@@ -169,35 +169,38 @@ where
     options.watch.advance((records.len() - numbers.len()) as u64);
     // Records of one length leave the batch together.
     numbers.sort_by_key(visits);
-    let mut walks: Vec<Walk<G::Past, F>> = Vec::new();
-    let mut scratch = G::Scratch::default();
-    for batch in numbers.chunks(options.batch.max(1)) {
-        walks.truncate(batch.len());
-        walks.iter_mut().for_each(|walk| walk.past = generator.begin());
-        walks.resize_with(batch.len(), || Walk {
-            past: generator.begin(),
-            last: Vec::new(),
-            replay: Replay::default(),
-            outside: outside(),
-        });
-        for walk in &mut walks {
-            walk.replay = Replay::new(codes, longest);
-        }
-        for visit in 0..batch.last().map_or(0, visits) {
-            let ended = batch.partition_point(|number| visits(number) <= visit);
-            let (walks, batch) = (&mut walks[ended..], &batch[ended..]);
-            walks.par_iter_mut().zip(batch).for_each(|(walk, &number)| {
-                let record = records.record(number);
-                let truth = codes.positions(record, visit);
-                let given = (walk.outside)(record, visit, &truth);
-                walk.replay.open(visit, truth, given);
-            });
-            step(generator, walks, visit, &mut scratch)?;
-        }
-        for (walk, &number) in walks.iter().zip(batch) {
-            outcomes[number] = walk.replay.outcome();
-        }
-        options.watch.advance(batch.len() as u64);
+    // No larger than it takes for every thread to have some.
+    let share = numbers.len().div_ceil(rayon::current_num_threads());
+    let batches = numbers.par_chunks(options.batch.min(share).max(1));
+    let told: Vec<Result<Vec<RecordNats>, LikelihoodError>> = batches
+        .map_init(G::Scratch::default, |scratch, batch| {
+            let mut walks: Vec<Walk<G::Past, F>> = batch
+                .iter()
+                .map(|_| Walk {
+                    past: generator.begin(),
+                    last: Vec::new(),
+                    replay: Replay::new(codes, longest),
+                    outside: outside(),
+                })
+                .collect();
+            for visit in 0..batch.last().map_or(0, visits) {
+                let ended = batch.partition_point(|number| visits(number) <= visit);
+                let (walks, batch) = (&mut walks[ended..], &batch[ended..]);
+                for (walk, &number) in walks.iter_mut().zip(batch) {
+                    let record = records.record(number);
+                    let truth = codes.positions(record, visit);
+                    let given = (walk.outside)(record, visit, &truth);
+                    walk.replay.open(visit, truth, given);
+                }
+                step(generator, walks, visit, scratch)?;
+            }
+            options.watch.advance(batch.len() as u64);
+            Ok(walks.iter().map(|walk| walk.replay.outcome()).collect())
+        })
+        .collect();
+    let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
+    for (number, outcome) in numbers.into_iter().zip(told.into_iter().flatten()) {
+        outcomes[number] = outcome;
     }
     Ok(outcomes)
 }

@@ -85,5 +85,8 @@ pub trait Generator: Sync {
 
     /// Takes in each record's last visit and has its next one decided: the decider is asked for
     /// every position that the visit may hold, in order.
+    ///
+    /// It works on the thread that calls it: threads call it side by side, each with records and
+    /// memory of its own.
     fn next(&self, turns: &mut [Turn<'_, Self::Past>], scratch: &mut Self::Scratch);
 }

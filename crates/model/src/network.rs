@@ -8,7 +8,6 @@ use consequence_network::{
 };
 use consequence_record::RecordView;
 use consequence_rules::Order;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{Decide, Generator, Turn};
@@ -228,12 +227,12 @@ impl NetworkGenerator {
 
     /// Has the codes of visits decided by the outputs beside the head, in order.
     fn decide_beside(&self, codes: Range<usize>, side: &[f32], deciders: &mut [&mut dyn Decide]) {
-        let rows = side.par_chunks_exact(self.sampler.side_outputs().max(1));
-        rows.zip(deciders).for_each(|(logits, decider)| {
+        let rows = side.chunks_exact(self.sampler.side_outputs().max(1));
+        for (logits, decider) in rows.zip(deciders) {
             for code in codes.clone() {
                 decider.decide(code as u32, probability(logits[code]));
             }
-        });
+        }
     }
 }
 

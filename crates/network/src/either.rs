@@ -362,7 +362,7 @@ impl Sampler {
     /// # Panics
     ///
     /// If there are not as many rows and records as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool + Send>(
+    pub fn decide<D: FnMut(u32, f32) -> bool>(
         &self,
         hidden: &[f32],
         pasts: &[&Past],

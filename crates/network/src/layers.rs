@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use consequence_engine::{
     Normal, Packed, View, ViewMut, add, add_bias, column_sums, layer_norm, layer_norm_backward,
-    product, product_packed, product_packed_here,
+    product, product_packed_here,
 };
 
 pub(crate) const EPSILON: f32 = 1e-5;
@@ -87,14 +87,7 @@ impl PackedLayer {
         Self { weight: Packed::new(matrix), bias: values[bias.clone()].to_vec() }
     }
 
-    /// `to = from * weight + bias`.
-    pub fn apply(&self, to: &mut [f32], from: &[f32], rows: usize) {
-        let from = View::new(from, rows, self.weight.depth());
-        product_packed(ViewMut::new(to, rows, self.bias.len()), from, &self.weight, false);
-        add_bias(to, &self.bias);
-    }
-
-    /// The same on this thread alone.
+    /// `to = from * weight + bias`, on this thread alone.
     pub fn apply_here(&self, to: &mut [f32], from: &[f32], rows: usize) {
         let from = View::new(from, rows, self.weight.depth());
         let outputs = self.bias.len();

@@ -109,7 +109,8 @@ impl<'a> VisitDecider<'a> {
     pub fn begin_again(&mut self, attempt: u16) {
         self.take();
         self.attempt = attempt;
-        (self.weight, self.overruled, self.truncated) = (0.0, 0, false);
+        (self.weight, self.overruled) = (0.0, 0);
+        (self.truncated, self.bad_probability) = (false, false);
         self.open();
     }
 

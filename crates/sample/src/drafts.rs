@@ -6,6 +6,7 @@ use consequence_model::{Generator, Turn};
 use consequence_record::Record;
 use consequence_referee::Referee;
 
+use crate::SampleError;
 use crate::decider::VisitDecider;
 use crate::prefix::Beginning;
 
@@ -20,18 +21,41 @@ pub(crate) struct Queue<I> {
     first: u64,
     /// Proposals of the last entry that were begun.
     begun: u16,
+    /// Whether no more numbers follow.
+    over: bool,
+}
+
+/// A proposal to begin: which of the records under way it is for, that record's number, and which of
+/// its proposals it is.
+pub(crate) struct Begun {
+    pub serial: u64,
+    pub number: u64,
+    pub proposal: u16,
+}
+
+/// What came of a proposal.
+pub(crate) struct Finished {
+    pub serial: u64,
+    pub outcome: Result<Kept, SampleError>,
+    /// Attempts before it that broke a rule.
+    pub rejected: u64,
 }
 
 /// One record under way.
-pub(crate) struct Entry {
-    pub number: u64,
+struct Entry {
     missing: u16,
+    complete: Complete,
+}
+
+/// What came of all proposals for a record.
+pub(crate) struct Complete {
+    pub number: u64,
+    /// The proposal that is kept, or what went wrong with one; nothing before the first.
+    pub outcome: Option<Result<Kept, SampleError>>,
     /// The logarithms of the weights of its proposals.
     pub weights: Vec<f64>,
-    kept: Option<Kept>,
-    /// Attempts that were rejected, and how many of them broke each rule.
+    /// Attempts that broke a rule.
     pub rejected: u64,
-    pub broken: BTreeMap<usize, u64>,
 }
 
 /// The proposal that is kept so far.
@@ -39,6 +63,8 @@ pub(crate) struct Kept {
     /// The largest key wins, and of equal ones the first proposal.
     pub key: f64,
     pub proposal: u16,
+    /// The logarithm of its weight.
+    pub weight: f64,
     pub record: Record,
     pub overruled: u64,
     pub truncated: bool,
@@ -46,62 +72,68 @@ pub(crate) struct Kept {
 
 impl<I: Iterator<Item = u64>> Queue<I> {
     pub fn new(numbers: I, proposals: u16, room: usize) -> Self {
-        Self { numbers, proposals, room, entries: VecDeque::new(), first: 0, begun: proposals }
+        let (entries, begun) = (VecDeque::new(), proposals);
+        Self { numbers, proposals, room, entries, first: 0, begun, over: false }
     }
 
-    /// The next proposal to begin: which record it is for, that record's number, and which of its
-    /// proposals it is. None while too many records wait, and after the last.
-    pub fn begin(&mut self) -> Option<(u64, u64, u16)> {
+    /// The next proposal to begin. None while too many records wait, and after the last.
+    pub fn begin(&mut self) -> Option<Begun> {
         if self.begun == self.proposals {
             if self.entries.len() >= self.room {
                 return None;
             }
-            let number = self.numbers.next()?;
-            self.entries.push_back(Entry {
-                number,
-                missing: self.proposals,
-                weights: vec![0.0; usize::from(self.proposals)],
-                kept: None,
-                rejected: 0,
-                broken: BTreeMap::new(),
-            });
+            let Some(number) = self.numbers.next() else {
+                self.over = true;
+                return None;
+            };
+            let weights = vec![0.0; usize::from(self.proposals)];
+            let complete = Complete { number, outcome: None, weights, rejected: 0 };
+            self.entries.push_back(Entry { missing: self.proposals, complete });
             self.begun = 0;
         }
-        let entry = self.entries.back()?;
+        let number = self.entries.back()?.complete.number;
         let serial = self.first + self.entries.len() as u64 - 1;
         self.begun += 1;
-        Some((serial, entry.number, self.begun - 1))
+        Some(Begun { serial, number, proposal: self.begun - 1 })
     }
 
-    /// The record under way that a proposal is for.
-    pub fn entry(&mut self, serial: u64) -> &mut Entry {
-        &mut self.entries[(serial - self.first) as usize]
+    /// Whether every proposal was begun.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Takes in a finished proposal.
+    pub fn finish(&mut self, finished: Finished) {
+        let entry = &mut self.entries[(finished.serial - self.first) as usize];
+        entry.missing -= 1;
+        entry.complete.take(finished);
     }
 
     /// The records at the front that are complete.
-    pub fn complete(&mut self) -> Vec<(Entry, Kept)> {
-        let mut complete = Vec::new();
-        while self.entries.front().is_some_and(|entry| entry.missing == 0)
-            && let Some(mut entry) = self.entries.pop_front()
-        {
-            self.first += 1;
-            let kept = entry.kept.take();
-            complete.extend(kept.map(|kept| (entry, kept)));
-        }
-        complete
+    pub fn complete(&mut self) -> Vec<Complete> {
+        let waiting = self.entries.iter().position(|entry| entry.missing > 0);
+        let complete = waiting.unwrap_or(self.entries.len());
+        self.first += complete as u64;
+        self.entries.drain(..complete).map(|entry| entry.complete).collect()
     }
 }
 
-impl Entry {
-    /// Takes in a finished proposal.
-    pub fn finish(&mut self, proposal: Kept, weight: f64) {
-        self.missing -= 1;
-        self.weights[usize::from(proposal.proposal)] = weight;
-        let better = self.kept.as_ref().is_none_or(|kept| {
-            proposal.key > kept.key || proposal.key == kept.key && proposal.proposal < kept.proposal
-        });
+impl Complete {
+    fn take(&mut self, finished: Finished) {
+        self.rejected += finished.rejected;
+        if let Ok(kept) = &finished.outcome {
+            self.weights[usize::from(kept.proposal)] = kept.weight;
+        }
+        let better = match (&self.outcome, &finished.outcome) {
+            (None, _) => true,
+            (Some(Ok(kept)), Ok(new)) => {
+                new.key > kept.key || new.key == kept.key && new.proposal < kept.proposal
+            }
+            (Some(Ok(_)), Err(_)) => true,
+            (Some(Err(_)), _) => false,
+        };
         if better {
-            self.kept = Some(proposal);
+            self.outcome = Some(finished.outcome);
         }
     }
 }
@@ -113,6 +145,9 @@ pub(crate) struct Draft<'a, G: Generator> {
     pub decider: VisitDecider<'a>,
     /// The rules that the visit written last breaks, where that is asked.
     pub broken: Vec<usize>,
+    /// Attempts at the record that were rejected, and how many of them broke each rule.
+    pub rejected: u64,
+    pub broken_before: BTreeMap<usize, u64>,
     past: G::Past,
     last: Vec<u32>,
 }
@@ -120,26 +155,38 @@ pub(crate) struct Draft<'a, G: Generator> {
 impl<'a, G: Generator> Draft<'a, G> {
     pub fn new(generator: &G, decider: VisitDecider<'a>) -> Self {
         let past = generator.begin();
-        Self { serial: 0, decider, broken: Vec::new(), past, last: Vec::new() }
+        Self {
+            serial: 0,
+            decider,
+            broken: Vec::new(),
+            rejected: 0,
+            broken_before: BTreeMap::new(),
+            past,
+            last: Vec::new(),
+        }
     }
 
     /// Begins an attempt at a record.
-    pub fn begin(
-        &mut self,
-        generator: &G,
-        (serial, number): (u64, u64),
-        attempt: u16,
-        beginning: Option<Beginning<'a>>,
-    ) {
-        self.serial = serial;
-        self.decider.begin(number, attempt, beginning);
+    pub fn begin(&mut self, generator: &G, begun: &Begun, beginning: Option<Beginning<'a>>) {
+        self.serial = begun.serial;
+        self.rejected = 0;
+        self.broken_before.clear();
+        self.decider.begin(begun.number, begun.proposal, beginning);
         self.forget(generator);
     }
 
-    /// Begins another attempt at the same record.
+    /// Begins another attempt at the same record, since this one breaks rules.
     pub fn begin_again(&mut self, generator: &G) {
         self.decider.begin_again(self.decider.attempt + 1);
         self.forget(generator);
+    }
+
+    /// Counts this attempt among those that broke rules.
+    pub fn reject(&mut self) {
+        self.rejected += 1;
+        for &rule in &self.broken {
+            *self.broken_before.entry(rule).or_default() += 1;
+        }
     }
 
     fn forget(&mut self, generator: &G) {

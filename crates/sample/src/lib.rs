@@ -35,6 +35,7 @@ mod condition;
 mod decider;
 mod drafts;
 mod error;
+mod lanes;
 mod manifest;
 mod output;
 mod prefix;

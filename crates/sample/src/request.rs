@@ -90,7 +90,8 @@ pub struct Request<'a> {
     /// it is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or a
     /// prefix.
     pub pass: Option<&'a OrderedPass>,
-    /// Records, or proposals for records, that are written at a time. Records do not depend on it.
+    /// Records, or proposals for records, that each thread writes at a time. Records do not depend on
+    /// it.
     pub batch: usize,
 }
 
@@ -105,7 +106,7 @@ impl Default for Request<'_> {
             given: Vec::new(),
             prefix: None,
             pass: None,
-            batch: 256,
+            batch: 128,
         }
     }
 }

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{Generator, Turn};
+use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Record, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
-use rayon::prelude::*;
 
 use crate::decider::{Policy, VisitDecider};
-use crate::drafts::{Draft, Kept, Queue};
-use crate::prefix::Prefix;
+use crate::drafts::{Complete, Draft, Kept, Queue};
+use crate::lanes::{Dealt, Lane};
+use crate::prefix::{Beginning, Prefix};
 use crate::{Mode, Request, SampleError, Totals};
 
-/// Records that may wait for a slow one before them, for each that is written at a time.
-const ROOM: usize = 4;
+/// Records that are dealt to threads at once, for each that is written at a time.
+const ROUND: usize = 8;
 
-/// Visits that one task ends: few enough to share, and enough to be worth it.
-const TASK: usize = 8;
+/// Records that may wait for a slow one before them, for each that is written at a time.
+const ROOM: usize = 3 * ROUND;
 
 /// A model with all that its records must follow.
 ///
@@ -103,88 +103,77 @@ impl<'a, G: Generator> Sampler<'a, G> {
     }
 
     /// Writes the records with these numbers, which must ascend, and gives them in order. In memory
-    /// are those under way, and at most four times as many that wait for one before them.
+    /// are those under way on each thread, and at most 24 times as many that wait for one before them.
     pub fn records(
         &self,
         numbers: impl IntoIterator<Item = u64>,
         totals: &mut Totals,
         mut each: impl FnMut(u64, Record) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
-        let Request { mode, batch, attempts, .. } = self.request;
-        let room = batch.saturating_mul(ROOM);
+        let threads = rayon::current_num_threads();
+        let at_a_time = self.request.batch.saturating_mul(threads);
+        let room = at_a_time.saturating_mul(ROOM);
         let mut queue = Queue::new(numbers.into_iter(), self.request.proposals(), room);
-        let mut drafts: Vec<Draft<'_, G>> = Vec::new();
-        let mut idle: Vec<Draft<'_, G>> = Vec::new();
-        let mut scratch = G::Scratch::default();
-        let rejecting = self.rules.as_ref().filter(|_| mode == Mode::Reject);
+        let mut lanes: Vec<Lane<'_, G>> = (0..threads).map(|_| Lane::default()).collect();
+        let (mut dealt, mut complete) = (Dealt::default(), Vec::new());
         loop {
-            while drafts.len() < batch
-                && let Some((serial, number, proposal)) = queue.begin()
-            {
-                let draft = idle.pop();
-                let mut draft = draft.unwrap_or_else(|| Draft::new(self.generator, self.decider()));
-                let beginning = self.prefix.as_ref().map(|prefix| prefix.of(number));
-                draft.begin(self.generator, (serial, number), proposal, beginning);
-                drafts.push(draft);
-            }
-            if drafts.is_empty() {
+            dealt.refill(&mut queue, at_a_time.saturating_mul(ROUND));
+            if complete.is_empty() && dealt.is_empty() && lanes.iter().all(Lane::is_idle) {
                 return Ok(());
             }
-            let referee = rejecting.map(|rules| &rules.referee);
-            // On a thread of the pool, which then need not be woken for every part of a visit.
-            rayon::scope(|_| self.step(&mut drafts, &mut scratch, referee))?;
-            let mut at = 0;
-            while at < drafts.len() {
-                let draft = &mut drafts[at];
-                if !draft.broken.is_empty() {
-                    let entry = queue.entry(draft.serial);
-                    entry.rejected += 1;
-                    for &rule in &draft.broken {
-                        *entry.broken.entry(rule).or_default() += 1;
-                    }
-                    if draft.decider.attempt + 1 == attempts {
-                        return Err(self.exhausted(draft.decider.number, &entry.broken));
-                    }
-                    draft.begin_again(self.generator);
-                    at += 1;
-                } else if draft.ended() {
-                    let mut draft = drafts.swap_remove(at);
-                    queue.entry(draft.serial).finish(self.kept(&mut draft), draft.decider.weight);
-                    idle.push(draft);
-                } else {
-                    at += 1;
+            let mut given = Ok(());
+            rayon::in_place_scope(|scope| {
+                let (dealt, over) = (&dealt, queue.is_over());
+                for lane in &mut lanes {
+                    scope.spawn(move |_| lane.run(self, dealt, over));
                 }
-            }
-            let complete = queue.complete();
-            self.judge(complete.iter().map(|(entry, kept)| (entry.number, &kept.record)))?;
-            for (entry, kept) in complete {
-                totals.count(&kept.record);
-                totals.attempts += entry.rejected + entry.weights.len() as u64;
-                totals.rejected += entry.rejected;
-                totals.overruled += kept.overruled;
-                totals.truncated += u64::from(kept.truncated);
-                if mode == Mode::Exact {
-                    totals.weigh(&entry.weights);
-                }
-                each(entry.number, kept.record)?;
-            }
+                let mut complete = std::mem::take(&mut complete).into_iter();
+                given = complete.try_for_each(|record| self.give(record, totals, &mut each));
+            });
+            given?;
+            lanes.iter_mut().flat_map(Lane::finished).for_each(|record| queue.finish(record));
+            complete = queue.complete();
         }
     }
 
-    /// One visit of every record under way.
-    fn step(
+    /// Counts a record, and hands it on.
+    fn give(
         &self,
-        drafts: &mut [Draft<'_, G>],
-        scratch: &mut G::Scratch,
-        referee: Option<&Referee>,
+        complete: Complete,
+        totals: &mut Totals,
+        each: &mut impl FnMut(u64, Record) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
-        let mut turns: Vec<Turn<'_, G::Past>> = drafts.iter_mut().map(Draft::turn).collect();
-        self.generator.next(&mut turns, scratch);
-        drafts.par_iter_mut().with_min_len(TASK).for_each(|draft| draft.close(referee));
-        match drafts.iter().any(|draft| draft.decider.bad_probability) {
-            true => Err(SampleError::Probability),
-            false => Ok(()),
+        let Complete { number, outcome, weights, rejected } = complete;
+        let Some(kept) = outcome.transpose()? else { return Ok(()) };
+        totals.count(&kept.record);
+        totals.attempts += rejected + weights.len() as u64;
+        totals.rejected += rejected;
+        totals.overruled += kept.overruled;
+        totals.truncated += u64::from(kept.truncated);
+        if self.request.mode == Mode::Exact {
+            totals.weigh(&weights);
         }
+        each(number, kept.record)
+    }
+
+    pub(crate) fn generator(&self) -> &'a G {
+        self.generator
+    }
+
+    /// Memory for an attempt at a record.
+    pub(crate) fn draft(&self) -> Draft<'_, G> {
+        Draft::new(self.generator, self.decider())
+    }
+
+    /// What a record begins with.
+    pub(crate) fn beginning(&self, number: u64) -> Option<Beginning<'a>> {
+        self.prefix.as_ref().map(|prefix| prefix.of(number))
+    }
+
+    /// Who finds the rules that a visit breaks, where records are drawn again for it.
+    pub(crate) fn rejecting(&self) -> Option<&Referee> {
+        let rules = self.rules.as_ref().filter(|_| self.request.mode == Mode::Reject);
+        rules.map(|rules| &rules.referee)
     }
 
     /// Who decides the codes of a record: each mode has a policy of its own.
@@ -203,40 +192,30 @@ impl<'a, G: Generator> Sampler<'a, G> {
     /// A finished proposal with the key that decides whether it is kept. With a key of its weight's
     /// logarithm and a Gumbel variate, the largest is each with a probability that is its share of
     /// all weights, in whatever order they finish.
-    fn kept(&self, draft: &mut Draft<'_, G>) -> Kept {
-        let key = match self.request.mode {
+    ///
+    /// The referee sees every record.
+    pub(crate) fn kept(&self, draft: &mut Draft<'_, G>) -> Result<Kept, SampleError> {
+        let VisitDecider { number, attempt, weight, overruled, truncated, .. } = draft.decider;
+        let record = draft.decider.take();
+        if let Some(Obeyed { referee, .. }) = &self.rules
+            && !referee.is_valid(&record)
+        {
+            return Err(SampleError::Rejected { record: number + 1 });
+        }
+        let (key, proposal) = match self.request.mode {
             Mode::Exact => {
                 let draws = Draws::new(self.request.seed);
-                let mut draws = draws.visit(draft.decider.number, 0, 0, Purpose::Proposal);
-                draft.decider.weight - (-draws.uniform(draft.decider.attempt.into()).ln()).ln()
+                let mut draws = draws.visit(number, 0, 0, Purpose::Proposal);
+                (weight - (-draws.uniform(attempt.into()).ln()).ln(), attempt)
             }
-            _ => 0.0,
-        };
-        Kept {
-            key,
             // Of other modes the first attempt that is finished is the only one.
-            proposal: if self.request.mode == Mode::Exact { draft.decider.attempt } else { 0 },
-            overruled: draft.decider.overruled,
-            truncated: draft.decider.truncated,
-            record: draft.decider.take(),
-        }
+            _ => (0.0, 0),
+        };
+        Ok(Kept { key, proposal, weight, record, overruled, truncated })
     }
 
-    /// Lets the referee see every record.
-    fn judge<'r>(
-        &self,
-        records: impl Iterator<Item = (u64, &'r Record)>,
-    ) -> Result<(), SampleError> {
-        let Some(Obeyed { referee, .. }) = &self.rules else { return Ok(()) };
-        let records: Vec<(u64, &Record)> = records.collect();
-        let rejected = records.par_iter().find_first(|(_, record)| !referee.is_valid(*record));
-        match rejected {
-            Some((number, _)) => Err(SampleError::Rejected { record: number + 1 }),
-            None => Ok(()),
-        }
-    }
-
-    fn exhausted(&self, number: u64, broken: &BTreeMap<usize, u64>) -> SampleError {
+    /// That no attempt at a record obeyed, and the rules that most of them broke.
+    pub(crate) fn exhausted(&self, number: u64, broken: &BTreeMap<usize, u64>) -> SampleError {
         let mut broken: Vec<(usize, u64)> =
             broken.iter().map(|(&rule, &times)| (rule, times)).collect();
         broken.sort_by_key(|&(rule, times)| (Reverse(times), rule));

@@ -176,8 +176,8 @@ impl Preset {
     pub fn options(self) -> TrainOptions {
         let (rate, decay) = match (self.kind, self.size) {
             (NetworkKind::Recurrent, _) => (6e-3, 1.5),
-            (NetworkKind::Halo, Size::Paper) => (4e-4, 2.0),
-            (NetworkKind::Halo, _) => (5e-3, 2.0),
+            (NetworkKind::Halo, Size::Paper) => (6e-4, 1.0),
+            (NetworkKind::Halo, _) => (3e-3, 1.0),
         };
         TrainOptions {
             seed: 1,

@@ -4,7 +4,7 @@
 //!
 //! A cohort is `uci`, `inpatients:PATIENTS`, `outpatients:PATIENTS`, `synpuf`, `mimic` or `synthea`; all
 //! that settings were chosen on, if none is named. Settings: `network` (recurrent, halo), `size`,
-//! `head`, `width`, `units`, `seeds`, `rate`, `decay`, `batch`,
+//! `head`, `width`, `units`, `seeds`, `first` (seed), `rate`, `decay`, `batch`,
 //! `warm`, `drop`, `gain`, `patience`, `average`, `epochs`.
 
 use consequence_model::NetworkSizes;
@@ -43,7 +43,8 @@ fn main() -> Fallible<()> {
     put(setting("final"), &mut options.final_rate)?;
     put(setting("epochs"), &mut options.epochs)?;
     options.batch = setting("batch").map(str::parse).transpose()?;
-    let mut seeds = 3u64;
+    let (mut first, mut seeds) = (1u64, 3u64);
+    put(setting("first"), &mut first)?;
     put(setting("seeds"), &mut seeds)?;
     let mut subjects: Vec<Subject> = Vec::new();
     for name in arguments.iter().filter(|one| !one.contains('=')) {
@@ -65,7 +66,7 @@ fn main() -> Fallible<()> {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for subject in subjects {
         let Some(loaded) = subject.load()? else { continue };
-        for seed in 1..=seeds {
+        for seed in first..first + seeds {
             eprintln!("{subject}, seed {seed}");
             options.seed = seed;
             println!("| {subject}, {seed} {}", row(&run(&loaded, sizes, &options)?));

@@ -68,12 +68,15 @@ fn print_peers() -> Fallible {
     println!("|---|---|---|---|---|---|---|");
     let mut extent = peers::Extent::default();
     let mut real = None;
-    for seed in 1..=3 {
-        extent.options.seed = seed;
+    for (rules, seed) in
+        [true, false].into_iter().flat_map(|rules| (1..=3).map(move |seed| (rules, seed)))
+    {
+        (extent.rules, extent.options.seed) = (rules, seed);
         let Some(row) = peers::run(&extent)? else { return Ok(()) };
         let [mined, sexes, death] = row.broken;
+        let with = if rules { "with" } else { "without" };
         println!(
-            "| Consequence, seed {seed} | {:.0} s | {:.0} | {} | {mined} | {sexes} | {death} |",
+            "| Consequence {with} rules, seed {seed} | {:.0} s | {:.0} | {} | {mined} | {sexes} | {death} |",
             row.fit,
             row.records_a_second,
             cell(row.r2)

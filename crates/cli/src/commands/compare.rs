@@ -38,6 +38,10 @@ pub struct CompareArguments {
     /// networks, --epochs, --batch and --patience hold for it
     #[arg(long)]
     pub also_halo: bool,
+    /// Learning rates to try for each method, as multiples of the usual one, such as 0.5 1 2: each takes
+    /// the one that predicts the tuning split best
+    #[arg(long, value_name = "TIMES", num_args = 1..)]
+    pub rates: Vec<f32>,
     /// Generations of each method, spread over its trainings [default: 25, as in the paper]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     pub runs: Option<usize>,
@@ -78,6 +82,7 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
             true => Some(arguments.network.halo_beside(usual)?),
             false => None,
         },
+        rates: arguments.rates.clone(),
         effort: Effort {
             trainings: short(arguments.seeds),
             runs: arguments.runs.map_or(effort.runs, short),

@@ -44,8 +44,8 @@ pub struct GenerateArguments {
     /// The most attempts at a record in mode reject
     #[arg(long, default_value = "1000", value_name = "NUMBER", value_parser = tries)]
     pub attempts: u16,
-    /// Records that are written at a time; they do not depend on it
-    #[arg(long, default_value = "256", value_name = "NUMBER", value_parser = positive)]
+    /// Records that each thread writes at a time; they do not depend on it
+    #[arg(long, default_value = "128", value_name = "NUMBER", value_parser = positive)]
     pub batch: usize,
     /// Records of a data file
     #[arg(long, default_value = "10k", value_name = "NUMBER", value_parser = records)]

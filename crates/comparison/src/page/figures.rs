@@ -92,6 +92,36 @@ impl Page<'_> {
         }
     }
 
+    /// The learning rates that were tried; none where there was no choice.
+    fn rates(&self) -> Option<Table> {
+        let rows = || self.rows().filter(|(figures, ..)| !figures.tried_rates.is_empty());
+        let (first, ..) = rows().next()?;
+        let mut columns = vec![Column::new("method"), Column::new("learning rate taken")];
+        let tried = first.tried_rates.iter().map(|tried| match tried.times {
+            1.0 => Column::grouped("tuning nats", "at the usual rate"),
+            times => Column::grouped("tuning nats", format!("at {times} times that")),
+        });
+        columns.extend(tried);
+        let row = |(figures, _, ours): (&MethodFigures, _, _)| {
+            let nats = figures.tried_rates.iter().map(|tried| {
+                let cell = Cell::number(tried.tuning_nats, 3);
+                if tried.rate == figures.rate { cell.best() } else { cell }
+            });
+            let begin = [Cell::text(&figures.title), Cell::number(f64::from(figures.rate), 5)];
+            self.row(ours, begin.into_iter().chain(nats).collect())
+        };
+        Some(Table {
+            title: "Learning rates".to_owned(),
+            note:
+                "Every method was trained once at each rate, and goes on with the one whose best \
+                   epoch costs a tuning record the fewest nats of what the method trains for. Nats \
+                   of different methods need not compare."
+                    .to_owned(),
+            columns,
+            rows: rows().map(row).collect(),
+        })
+    }
+
     pub(super) fn clock(&self) -> Section {
         let plain = published(Method::Vanilla, self.paper_cohort());
         let mut training = Table {
@@ -185,7 +215,8 @@ impl Page<'_> {
             note: format!("Training: {} Generation: {}", self.behind_trainings(), self.behind()),
             panels: panels.into_iter().map(panel).collect(),
         };
-        let blocks = vec![Block::Table(training), Block::Table(writing), Block::Bars(plot)];
+        let mut blocks = vec![Block::Table(training), Block::Table(writing), Block::Bars(plot)];
+        blocks.extend(self.rates().map(Block::Table));
         Section::new("clock", "Who is fast", blocks)
     }
 

@@ -82,33 +82,9 @@ fn unpacked_part(out: &mut ViewMut<'_>, a: View<'_>, b: View<'_>, accumulate: bo
     }
 }
 
-/// `out = a * b`, or `out += a * b`, with a second factor that was packed before: for weights that
-/// many products use. The bits are those of [`product`].
-///
-/// ```
-/// use consequence_engine::{Packed, View, ViewMut, product_packed};
-///
-/// let b = Packed::new(View::new(&[5.0, 6.0, 7.0, 8.0], 2, 2));
-/// let mut out = [0.0; 2];
-/// product_packed(ViewMut::new(&mut out, 1, 2), View::new(&[1.0, 2.0], 1, 2), &b, false);
-/// assert_eq!(out, [19.0, 22.0]);
-/// ```
-///
-/// # Panics
-///
-/// If the shapes do not fit each other.
-pub fn product_packed(out: ViewMut<'_>, a: View<'_>, b: &Packed, accumulate: bool) {
-    assert_eq!(a.columns(), b.depth(), "the inner dimensions of a product agree");
-    assert_eq!(a.rows(), out.rows(), "the rows of a product agree");
-    assert_eq!(b.columns(), out.columns(), "the columns of a product agree");
-    tasks(out, a.columns(), b.tile(), |first, mut out| {
-        let a = a.part(first.0..first.0 + out.rows(), 0..a.columns());
-        packed_part(&mut out, a, b, first.1, accumulate);
-    });
-}
-
-/// [`product_packed`] on this thread alone, and from a column of the packed factor on: for work that
-/// is spread over threads already. `out` may have fewer columns than are left.
+/// `out = a * b`, or `out += a * b`, with a second factor that was packed before, from one of its
+/// columns on: for weights that many products use. The bits are those of [`product`]. It is done on
+/// this thread alone. `out` may have fewer columns than are left.
 ///
 /// ```
 /// use consequence_engine::{Packed, View, ViewMut, product_packed_here};
@@ -198,7 +174,7 @@ fn block(
 
 #[cfg(test)]
 mod tests {
-    use super::{Packed, View, ViewMut, product, product_packed};
+    use super::{Packed, View, ViewMut, product, product_packed_here};
     use proptest::prelude::*;
 
     fn noise(count: usize, seed: u64) -> Vec<f32> {
@@ -244,7 +220,7 @@ mod tests {
                     results.push(out);
                     let mut out = vec![f32::NAN; rows * columns];
                     let packed = Packed::new(b);
-                    product_packed(ViewMut::new(&mut out, rows, columns), a, &packed, false);
+                    product_packed_here(ViewMut::new(&mut out, rows, columns), a, &packed, 0, false);
                     results.push(out);
                 }
             }

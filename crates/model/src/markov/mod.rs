@@ -8,13 +8,9 @@ mod weights;
 
 use consequence_record::Selection;
 use consequence_rules::Order;
-use rayon::prelude::*;
 
 use crate::{Generator, Turn};
 pub use tables::MarkovTables;
-
-/// Turns that one thread takes at a time.
-const TURNS: usize = 8;
 
 /// A smoothed Markov model over codes.
 ///
@@ -99,7 +95,7 @@ impl Markov {
 
 impl Generator for Markov {
     type Past = MarkovPast;
-    type Scratch = ();
+    type Scratch = Vec<f64>;
 
     fn codes(&self) -> &Order {
         &self.codes
@@ -113,10 +109,9 @@ impl Generator for Markov {
         MarkovPast::default()
     }
 
-    fn next(&self, turns: &mut [Turn<'_, MarkovPast>], _: &mut ()) {
+    fn next(&self, turns: &mut [Turn<'_, MarkovPast>], odds: &mut Vec<f64>) {
         let (range, end) = (self.codes.range(1), self.codes.end());
-        let turns = turns.par_iter_mut().with_min_len(TURNS);
-        turns.for_each_init(Vec::new, |odds, turn| {
+        for turn in turns {
             let decide = |position, probability| turn.decider.decide(position, probability);
             match turn.last {
                 None => self.tables.statics.walk(decide),
@@ -125,7 +120,7 @@ impl Generator for Markov {
                     self.tables.walk(turn.past, last, range.clone(), end, odds, decide);
                 }
             }
-        });
+        }
     }
 }
 
@@ -175,7 +170,8 @@ mod tests {
         let mut last = None;
         for visit in visits {
             listed = Listed(visit.to_vec(), Vec::new());
-            markov.next(&mut [Turn { past: &mut past, last, decider: &mut listed }], &mut ());
+            markov
+                .next(&mut [Turn { past: &mut past, last, decider: &mut listed }], &mut Vec::new());
             last = Some(visit);
         }
         listed.1

@@ -1,6 +1,7 @@
 //! One visit at a time: attention over a cache, and a head that walks the codes once.
 //!
 //! What holds throughout:
+//! - All is done on the thread that calls: threads take records of their own through visits.
 //! - The walk decides codes in order. When it reaches a code, the pre-activations of the first
 //!   layer hold the history and every code that came on before; a code that comes on adds its row
 //!   to them at once.
@@ -13,9 +14,9 @@
 use std::ops::Range;
 
 use consequence_engine::{
-    Normal, Packed, View, ViewMut, add, add_fused, attend_cached, gelu, layer_norm, product_packed,
+    Normal, Packed, View, ViewMut, add, add_fused, attend_cached, gelu, layer_norm,
+    product_packed_here,
 };
-use rayon::prelude::*;
 
 use super::{Shape, Weights};
 use crate::layers::{EPSILON, Layer, PackedLayer};
@@ -23,9 +24,6 @@ use crate::layers::{EPSILON, Layer, PackedLayer};
 /// Codes that the walk of the head takes together: what came before is multiplied at once, what is
 /// inside is added as it is decided.
 const BLOCK: usize = 64;
-
-/// Rows that one task walks.
-const ROWS: usize = 4;
 
 struct Block {
     norm_1: [Vec<f32>; 2],
@@ -100,6 +98,7 @@ pub struct StepBuffers {
     active: Vec<f32>,
     units: Vec<f32>,
     sums: Vec<f32>,
+    scores: Vec<f32>,
 }
 
 impl Sampler {
@@ -166,15 +165,14 @@ impl Sampler {
         buffers: &mut StepBuffers,
     ) {
         let (width, heads, rows) = (self.shape.width, self.shape.heads, records.len());
-        let StepBuffers { rows: x, normed, normals, mixed, wide, active, .. } = buffers;
+        let StepBuffers { rows: x, normed, normals, mixed, wide, active, scores, .. } = buffers;
         x.resize(rows * width, 0.0);
         normed.resize(rows * width, 0.0);
         normals.resize(rows, Normal::default());
         mixed.resize(rows * 3 * width, 0.0);
         wide.resize(rows * 4 * width, 0.0);
         active.resize(rows * 4 * width, 0.0);
-        let embedded = x.par_chunks_exact_mut(width).zip(records.par_iter_mut()).with_min_len(8);
-        embedded.for_each(|(x, (past, visit))| {
+        for (x, (past, visit)) in x.chunks_exact_mut(width).zip(records.iter_mut()) {
             assert!(
                 past.length < self.shape.positions,
                 "the network has a position for each visit"
@@ -186,28 +184,24 @@ impl Sampler {
                 add(x, &self.codes[code * width..(code + 1) * width]);
             }
             past.length += 1;
-        });
+        }
         for (number, block) in self.blocks.iter().enumerate() {
             layer_norm(normed, normals, x, &block.norm_1[0], &block.norm_1[1], EPSILON);
-            block.qkv.apply(mixed, normed, rows);
-            let attending = normed
-                .par_chunks_exact_mut(width)
-                .zip(mixed.par_chunks_exact(3 * width))
-                .zip(records.par_iter_mut())
-                .with_min_len(4);
-            attending.for_each_init(Vec::new, |scratch, ((to, mixed), (past, _))| {
+            block.qkv.apply_here(mixed, normed, rows);
+            let attending = normed.chunks_exact_mut(width).zip(mixed.chunks_exact(3 * width));
+            for ((to, mixed), (past, _)) in attending.zip(records.iter_mut()) {
                 let cache = &mut past.blocks[number];
                 cache.extend_from_slice(&mixed[width..]);
-                attend_cached(to, scratch, &mixed[..width], cache, past.length, heads);
-            });
+                attend_cached(to, scores, &mixed[..width], cache, past.length, heads);
+            }
             // The queries are done with: their memory takes what attention is joined to.
             let joined = &mut mixed[..rows * width];
-            block.projection.apply(joined, normed, rows);
+            block.projection.apply_here(joined, normed, rows);
             add(x, joined);
             layer_norm(normed, normals, x, &block.norm_2[0], &block.norm_2[1], EPSILON);
-            block.up.apply(wide, normed, rows);
+            block.up.apply_here(wide, normed, rows);
             gelu(active, wide);
-            block.down.apply(normed, active, rows);
+            block.down.apply_here(normed, active, rows);
             add(x, normed);
         }
         hidden.resize(rows * width, 0.0);
@@ -219,7 +213,7 @@ impl Sampler {
         let rows = hidden.len() / self.shape.width;
         outputs.resize(rows * self.shape.side, 0.0);
         if let Some(side) = &self.side {
-            side.apply(outputs, hidden, rows);
+            side.apply_here(outputs, hidden, rows);
         }
     }
 
@@ -230,7 +224,7 @@ impl Sampler {
     /// # Panics
     ///
     /// If there are not as many rows as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool + Send>(
+    pub fn decide<D: FnMut(u32, f32) -> bool>(
         &self,
         hidden: &[f32],
         codes: Range<usize>,
@@ -246,21 +240,19 @@ impl Sampler {
         let seen = shape.units_before(codes.end - 1);
         let StepBuffers { units, active, sums, .. } = buffers;
         units.resize(rows * shape.units(), 0.0);
-        units.par_chunks_exact_mut(shape.units()).for_each(|row| {
-            row.copy_from_slice(&self.unit_bias);
-        });
+        units.chunks_exact_mut(shape.units()).for_each(|row| row.copy_from_slice(&self.unit_bias));
         let from = View::new(hidden, rows, width);
         let to = ViewMut::new(units, rows, shape.units());
-        product_packed(to, from, &self.history, true);
+        product_packed_here(to, from, &self.history, 0, true);
         // Units of the history, and of codes that this visit cannot hold, are final.
         active.resize(rows * seen.max(1), 0.0);
         let settled = shape.units_before(codes.start);
-        let rows_of = active.par_chunks_exact_mut(seen).zip(units.par_chunks_exact(shape.units()));
-        rows_of.for_each(|(active, units)| {
+        let seen_rows = active.chunks_exact_mut(seen.max(1)).zip(units.chunks_exact(shape.units()));
+        for (active, units) in seen_rows {
             for (active, unit) in active[..settled].iter_mut().zip(units) {
                 *active = unit.max(0.0);
             }
-        });
+        }
         for corner in &self.corners {
             let block = corner.codes.start.max(codes.start)..corner.codes.end.min(codes.end);
             if block.is_empty() {
@@ -268,27 +260,20 @@ impl Sampler {
             }
             let wide = corner.codes.len();
             sums.resize(rows * wide, 0.0);
-            sums.par_chunks_exact_mut(wide).for_each(|row| {
+            sums.chunks_exact_mut(wide).for_each(|row| {
                 row.copy_from_slice(&self.output_bias[corner.codes.clone()]);
             });
             let before = shape.units_before(corner.codes.start);
             let known = View::new(&active[..rows * seen], rows, seen).part(0..rows, 0..before);
-            product_packed(ViewMut::new(sums, rows, wide), known, &corner.before, true);
-            let work = deciders
-                .par_chunks_mut(ROWS)
-                .zip(active.par_chunks_mut(ROWS * seen))
-                .zip(units.par_chunks_mut(ROWS * shape.units()))
-                .zip(sums.par_chunks_mut(ROWS * wide));
-            work.for_each(|(((deciders, active), units), sums)| {
-                let rows = deciders
-                    .iter_mut()
-                    .zip(active.chunks_exact_mut(seen))
-                    .zip(units.chunks_exact_mut(shape.units()))
-                    .zip(sums.chunks_exact_mut(wide));
-                for (((decide, active), units), sums) in rows {
-                    self.walk(corner, &block, each, decide, active, units, sums);
-                }
-            });
+            product_packed_here(ViewMut::new(sums, rows, wide), known, &corner.before, 0, true);
+            let walks = deciders
+                .iter_mut()
+                .zip(active.chunks_exact_mut(seen.max(1)))
+                .zip(units.chunks_exact_mut(shape.units()))
+                .zip(sums.chunks_exact_mut(wide));
+            for (((decide, active), units), sums) in walks {
+                self.walk(corner, &block, each, decide, active, units, sums);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! One visit at a time: the average goes on, and the head walks the codes once.
 //!
 //! What holds throughout:
-//! - Work is spread over threads by records: a task takes a few records through the whole visit.
+//! - All is done on the thread that calls: threads take records of their own through visits.
 //! - The walk decides codes in order and a block at a time. The logits of a block are those of the
 //!   state at its beginning; when a code comes on, the state changes and the rest of the block is
 //!   read anew. An absent code changes nothing.
@@ -12,7 +12,6 @@ use std::ops::Range;
 use consequence_engine::{
     Normal, Packed, View, ViewMut, add, gated_step, gelu, layer_norm, product_packed_here,
 };
-use rayon::prelude::*;
 
 use super::copies::{Held, TERMS, add_copies, hold};
 use super::history::add_places;
@@ -21,9 +20,6 @@ use crate::layers::{EPSILON, Layer, PackedLayer};
 
 /// Codes that are read at once: a multiple of what a panel of a packed matrix has.
 const BLOCK: usize = 64;
-
-/// Records that one task takes through a visit.
-const RECORDS: usize = 24;
 
 /// A network made ready to write records: weights laid out once, shared by all threads.
 ///
@@ -74,12 +70,6 @@ impl Past {
 /// Memory for a step, kept from one to the next.
 #[derive(Debug, Default)]
 pub struct StepBuffers {
-    tasks: Vec<Buffers>,
-}
-
-/// Memory of one task.
-#[derive(Debug, Default)]
-struct Buffers {
     rows: Vec<f32>,
     normed: Vec<f32>,
     normals: Vec<Normal>,
@@ -92,15 +82,6 @@ struct Buffers {
     logits: Vec<f32>,
     /// Of one row and block: what a logit has beside what it reads of the state.
     beside: Vec<f32>,
-}
-
-impl StepBuffers {
-    /// Memory for as many tasks as so many records are.
-    fn tasks(&mut self, records: usize) -> &mut [Buffers] {
-        let tasks = records.div_ceil(RECORDS);
-        self.tasks.resize_with(self.tasks.len().max(tasks), Buffers::default);
-        &mut self.tasks[..tasks]
-    }
 }
 
 /// Makes room for so many numbers; what is there does not matter.
@@ -160,22 +141,8 @@ impl Sampler {
         hidden: &mut Vec<f32>,
         buffers: &mut StepBuffers,
     ) {
-        let width = self.shape.width;
-        hidden.resize(records.len() * width, 0.0);
-        let tasks = buffers.tasks(records.len());
-        let tasks = tasks.par_iter_mut().zip(records.par_chunks_mut(RECORDS));
-        tasks
-            .zip(hidden.par_chunks_mut(RECORDS * width))
-            .for_each(|((buffers, records), hidden)| self.see_some(records, hidden, buffers));
-    }
-
-    fn see_some(
-        &self,
-        records: &mut [(&mut Past, &[u32])],
-        hidden: &mut [f32],
-        buffers: &mut Buffers,
-    ) {
         let (width, rows) = (self.shape.width, records.len());
+        hidden.resize(rows * width, 0.0);
         let x = room(&mut buffers.rows, rows * width);
         let normed = room(&mut buffers.normed, rows * width);
         let mixed = room(&mut buffers.mixed, rows * 2 * width);
@@ -218,7 +185,7 @@ impl Sampler {
         let rows = hidden.len() / self.shape.width;
         outputs.resize(rows * self.shape.side, 0.0);
         if let Some(side) = &self.side {
-            side.apply(outputs, hidden, rows);
+            side.apply_here(outputs, hidden, rows);
         }
     }
 
@@ -229,7 +196,7 @@ impl Sampler {
     /// # Panics
     ///
     /// If there are not as many rows and records as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool + Send>(
+    pub fn decide<D: FnMut(u32, f32) -> bool>(
         &self,
         hidden: &[f32],
         pasts: &[&Past],
@@ -237,28 +204,9 @@ impl Sampler {
         deciders: &mut [D],
         buffers: &mut StepBuffers,
     ) {
-        let (width, rows) = (self.shape.width, deciders.len());
-        assert_eq!(hidden.len(), rows * width, "every row has someone to decide");
-        assert_eq!(pasts.len(), rows, "every row is of a record");
-        if codes.is_empty() {
-            return;
-        }
-        let tasks = buffers.tasks(rows).par_iter_mut().zip(deciders.par_chunks_mut(RECORDS));
-        let rows = hidden.par_chunks(RECORDS * width).zip(pasts.par_chunks(RECORDS));
-        tasks.zip(rows).for_each(|((buffers, deciders), (hidden, pasts))| {
-            self.decide_some(hidden, pasts, &codes, deciders, buffers);
-        });
-    }
-
-    fn decide_some<D: FnMut(u32, f32) -> bool>(
-        &self,
-        hidden: &[f32],
-        pasts: &[&Past],
-        codes: &Range<usize>,
-        deciders: &mut [D],
-        buffers: &mut Buffers,
-    ) {
         let (wide, rows) = (self.shape.head, deciders.len());
+        assert_eq!(hidden.len(), rows * self.shape.width, "every row has someone to decide");
+        assert_eq!(pasts.len(), rows, "every row is of a record");
         let sums = room(&mut buffers.sums, rows * wide);
         self.start.apply_here(sums, hidden, rows);
         let read = room(&mut buffers.read, rows * wide);
