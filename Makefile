@@ -113,9 +113,10 @@ study:
 	target/study-venv/bin/python studies/dense_rules.py
 	target/study-venv/bin/python studies/speed_cpu.py
 
-# Half an hour on two cores. The reports kept under docs/comparison come from here.
+# Three hours on two cores. The reports kept under docs/comparison come from here.
 COMPARISON := target/comparison
 CONSEQUENCE := target/release/consequence
+THOROUGH := --seeds 3 --also-halo --rates 0.5 1 2 --deep-runs 3
 UCI := ../shared/data/inpatient/uci_diabetes130
 MCE := ../shared/data/rules/mce/MCE_Simple_Code_Edits_v32.txt
 ICD9 := ../shared/data/rules/icd/icd9dx2015.csv.gz
@@ -124,10 +125,10 @@ comparison:
 	$(CARGO) build --quiet --locked --release -p consequence-cli
 	mkdir -p $(COMPARISON)
 	$(CONSEQUENCE) simulate inpatient --out $(COMPARISON)/inpatients --force
-	$(CONSEQUENCE) compare $(COMPARISON)/inpatients --out $(COMPARISON)/inpatient --deep-runs 3 --force
+	$(CONSEQUENCE) compare $(COMPARISON)/inpatients --out $(COMPARISON)/inpatient $(THOROUGH) --force
 	$(CONSEQUENCE) simulate outpatient --patients 4k --out $(COMPARISON)/outpatients --force
 	$(CONSEQUENCE) compare $(COMPARISON)/outpatients --out $(COMPARISON)/outpatient --train-records 3000 \
-		--epochs 4 --records 500 --runs 12 --deep-runs 2 --force
+		--records 500 --runs 12 $(THOROUGH) --force
 	@if test -d $(UCI); then set -ex; \
 		$(CONSEQUENCE) import uci-diabetes $(UCI) --out $(COMPARISON)/diabetes --force; \
 		$(CONSEQUENCE) mine $(COMPARISON)/diabetes --out $(COMPARISON)/mined.rules --force; \
@@ -135,7 +136,7 @@ comparison:
 			--cohort $(COMPARISON)/diabetes --out $(COMPARISON)/editor.rules --force; \
 		grep -v '^rule age-' $(COMPARISON)/editor.rules > $(COMPARISON)/sex.rules; \
 		$(CONSEQUENCE) compare $(COMPARISON)/diabetes --rules $(COMPARISON)/mined.rules \
-			$(COMPARISON)/sex.rules --out $(COMPARISON)/uci --deep-runs 3 --force; \
+			$(COMPARISON)/sex.rules --out $(COMPARISON)/uci $(THOROUGH) --force; \
 	else echo "SKIPPED: ../shared is missing, so nothing was compared on the UCI diabetes data" >&2; fi
 
 format:

@@ -91,7 +91,8 @@ pub fn repair_some(size: Size, seed: u64, case: u64) -> Seen {
     for (number, record) in records.iter().enumerate() {
         cohort.push(&number.to_string(), record);
     }
-    let (repaired, summary) = repair(&plan, &cohort, &Draws::new(case), &Unwatched);
+    let consequence_enforce::Repaired { cohort: repaired, summary, .. } =
+        repair(&plan, &cohort, &Draws::new(case), &Unwatched);
     let mut left = (0..repaired.len()).peekable();
     let mut dropped = 0;
     for (number, record) in records.iter().enumerate() {

@@ -152,7 +152,7 @@ pub fn audit_and_repair(size: Size, seed: u64, case: u64) -> u64 {
         }
         Err(other) => panic!("case {case}: {other}"),
     };
-    let (repaired, repair) =
+    let consequence_enforce::Repaired { cohort: repaired, summary: repair, .. } =
         consequence_enforce::repair(&plan, &cohort, &Draws::new(0), &Unwatched);
     assert_eq!(repaired.len() as u64 + repair.refused, cohort.len() as u64, "case {case}");
     for record in repaired.records() {

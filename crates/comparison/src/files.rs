@@ -88,15 +88,18 @@ impl Files {
 fn manifest(task: &ComparisonTask) -> Value {
     let rules: Vec<String> = task.rules.iter().map(|path| whole_path(path)).collect();
     let methods: Vec<&str> = task.methods.iter().map(|method| method.name()).collect();
-    json!({
+    let mut manifest = json!({
         "cohort": whole_path(&task.cohort),
         "rules": rules,
         "unknown_codes": format!("{:?}", task.unknown_codes),
         "methods": methods,
         "network": task.network.settings(),
         "also": task.also.as_ref().map(|network| network.settings()),
-        "rates": task.rates,
         "effort": task.effort,
         "seed": task.seed,
-    })
+    });
+    if !task.rates.is_empty() {
+        manifest["rates"] = json!(task.rates);
+    }
+    manifest
 }

@@ -21,7 +21,8 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let max_visits = u16::try_from(cohort.longest())?;
     let options = CompileOptions { max_visits, ..CompileOptions::default() };
     let plan = RepairPlan::compile(Arc::clone(&rules), &options)?;
-    let (repaired, done) = repair(&plan, &cohort, &Draws::new(1), &Unwatched);
+    let consequence_enforce::Repaired { cohort: repaired, summary: done, .. } =
+        repair(&plan, &cohort, &Draws::new(1), &Unwatched);
 
     println!("{} of {} records changed", done.changed, done.records);
     println!("{} codes added, {} visits dropped", done.added, done.dropped_visits);

@@ -136,7 +136,7 @@
 //!
 //! let max_visits = cohort.longest() as u16;
 //! let plan = RepairPlan::compile(rules, &CompileOptions { max_visits, ..Default::default() })?;
-//! let (repaired, done) = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
+//! let consequence_enforce::Repaired { cohort: repaired, summary: done, .. } = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
 //! assert_eq!(repaired.record(0).visit(2), [diabetes]);
 //! assert_eq!((done.changed, done.added), (1, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

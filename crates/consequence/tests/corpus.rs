@@ -264,7 +264,7 @@ impl Case {
             assert!(refused || by_diagram, "no record obeys the rules");
             return;
         };
-        let (repaired, _) = repair(&plan, cohort, &Draws::new(1), &Unwatched);
+        let repaired = repair(&plan, cohort, &Draws::new(1), &Unwatched).cohort;
         let referee = Referee::new(rules);
         let hard = rules.iter().all(|rule| rule.is_hard());
         let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();

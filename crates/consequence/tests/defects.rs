@@ -81,7 +81,7 @@ impl Clinic {
         let options = CompileOptions { max_visits: 6, ..CompileOptions::default() };
         let plan = RepairPlan::compile(Arc::clone(&self.rules), &options)
             .unwrap_or_else(|error| panic!("{error}"));
-        let (repaired, _) = repair(&plan, &cohort, &Draws::new(1), &Unwatched);
+        let repaired = repair(&plan, &cohort, &Draws::new(1), &Unwatched).cohort;
         let referee = Referee::new(&self.rules);
         assert!(repaired.records().all(|record| referee.is_valid(&record)));
         self.text(&repaired.record(1).to_record())
@@ -179,11 +179,11 @@ fn shorter_records_of_a_batch_are_repaired_as_if_alone() {
     for (number, record) in records.iter().enumerate() {
         together.push(&number.to_string(), record);
     }
-    let (together, _) = repair(&plan, &together, &Draws::new(3), &Unwatched);
+    let together = repair(&plan, &together, &Draws::new(3), &Unwatched).cohort;
     for (number, record) in records.iter().enumerate() {
         let mut alone = Cohort::default();
         alone.push("alone", record);
-        let (alone, _) = repair(&plan, &alone, &Draws::new(3), &Unwatched);
+        let alone = repair(&plan, &alone, &Draws::new(3), &Unwatched).cohort;
         assert_eq!(alone.record(0).to_record(), together.record(number).to_record());
         assert_eq!(record.visits.len(), together.record(number).len(), "no visit comes or goes");
     }

@@ -12,6 +12,8 @@ pub(crate) struct Demand {
     pub output: u32,
     /// The number of the soft implication, or [`HARD`].
     pub soft: u32,
+    /// The clause of the plan that this is of; nothing for a soft implication.
+    pub clause: u32,
 }
 
 pub(crate) const HARD: u32 = u32::MAX;
@@ -46,6 +48,8 @@ pub struct Enforcer {
     pub(crate) standing: [Vec<(u32, u32)>; 2],
     /// Conditions that keep a code off, filed under that code.
     pub(crate) bars: Index,
+    /// The clause of the plan that each of them is of.
+    pub(crate) barring: Vec<u32>,
     /// Conditions under which a rule the user wrote ends the record.
     pub(crate) endings: Index,
     /// What makes the next visit impossible, where the end is given.
@@ -56,8 +60,11 @@ impl Enforcer {
     /// Prepares a plan.
     pub fn new(plan: &Plan) -> Self {
         // Where the end is open, preconditions hold by the plan itself.
-        let clauses =
-            || plan.clauses().filter(|clause| plan.end_given() || clause.position().is_some());
+        let numbered = || {
+            let forces = |clause: &Clause<'_>| plan.end_given() || clause.position().is_some();
+            (0u32..).zip(plan.clauses()).filter(move |(_, clause)| forces(clause))
+        };
+        let clauses = || numbered().map(|(_, clause)| clause);
         let hard = clauses()
             .flat_map(|clause| clause.literals)
             .chain(plan.endings().flat_map(|(literals, _)| literals));
@@ -75,9 +82,9 @@ impl Enforcer {
         let mut bars = IndexBuilder::new(&layout);
         let mut endings = IndexBuilder::new(&layout);
         let mut impossible = IndexBuilder::new(&layout);
-        let mut demanded = Vec::new();
+        let (mut demanded, mut barring) = (Vec::new(), Vec::new());
         let opposite = |literal: &LiteralId| layout.condition(plan.atoms(), literal.negated());
-        for clause in clauses() {
+        for (number, clause) in numbered() {
             let confined = layout.confined(clause.stages);
             let broken = |literals: &'_ [LiteralId]| -> Vec<Condition> {
                 literals.iter().map(opposite).chain(confined).collect()
@@ -92,9 +99,10 @@ impl Enforcer {
             let conditions = broken(others);
             if last.present() {
                 demands.add(conditions, clause.visits);
-                demanded.push(Demand { output, soft: HARD });
+                demanded.push(Demand { output, soft: HARD, clause: number });
             } else {
                 bars.add_under(output, conditions, clause.visits);
+                barring.push(number);
             }
         }
         for (literals, visits) in plan.endings() {
@@ -106,7 +114,8 @@ impl Enforcer {
                 conditions.map(|&literal| layout.condition(plan.atoms(), literal)),
                 implication.visits,
             );
-            demanded.push(Demand { output: implication.output, soft: number as u32 });
+            let (output, soft) = (implication.output, number as u32);
+            demanded.push(Demand { output, soft, clause: u32::MAX });
         }
         let (demands, bars) = (demands.finish(), bars.finish());
         let (endings, impossible) = (endings.finish(), impossible.finish());
@@ -118,7 +127,7 @@ impl Enforcer {
             list
         });
         let plan = plan.clone();
-        Self { plan, demands, demanded, standing, bars, endings, impossible, layout }
+        Self { plan, demands, demanded, standing, bars, barring, endings, impossible, layout }
     }
 
     /// The plan this runs.
@@ -134,6 +143,7 @@ impl Enforcer {
             + self.impossible.memory()
             + self.standing.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()
             + size_of_val(self.demanded.as_slice())
+            + size_of_val(self.barring.as_slice())
     }
 
     /// A writer of records, empty at first.

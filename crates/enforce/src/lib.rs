@@ -4,7 +4,8 @@
 //!   visits so that every hard rule holds.
 //! - [`Auditor`] finds every violation in a cohort, from any source.
 //! - [`Conclusions`] tells which rules speak of a code, and what they say.
-//! - [`repair`] makes a cohort obey the rules, by a [`RepairPlan`].
+//! - [`repair`] makes a cohort obey the rules, by a [`RepairPlan`]; where a rule leaves a choice of
+//!   codes, by [`Shares`].
 //!
 //! Work grows with the codes that are present, memory with the literals of the rules.
 #![forbid(unsafe_code)]
@@ -15,10 +16,12 @@ mod enforcer;
 mod history;
 mod index;
 mod repair;
+mod shares;
 mod writer;
 
 pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
-pub use repair::{Repair, RepairPlan, repair};
-pub use writer::{BadProbability, Ruling, Writer, nats};
+pub use repair::{Repair, RepairPlan, Repaired, RepairedCode, repair, repair_with};
+pub use shares::Shares;
+pub use writer::{BadProbability, Change, Choice, Ruling, Writer, nats};

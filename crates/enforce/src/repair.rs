@@ -6,16 +6,21 @@
 //! dropped. Far from the end of some rule sets (see
 //! [`Plan::stage`](consequence_rules::Plan::stage)) the number of visits that follow is not known;
 //! there a rule that was derived may end a record too.
+//!
+//! What a record becomes depends on its id, on itself, and on the [`Shares`] that choices are made by:
+//! not on its place among others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use consequence_feedback::Watch;
-use consequence_prng::Draws;
-use consequence_record::{Cohort, Record, RecordView};
+use consequence_feedback::{Unwatched, Watch};
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Code, Cohort, Record, RecordView};
 use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
 use rayon::prelude::*;
 
-use crate::{Enforcer, Writer};
+use crate::writer::alternatives;
+use crate::{Choice, Enforcer, Shares, Writer};
 
 /// What a repair did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub struct Repair {
     pub added: u64,
     /// Codes taken out of visits that were kept.
     pub removed: u64,
+    /// Codes put in because rules forbade all others that would have done.
+    pub last_resorts: u64,
     /// Records that a rule ended before their last visit.
     pub cut: u64,
     /// Visits dropped from them.
@@ -43,10 +50,38 @@ impl std::ops::AddAssign for Repair {
         self.changed += other.changed;
         self.added += other.added;
         self.removed += other.removed;
+        self.last_resorts += other.last_resorts;
         self.cut += other.cut;
         self.dropped_visits += other.dropped_visits;
         self.refused += other.refused;
     }
+}
+
+/// A code that a repair put into a visit or took out of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RepairedCode {
+    /// The record, by its number in the cohort that was repaired.
+    pub record: usize,
+    /// The visit; 0 is the static visit.
+    pub visit: usize,
+    /// The code.
+    pub code: Code,
+    /// Whether it was put in, rather than taken out.
+    pub added: bool,
+    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, or if
+    /// rules that depend on each other left no other value.
+    pub clause: Option<u32>,
+}
+
+/// A cohort that was repaired.
+#[derive(Clone, Debug, Default)]
+pub struct Repaired {
+    /// The records.
+    pub cohort: Cohort,
+    /// What was done, in numbers.
+    pub summary: Repair,
+    /// Every code put in or taken out, in the order of records and visits.
+    pub changes: Vec<RepairedCode>,
 }
 
 /// Rules compiled for records that exist already: where they end is given.
@@ -72,8 +107,9 @@ impl RepairPlan {
     }
 }
 
-/// Repairs every record on all threads. `progress` is called with the number of records as they are
-/// done.
+/// Repairs every record on all threads. Where a rule asks for one of several codes, one is taken that
+/// the patient had before, at the latest visit that has any; else one is drawn by how often each is
+/// there in visits of this cohort that meet the rule by themselves.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,60 +126,127 @@ impl RepairPlan {
 ///
 /// let options = CompileOptions { max_visits: 3, ..CompileOptions::default() };
 /// let plan = RepairPlan::compile(Arc::new(rules), &options)?;
-/// let (repaired, summary) = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
-/// assert_eq!((summary.cut, summary.dropped_visits), (1, 2));
-/// assert_eq!(repaired.record(0).len(), 2); // the static visit and the last encounter
+/// let repaired = repair(&plan, &cohort, &Draws::new(0), &Unwatched);
+/// assert_eq!((repaired.summary.cut, repaired.summary.dropped_visits), (1, 2));
+/// assert_eq!(repaired.cohort.record(0).len(), 2); // the static visit and the last encounter
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn repair(
+pub fn repair(plan: &RepairPlan, cohort: &Cohort, draws: &Draws, watch: &dyn Watch) -> Repaired {
+    // At first every choice is left to the plan, to see which there are.
+    let mut outcomes = outcomes(plan, cohort, draws, &Shares::default(), None, watch);
+    let asked: BTreeSet<u32> =
+        outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
+    if !asked.is_empty() {
+        let shares = Shares::count(&plan.enforcer, &asked, cohort);
+        let again: Vec<usize> =
+            (0..cohort.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
+        let chosen = self::outcomes(plan, cohort, draws, &shares, Some(&again), &Unwatched);
+        for (index, outcome) in again.into_iter().zip(chosen) {
+            outcomes[index] = outcome;
+        }
+    }
+    joined(cohort, outcomes)
+}
+
+/// Repairs every record with shares that were counted before: parts of a cohort are repaired as the
+/// whole is, with the shares of the whole.
+pub fn repair_with(
+    plan: &RepairPlan,
+    cohort: &Cohort,
+    shares: &Shares,
+    draws: &Draws,
+    watch: &dyn Watch,
+) -> Repaired {
+    joined(cohort, outcomes(plan, cohort, draws, shares, None, watch))
+}
+
+impl RepairPlan {
+    /// Counts what the repair of a cohort chooses by.
+    pub fn shares(&self, cohort: &Cohort) -> Shares {
+        let outcomes = outcomes(self, cohort, &Draws::new(0), &Shares::default(), None, &Unwatched);
+        let asked = outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
+        Shares::count(&self.enforcer, &asked, cohort)
+    }
+}
+
+/// What became of one record.
+#[derive(Default)]
+struct Outcome {
+    /// The record; none if no record of its length obeys the rules.
+    record: Option<Record>,
+    repair: Repair,
+    changes: Vec<RepairedCode>,
+    /// Clauses that left a choice.
+    choices: Vec<u32>,
+}
+
+impl Outcome {
+    fn refused() -> Self {
+        Self { repair: Repair { records: 1, refused: 1, ..Repair::default() }, ..Self::default() }
+    }
+}
+
+/// Repairs all records, or some of them.
+fn outcomes(
     plan: &RepairPlan,
     cohort: &Cohort,
     draws: &Draws,
+    shares: &Shares,
+    some: Option<&[usize]>,
     watch: &dyn Watch,
-) -> (Cohort, Repair) {
-    let outcomes: Vec<(Option<Record>, Repair)> = (0..cohort.len())
+) -> Vec<Outcome> {
+    (0..some.map_or(cohort.len(), <[usize]>::len))
         .into_par_iter()
         .with_min_len(64)
         .map_init(
             || plan.enforcer.writer(),
-            |writer, index| {
-                let outcome = repair_record(writer, cohort.record(index), draws, index as u64);
+            |writer, at| {
+                let index = some.map_or(at, |some| some[at]);
+                let mut outcome = Outcome::default();
+                let number = Draws::record(cohort.id(index));
+                repair_record(writer, cohort.record(index), (draws, number), shares, &mut outcome);
+                outcome.changes.iter_mut().for_each(|change| change.record = index);
                 watch.advance(1);
                 outcome
             },
         )
-        .collect();
-    let mut repaired = Cohort::default();
-    let mut total = Repair::default();
-    for (index, (record, repair)) in outcomes.into_iter().enumerate() {
-        total += repair;
-        if let Some(record) = record {
-            repaired.push(cohort.id(index), &record);
-        }
-    }
-    (repaired, total)
+        .collect()
 }
 
-/// Repairs one record; `None` if no record of its length obeys the rules.
+fn joined(cohort: &Cohort, outcomes: Vec<Outcome>) -> Repaired {
+    let mut all = Repaired::default();
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        all.summary += outcome.repair;
+        if let Some(record) = outcome.record {
+            all.cohort.push(cohort.id(index), &record);
+            all.changes.extend(outcome.changes);
+        }
+    }
+    all
+}
+
+/// Repairs one record.
 fn repair_record(
     writer: &mut Writer<'_>,
     record: RecordView<'_>,
-    draws: &Draws,
-    number: u64,
-) -> (Option<Record>, Repair) {
-    let refused = (None, Repair { records: 1, refused: 1, ..Repair::default() });
+    (draws, number): (&Draws, u64),
+    shares: &Shares,
+    outcome: &mut Outcome,
+) {
+    *outcome = Outcome::refused();
     let own = (record.len() - 1, record.ended());
     // A rule that ends the record comes first; where no record can end there, the record's own end.
     let by_rule = writer.ended_by_rule(record).map(|encounters| (encounters, true));
     let plan = writer.plan();
     if record.len() > plan.max_visits() {
-        return refused;
+        return;
     }
     let mut ends = by_rule.into_iter().chain([own]);
     let possible = ends.find(|&(following, ended)| writer.goes_on(plan.stage(following, ended)));
-    let Some((encounters, ended)) = possible else { return refused };
+    let Some((encounters, ended)) = possible else { return };
     let mut stage = plan.stage(encounters, ended);
     let end = writer.end();
+    let Outcome { changes, choices, .. } = outcome;
     let mut repair = Repair { records: 1, ..Repair::default() };
     let mut given = Vec::new();
     for (visit, codes) in record.visits().enumerate().take(encounters + 1) {
@@ -156,21 +259,35 @@ fn repair_record(
         given.clear();
         given.extend_from_slice(codes);
         given.extend((ended && left == 0).then_some(end));
-        let written = writer.overridden(&given, draws, number);
-        let kept = written.iter().filter(|code| codes.binary_search(code).is_ok()).count();
-        repair.added += (written.len() - kept) as u64;
-        repair.removed += (codes.len() - kept) as u64;
+        let mut drawn = draws.visit(number, 0, visit as u16, Purpose::Alternative);
+        writer.overridden_by(&given, draws, number, |choice: Choice<'_>| {
+            if choice.left.len() == 1 && alternatives(plan, choice.clause).len() > 1 {
+                repair.last_resorts += 1;
+            }
+            if choice.left.len() > 1 && !choices.contains(&choice.clause) {
+                choices.push(choice.clause);
+            }
+            shares.choose(plan, choice, &mut drawn)
+        });
+        let changed = writer.changes().iter();
+        let changed = changed.map(|change| (plan.order().code(change.position), change));
+        for (code, change) in changed.filter(|&(code, _)| code != end) {
+            let (added, clause) = (change.added, change.clause);
+            changes.push(RepairedCode { record: 0, visit, code, added, clause });
+            *if added { &mut repair.added } else { &mut repair.removed } += 1;
+        }
         if writer.record().ended {
             break;
         }
     }
     let written = writer.take();
     if ended && !written.ended {
-        return refused;
+        *outcome = Outcome::refused();
+        return;
     }
     repair.dropped_visits = (record.len() - written.visits.len()) as u64;
     repair.cut = u64::from(repair.dropped_visits > 0);
     let ended = written.ended != record.ended();
     repair.changed = u64::from(ended || repair.added + repair.removed + repair.cut > 0);
-    (Some(written), repair)
+    (outcome.record, outcome.repair) = (Some(written), repair);
 }

@@ -1,12 +1,12 @@
 //! Visits decided code by code, or repaired, so that every hard rule holds.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record, RecordView};
-use consequence_rules::{Branch, Plan, Stage};
+use consequence_rules::{Branch, Order, Plan, Stage};
 use thiserror::Error;
 
 use crate::enforcer::{Enforcer, HARD};
@@ -38,6 +38,60 @@ pub enum Ruling {
     Forced(bool),
 }
 
+/// A code of a visit that rules decided otherwise than it was proposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The code's position in the plan's order.
+    pub position: u32,
+    /// Whether it was put in, rather than taken out.
+    pub added: bool,
+    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, or if a
+    /// decision diagram left no other value.
+    pub clause: Option<u32>,
+}
+
+/// A code that a clause asks for, where it leaves a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// The clause of the plan, by its number.
+    pub clause: u32,
+    /// The positions of codes that would do, and that were not found to be forbidden.
+    pub left: &'a [u32],
+    /// The record up to the visit at hand.
+    pub record: &'a Record,
+}
+
+impl Choice<'_> {
+    /// Chooses one that the patient had before, at the latest visit that has any, else one of all that
+    /// are left; of several by their weights and a uniform draw.
+    pub fn pick(&self, order: &Order, weight: impl Fn(u32) -> f64, draw: f64) -> Option<u32> {
+        let had = |visit: &Vec<Code>| -> Vec<u32> {
+            let there = |position: &&u32| visit.binary_search(&order.code(**position)).is_ok();
+            self.left.iter().filter(there).copied().collect()
+        };
+        let earlier = self.record.visits.iter().rev().map(had).find(|codes| !codes.is_empty());
+        let candidates = earlier.as_deref().unwrap_or(self.left);
+        let mut weights: Vec<f64> = candidates.iter().map(|&position| weight(position)).collect();
+        if weights.iter().all(|&weight| weight == 0.0) {
+            weights.fill(1.0);
+        }
+        let mut rest = draw * weights.iter().sum::<f64>();
+        let mut weighed = candidates.iter().zip(&weights);
+        let chosen = weighed.find(|&(_, weight)| {
+            rest -= weight;
+            rest < 0.0
+        });
+        chosen.map(|(&position, _)| position).or(candidates.last().copied())
+    }
+
+    /// What the draw of a choice is keyed by: the rule, and how many codes were found to be forbidden.
+    pub fn key(&self, plan: &Plan) -> u32 {
+        let rule = plan.clause(self.clause).rules.first().copied().unwrap_or_default();
+        let tries = alternatives(plan, self.clause).len() - self.left.len();
+        rule.wrapping_add((tries as u32).wrapping_mul(1 << 20))
+    }
+}
+
 /// What it costs in nats that a code is present or absent, given the probability that it is
 /// present: `-ln` of the probability of what is so.
 pub fn nats(probability: f64, present: bool) -> f64 {
@@ -65,6 +119,8 @@ pub struct Writer<'a> {
     /// The branch of the plan's decision diagram, while it has a say in the visit.
     branch: Option<Branch>,
     given: Vec<u32>,
+    /// What rules decided otherwise of the visit at hand, or of the one written last.
+    changes: Vec<Change>,
     record: Record,
 }
 
@@ -80,6 +136,7 @@ impl<'a> Writer<'a> {
             passed: 0,
             branch: None,
             given: Vec::new(),
+            changes: Vec::new(),
             record: Record { visits: Vec::new(), ended: false },
         }
     }
@@ -140,11 +197,80 @@ impl<'a> Writer<'a> {
     ///
     /// If the record has ended ([`Writer::take`] it first), or if a code is not of the vocabulary.
     pub fn overridden(&mut self, given: &[Code], draws: &Draws, record: u64) -> &[Code] {
-        let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
+        self.overridden_by(given, draws, record, |_| None)
+    }
+
+    /// The same, and where a clause asks for a code and several would do, `choose` is asked for the
+    /// position of one. What it chooses is proposed like a code that was given: rules still decide. If
+    /// they forbid it, `choose` is asked again, for one of those left; if it chooses none, the one
+    /// that is decided last is put in.
+    ///
+    /// # Panics
+    ///
+    /// As [`Writer::overridden`].
+    pub fn overridden_by(
+        &mut self,
+        given: &[Code],
+        draws: &Draws,
+        record: u64,
+        mut choose: impl FnMut(Choice<'_>) -> Option<u32>,
+    ) -> &[Code] {
+        let rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
         let mut positions = std::mem::take(&mut self.given);
         positions.clear();
         positions.extend(given.iter().map(|&code| self.enforcer.layout.order.position(code)));
         positions.sort_unstable();
+        // What was chosen, for which clause.
+        let mut chosen: Vec<(u32, u32)> = Vec::new();
+        let mut settled: Vec<u32> = Vec::new();
+        loop {
+            self.settle(&positions, &mut rules.clone());
+            let before = chosen.len();
+            for &Change { position, added, clause } in &self.changes {
+                let Some(clause) = clause.filter(|clause| added && !settled.contains(clause))
+                else {
+                    continue;
+                };
+                let mut left = alternatives(self.plan(), clause);
+                left.retain(|&at| !chosen.contains(&(at, clause)));
+                let choice = Choice { clause, left: &left, record: &self.record };
+                match choose(choice).filter(|_| left.len() > 1) {
+                    Some(other) if other != position && left.contains(&other) => {
+                        chosen.push((other, clause));
+                    }
+                    _ => settled.push(clause),
+                }
+            }
+            if chosen.len() == before {
+                break;
+            }
+            positions.extend(chosen[before..].iter().map(|&(position, _)| position));
+            positions.sort_unstable();
+            positions.dedup();
+        }
+        // A code that was chosen and stays is a change, too; one that rules forbade is none.
+        let was_given = |position: u32| {
+            given.iter().any(|&code| self.enforcer.layout.order.position(code) == position)
+        };
+        self.changes.retain(|change| change.added || was_given(change.position));
+        chosen.sort_unstable();
+        chosen.dedup_by_key(|&mut (position, _)| position);
+        for (position, clause) in chosen {
+            if self.history.bits.get(position) && !was_given(position) {
+                self.changes.push(Change { position, added: true, clause: Some(clause) });
+            }
+        }
+        self.given = positions;
+        self.close()
+    }
+
+    /// What rules decided otherwise than it was proposed, in the visit written last.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Decides all codes of the next visit, these positions being proposed, and leaves it open.
+    fn settle(&mut self, positions: &[u32], rules: &mut VisitDraws) {
         let Range { start: first, end: last } = self.open();
         let mut rest = positions.iter().copied().filter(|&at| first <= at && at < last).peekable();
         loop {
@@ -154,10 +280,8 @@ impl<'a> Writer<'a> {
                 break;
             }
             while rest.next_if_eq(&position).is_some() {}
-            self.decide(position, proposed == position, &mut rules);
+            self.decide(position, proposed == position, rules);
         }
-        self.given = positions;
-        self.close()
     }
 
     /// The code that marks the last encounter.
@@ -189,7 +313,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The plan that this obeys.
-    pub(crate) fn plan(&self) -> &'a Plan {
+    pub fn plan(&self) -> &'a Plan {
         &self.enforcer.plan
     }
 
@@ -224,6 +348,7 @@ impl<'a> Writer<'a> {
         self.history.abandon();
         let mut open = std::mem::take(&mut self.candidates).into_vec();
         open.clear();
+        self.changes.clear();
         self.passed = 0;
         enforcer.demands.for_each_prompted(&self.history, |id| {
             open.push(Reverse((enforcer.demanded[id as usize].output, id)));
@@ -251,10 +376,10 @@ impl<'a> Writer<'a> {
     /// To be followed by [`Writer::place`].
     pub fn ruling(&mut self, position: u32) -> Ruling {
         let (forced, soft) = self.demanded(position);
-        if forced {
+        if forced.is_some() {
             return Ruling::Forced(true);
         }
-        if self.barred(position) {
+        if self.barred(position).is_some() {
             return Ruling::Forced(false);
         }
         match [false, true].map(|present| self.possible(position, present)) {
@@ -332,30 +457,34 @@ impl<'a> Writer<'a> {
     /// Decides one code. Hard rules win over soft ones, soft ones over what was proposed; of two
     /// soft rules the one written later wins.
     fn decide(&mut self, position: u32, proposed: bool, rules: &mut VisitDraws) -> bool {
-        let (forced, soft) = self.demanded(position);
-        let mut present = forced || {
+        let (mut clause, soft) = self.demanded(position);
+        let mut present = clause.is_some() || {
             let wanted = soft.map_or(proposed, |number| {
                 let implication = &self.enforcer.plan.soft()[number as usize];
                 rules.below(implication.rule, implication.probability)
             });
-            wanted && !self.barred(position)
+            clause = if wanted { self.barred(position) } else { None };
+            wanted && clause.is_none()
         };
         if !self.possible(position, present) {
-            present = !present;
+            (present, clause) = (!present, None);
         }
         self.place(position, present);
+        if present != proposed {
+            self.changes.push(Change { position, added: present, clause });
+        }
         present
     }
 
-    /// Whether a hard rule demands the code at a position, and which soft rule speaks of it.
-    fn demanded(&mut self, position: u32) -> (bool, Option<u32>) {
+    /// The first clause found to demand the code at a position, and which soft rule speaks of it.
+    fn demanded(&mut self, position: u32) -> (Option<u32>, Option<u32>) {
         let enforcer = self.enforcer;
-        let mut forced = false;
-        let mut soft = None;
+        let (mut forced, mut soft) = (None, None);
         let mut demand = |id: u32, history: &History| {
-            if !forced && enforcer.demands.holds(id, history) {
-                match enforcer.demanded[id as usize].soft {
-                    HARD => forced = true,
+            if forced.is_none() && enforcer.demands.holds(id, history) {
+                let demand = enforcer.demanded[id as usize];
+                match demand.soft {
+                    HARD => forced = Some(demand.clause),
                     number => soft = soft.max(Some(number)),
                 }
             }
@@ -379,10 +508,11 @@ impl<'a> Writer<'a> {
         (forced, soft)
     }
 
-    /// Whether a hard rule keeps the code at a position off.
-    fn barred(&self, position: u32) -> bool {
-        let bars = &self.enforcer.bars;
-        bars.filed(position).iter().any(|&id| bars.holds(id, &self.history))
+    /// The first clause found to keep the code at a position off.
+    fn barred(&self, position: u32) -> Option<u32> {
+        let Enforcer { bars, barring, .. } = self.enforcer;
+        let found = bars.filed(position).iter().find(|&&id| bars.holds(id, &self.history));
+        found.map(|&id| barring[id as usize])
     }
 
     /// Whether the plan's decision diagram, if it has a say, allows a value.
@@ -394,4 +524,16 @@ impl<'a> Writer<'a> {
             _ => true,
         }
     }
+}
+
+/// The codes that a clause asks for, any one of them: positions in the plan's order. Only codes that
+/// its rules conclude: `not A => B` asks for `B`. `END` is none.
+pub(crate) fn alternatives(plan: &Plan, clause: u32) -> Vec<u32> {
+    let clause = plan.clause(clause);
+    let concluded = clause.rules.iter().flat_map(|&rule| plan.rule(rule).outputs());
+    let concluded: HashSet<Code> = concluded.collect();
+    let (order, end) = (plan.order(), plan.order().end());
+    let asked = clause.literals.iter().filter(|literal| literal.present());
+    let asked = asked.filter_map(|literal| literal.position());
+    asked.filter(|&at| at != end && concluded.contains(&order.code(at))).collect()
 }

@@ -38,7 +38,8 @@ impl Clinic {
     fn repaired(&self, record: &Record) -> Option<Record> {
         let mut cohort = Cohort::default();
         cohort.push("one", record);
-        let (repaired, summary) = repair(&self.plan, &cohort, &Draws::new(1), &Unwatched);
+        let consequence_enforce::Repaired { cohort: repaired, summary, .. } =
+            repair(&self.plan, &cohort, &Draws::new(1), &Unwatched);
         assert_eq!(repaired.len() as u64 + summary.refused, 1);
         let repaired = repaired.records().next().map(|record| record.to_record());
         let referee = Referee::new(&self.rules);

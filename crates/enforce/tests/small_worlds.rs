@@ -4,14 +4,16 @@
 //! given visits and given codes of the same visit, the values that it may have are those that some record
 //! of the list goes on with: a rule forces a code exactly where there is one such value.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use consequence_enforce::{Auditor, Enforcer, Repair, RepairPlan, Ruling, Writer, repair};
+use consequence_enforce::{
+    Auditor, Enforcer, Repair, RepairPlan, Repaired, Ruling, Writer, repair,
+};
 use consequence_feedback::Unwatched;
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Cohort, Record};
+use consequence_record::{Code, Cohort, Record};
 use consequence_referee::Referee;
 use consequence_rules::{
     CompileError, CompileLimits, CompileOptions, Plan, Stage, WrittenRules, compile,
@@ -311,22 +313,35 @@ fn a_repair_counts_what_it_changed() {
         let all = records(&world);
         let mut cohort = Cohort::default();
         all.iter().enumerate().for_each(|(number, one)| cohort.push(&number.to_string(), one));
-        let (repaired, counted) = repair(&repairs, &cohort, &Draws::new(case), &Unwatched);
+        let Repaired { cohort: repaired, summary: counted, changes } =
+            repair(&repairs, &cohort, &Draws::new(case), &Unwatched);
         let mut expected = Repair { records: all.len() as u64, ..Repair::default() };
         expected.refused = expected.records - repaired.len() as u64;
+        expected.last_resorts = counted.last_resorts;
+        let mut listed: BTreeSet<(usize, usize, Code, bool)> = BTreeSet::new();
+        for one in &changes {
+            assert!(listed.insert((one.record, one.visit, one.code, one.added)), "listed once");
+        }
         for (index, after) in repaired.records().enumerate() {
-            let before = &all[repaired.id(index).parse::<usize>().expect("a number")];
+            let number = repaired.id(index).parse::<usize>().expect("a number");
+            let before = &all[number];
             let after = after.to_record();
             expected.changed += u64::from(&after != before);
             expected.dropped_visits += (before.visits.len() - after.visits.len()) as u64;
             expected.cut += u64::from(before.visits.len() > after.visits.len());
-            for (before, after) in before.visits.iter().zip(&after.visits) {
-                expected.added += after.iter().filter(|code| !before.contains(code)).count() as u64;
-                expected.removed +=
-                    before.iter().filter(|code| !after.contains(code)).count() as u64;
+            for (visit, (before, after)) in before.visits.iter().zip(&after.visits).enumerate() {
+                for &code in after.iter().filter(|code| !before.contains(code)) {
+                    expected.added += 1;
+                    assert!(listed.remove(&(number, visit, code, true)), "an added code is listed");
+                }
+                for &code in before.iter().filter(|code| !after.contains(code)) {
+                    expected.removed += 1;
+                    assert!(listed.remove(&(number, visit, code, false)), "so is one removed");
+                }
             }
         }
         assert_eq!(counted, expected, "case {case}");
+        assert!(listed.is_empty(), "nothing else is listed: {listed:?}");
         total += counted;
     }
     assert!(total.changed > 10_000 && total.cut > 100 && total.refused > 100, "{total:?}");

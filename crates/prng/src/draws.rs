@@ -21,6 +21,8 @@ pub enum Purpose {
     Order = 4,
     /// The first values of a network's weights.
     Weight = 5,
+    /// Which of several codes a rule puts into a visit; the index is the rule's number.
+    Alternative = 6,
 }
 
 /// All draws of one seed.
@@ -37,6 +39,23 @@ impl Draws {
     /// The draws of a seed.
     pub fn new(seed: u64) -> Self {
         Self { key: words(seed) }
+    }
+
+    /// The number of a record by its id, wherever in a file it is: draws of a record then do not depend
+    /// on which others there are.
+    ///
+    /// ```
+    /// use consequence_prng::Draws;
+    ///
+    /// assert_eq!(Draws::record("p1"), Draws::record("p1"));
+    /// assert_ne!(Draws::record("p1"), Draws::record("p2"));
+    /// ```
+    pub fn record(id: &str) -> u64 {
+        // FNV-1a, folded into the bits that count.
+        let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        (hash ^ hash >> Self::RECORD_BITS) & ((1 << Self::RECORD_BITS) - 1)
     }
 
     /// The key of the generator, for kernels that draw on another device.

@@ -19,7 +19,8 @@ pub(crate) enum Policy<'a> {
     Force(Writer<'a>),
     /// The same, and what is forced is weighed.
     Weigh(Writer<'a>),
-    /// They repair the visit once it is drawn.
+    /// They repair the visit once it is drawn; where they leave a choice of codes, one that the
+    /// patient had before is taken, else one by the probabilities that codes were drawn with.
     Repair(Writer<'a>),
 }
 
@@ -60,6 +61,8 @@ pub(crate) struct VisitDecider<'a> {
     /// What the visit holds if it is copied.
     copied: Option<Vec<u32>>,
     present: Vec<u32>,
+    /// Of a visit that is to be repaired: the probability of each code that it may hold.
+    probabilities: Vec<f64>,
     /// The logarithm of the product of the probabilities of what was forced.
     pub weight: f64,
     /// Codes decided otherwise than they were drawn.
@@ -92,6 +95,7 @@ impl<'a> VisitDecider<'a> {
             rule_draws: none,
             copied: None,
             present: Vec::new(),
+            probabilities: Vec::new(),
             weight: 0.0,
             overruled: 0,
             truncated: false,
@@ -146,6 +150,7 @@ impl<'a> VisitDecider<'a> {
                 positions
             });
         self.present.clear();
+        self.probabilities.clear();
         let repaired = matches!(self.policy, Policy::Repair(_)) && self.copied.is_none();
         if let (Some(writer), false) = (self.policy.writer(), repaired) {
             writer.open();
@@ -182,7 +187,15 @@ impl<'a> VisitDecider<'a> {
             Policy::Repair(writer) if self.copied.is_none() => {
                 let drawn: Vec<Code> =
                     self.present.iter().map(|&position| order.code(position)).collect();
-                let visit = writer.overridden(&drawn, &self.draws, self.number);
+                let (plan, number) = (writer.plan(), self.number);
+                let visit = writer.visit();
+                let first = order.range(visit).start;
+                let mut draws = self.draws.visit(number, 0, visit as u16, Purpose::Alternative);
+                let probabilities = &self.probabilities;
+                let visit = writer.overridden_by(&drawn, &self.draws, number, |choice| {
+                    let weight = |position: u32| probabilities[(position - first) as usize];
+                    choice.pick(order, weight, draws.uniform(choice.key(plan)))
+                });
                 let mut repaired: Vec<u32> =
                     visit.iter().map(|&code| order.position(code)).collect();
                 repaired.extend(writer.record().ended.then_some(end));
@@ -224,7 +237,11 @@ impl<'a> VisitDecider<'a> {
     fn draw(&mut self, position: u32, probability: f64) -> bool {
         let drawn = self.code_draws.below(position, probability);
         let present = match &mut self.policy {
-            Policy::Free(_) | Policy::Pass(..) | Policy::Repair(_) => drawn,
+            Policy::Free(_) | Policy::Pass(..) => drawn,
+            Policy::Repair(_) => {
+                self.probabilities.push(probability);
+                drawn
+            }
             Policy::Force(writer) => writer.propose(position, drawn, &mut self.rule_draws),
             Policy::Weigh(writer) => {
                 let present = match writer.ruling(position) {

@@ -295,6 +295,57 @@ fn a_model_that_gives_no_probabilities_is_refused() {
     }
 }
 
+/// A model that gives each code a probability, whatever was before, and ends after one encounter.
+struct Constant(Order, [f64; 3]);
+
+impl Generator for Constant {
+    type Past = usize;
+    type Scratch = ();
+    fn codes(&self) -> &Order {
+        &self.0
+    }
+    fn max_visits(&self) -> usize {
+        10
+    }
+    fn begin(&self) -> usize {
+        0
+    }
+    fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
+        for turn in turns {
+            for position in self.0.range(*turn.past) {
+                let number = self.0.vocabulary().name(self.0.code(position)).strip_prefix('E');
+                let number = number.and_then(|number| number.parse::<usize>().ok());
+                turn.decider.decide(position, number.map_or(1.0, |number| self.1[number]));
+            }
+            *turn.past += 1;
+        }
+    }
+}
+
+#[test]
+fn override_puts_in_what_the_model_holds_likely() {
+    let vocabulary = vocabulary(1, 3);
+    let model = Constant(Order::natural(Arc::clone(&vocabulary)), [0.02, 0.06, 0.12]);
+    let set = rules("rule one: any of E0, E1, E2", &vocabulary);
+    let request = Request { mode: Mode::Override, ..Request::default() };
+    let sampler = Sampler::new(&model, &set, request).unwrap();
+    let mut counts = [0.0; 3];
+    let each = |_, record: Record| {
+        let codes = &record.visits[1];
+        if let [code] = codes[..] {
+            let name = vocabulary.name(code).strip_prefix('E').unwrap();
+            counts[name.parse::<usize>().unwrap()] += 1.0;
+        }
+        Ok(())
+    };
+    sampler.records(0..20_000, &mut Totals::default(), each).unwrap();
+    let all: f64 = counts.iter().sum();
+    // Most visits are drawn empty; the few that are not have nearly the same shares.
+    for (found, share) in counts.iter().zip([0.1, 0.3, 0.6]) {
+        assert!((found / all - share).abs() < 0.02, "{counts:?}");
+    }
+}
+
 #[test]
 fn the_published_pass_is_put_over_every_visit_and_promises_nothing() {
     let vocabulary = vocabulary(2, 5);

@@ -19,6 +19,10 @@ pub struct EnforceArguments {
     /// The folder to write (MEDS), or the file if its name ends in .jsonl
     #[arg(long, value_name = "COHORT")]
     pub out: PathBuf,
+    /// List every code put in or taken out, with record, visit and rules: CSV if the name ends in .csv,
+    /// else JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub changes: Option<PathBuf>,
     /// Replace the cohort if it is there
     #[arg(long)]
     pub force: bool,
@@ -36,6 +40,7 @@ pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
     let task = EnforceTask {
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         out: Out::new(&arguments.out).replacing(arguments.force),
+        changes: arguments.changes.clone(),
         soft: arguments.soft,
         seed,
     };

@@ -193,6 +193,11 @@ impl ClosedRules {
         (0..self.parts.clauses.len()).map(|index| self.parts.clause(index))
     }
 
+    /// A clause by its number, from 0 on.
+    pub fn clause(&self, number: u32) -> Clause<'_> {
+        self.parts.clause(number as usize)
+    }
+
     /// The soft rules, ready to be drawn.
     pub fn soft(&self) -> &[SoftImplication] {
         &self.parts.soft

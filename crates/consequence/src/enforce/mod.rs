@@ -1,9 +1,13 @@
 //! A cohort made to obey the rules.
 
+mod changes;
+
 use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence_enforce::{Repair, RepairPlan, repair};
+pub use changes::{MovedCode, RuleChanges};
+use consequence_enforce::{Repair, RepairPlan, Repaired, repair};
 use consequence_pipeline::load::LoadedCohort;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
@@ -15,6 +19,9 @@ use consequence_tables::CohortWriter;
 use consequence_tables::meds::{Subject, WriterOptions};
 use rayon::prelude::*;
 use serde::Serialize;
+
+/// Rules that the text of a report tells of.
+const TOLD_RULES: usize = 5;
 
 /// A cohort to be repaired.
 ///
@@ -41,9 +48,11 @@ pub struct EnforceTask {
     pub inputs: RecordInputs,
     /// The file to write if its name ends in `.jsonl`, else the folder of a MEDS dataset.
     pub out: Out,
+    /// A file that lists every code put in or taken out: CSV if its name ends so, else JSON lines.
+    pub changes: Option<PathBuf>,
     /// Whether soft rules draw their outputs anew; else only hard rules change anything.
     pub soft: bool,
-    /// What the draws of soft rules depend on.
+    /// What draws depend on: those of soft rules, and those between codes where a rule leaves a choice.
     pub seed: u64,
 }
 
@@ -70,6 +79,14 @@ pub struct EnforceReport {
     pub added_codes: u64,
     /// Codes taken out of visits.
     pub removed_codes: u64,
+    /// Codes put in because rules forbade all others that would have done.
+    pub last_resorts: u64,
+    /// What each rule did, the busiest first.
+    pub rules: Vec<RuleChanges>,
+    /// Codes that visits have more or less often by more than a fifth, and by 20 visits at least.
+    pub moved_codes: Vec<MovedCode>,
+    /// The file that lists every change.
+    pub changes: Option<String>,
     /// Records that a rule ended early.
     pub cut_records: u64,
     /// Visits dropped from them.
@@ -83,7 +100,7 @@ pub struct EnforceReport {
 impl EnforceTask {
     /// A repair by hard rules alone.
     pub fn new(inputs: RecordInputs, out: impl Into<Out>) -> Self {
-        Self { inputs, out: out.into(), soft: false, seed: 0 }
+        Self { inputs, out: out.into(), changes: None, soft: false, seed: 0 }
     }
 }
 
@@ -94,20 +111,33 @@ impl Task for EnforceTask {
     /// or nothing is written. Splits, titles and times are those of the cohort that was read.
     fn run(&self, watch: &dyn Watch) -> Result<EnforceReport, Error> {
         let _out = self.out.cohort()?;
+        let changes = self.changes.as_ref();
+        let changes = changes.map(|path| Out::new(path).replacing(self.out.force));
+        let changes_file = changes.as_ref().map(Out::file).transpose()?;
         let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open(watch)?;
         let cohort = &known.cohort;
         let set = chosen(&loaded.rules, self.soft);
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
         let records = cohort.len() as u64;
-        let (repaired, done) = watched(watch, "repairing", Some(records), || {
+        let found = watched(watch, "repairing", Some(records), || {
             repair(&plan, cohort, &Draws::new(self.seed), watch)
         });
+        let (rules, moved) = (
+            changes::by_rule(plan.plan(), &found.changes),
+            changes::moved(plan.plan(), cohort, &found),
+        );
+        let Repaired { cohort: repaired, summary: done, changes: every } = found;
         if repaired.is_empty() {
             return Err(Error::NothingLeft { records });
         }
         watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
         watched(watch, "writing", None, || write(&self.out, &repaired, &known, &set))?;
-        let Repair { changed, added, removed, cut, dropped_visits, refused, .. } = done;
+        if let (Some(file), Some(out)) = (&changes_file, &changes) {
+            let text = changes::listed(&out.path, plan.plan(), cohort, &every);
+            file.write(|file| file.write_all(text.as_bytes()))?;
+        }
+        let Repair { changed, added, removed, last_resorts, cut, dropped_visits, refused, .. } =
+            done;
         let hard = set.iter().filter(|rule| rule.is_hard()).count();
         Ok(EnforceReport {
             cohort: self.inputs.cohort.display().to_string(),
@@ -120,10 +150,18 @@ impl Task for EnforceTask {
             changed,
             added_codes: added,
             removed_codes: removed,
+            last_resorts,
+            rules,
+            warnings: [
+                loaded.warnings.iter().map(|warning| warning.render()).collect(),
+                moved.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ]
+            .concat(),
+            moved_codes: moved,
+            changes: changes.as_ref().map(Out::shown),
             cut_records: cut,
             dropped_visits,
             refused_records: refused,
-            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
         })
     }
 }
@@ -211,6 +249,35 @@ impl Display for EnforceReport {
             count(self.added_codes, "code"),
             count(self.removed_codes, "code")
         )?;
+        for rule in self.rules.iter().take(TOLD_RULES) {
+            let most = rule.added_most.iter().map(|(code, times)| format!("{code} {times}"));
+            let most: Vec<String> = most.collect();
+            let most = match rule.added_codes {
+                0 => String::new(),
+                _ => format!(" ({})", most.join(", ")),
+            };
+            writeln!(
+                out,
+                "    {}: {} added{most}, {} removed",
+                rule.rule,
+                number(rule.added_codes),
+                number(rule.removed_codes)
+            )?;
+        }
+        if self.rules.len() > TOLD_RULES {
+            let more = count((self.rules.len() - TOLD_RULES) as u64, "more rule");
+            writeln!(out, "    and {more} (all in the report as JSON)")?;
+        }
+        if self.last_resorts > 0 {
+            writeln!(
+                out,
+                "  {} put in because rules forbade all others that would have done",
+                count(self.last_resorts, "code")
+            )?;
+        }
+        if let Some(changes) = &self.changes {
+            writeln!(out, "  every change: {changes}")?;
+        }
         if self.cut_records > 0 {
             writeln!(
                 out,
