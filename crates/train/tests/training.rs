@@ -136,7 +136,8 @@ fn bad_checkpoints_are_refused() {
     let world = World::new(60);
     let folder = tempfile::tempdir().unwrap();
     let kept = checkpoints(folder.path());
-    world.fit(TrainMode::Off, Some(&kept), &mut |_| false).unwrap();
+    let first_step = &mut |event: Event| !matches!(event, Event::Step { .. });
+    assert!(world.fit(TrainMode::Off, Some(&kept), first_step).unwrap().interrupted);
     let other = Checkpoints { fingerprint: "two".into(), ..kept.clone() };
     let refused = |kept: &Checkpoints| {
         world.fit(TrainMode::Off, Some(kept), &mut |_| true).unwrap_err().to_string()
