@@ -114,6 +114,8 @@ class Pages(unittest.TestCase):
         self.command("Emulation.setEmulatedMedia", media=medium, features=features)
 
     def open(self, page):
+        # A page that is open already could be read before it is loaded anew.
+        self.browser.get("about:blank")
         self.browser.get((OUT / f"{page}.html").as_uri())
 
     def find(self, selector):
@@ -147,8 +149,10 @@ class Pages(unittest.TestCase):
         return element.get_property("innerText") if element.is_displayed() else None
 
     def rows(self, column):
-        cells = self.find_all(f".rule-table tbody tr > :nth-child({column})")
-        return [cell.text for cell in cells]
+        return self.ask(
+            "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.innerText.trim())",
+            f".rule-table tbody tr > :nth-child({column})",
+        )
 
     def rules(self):
         report = json.loads((OUT / "compare.json").read_text())
