@@ -3,6 +3,7 @@
 //! Each study is a function with a size: the program of its name runs it long, a test runs it short.
 #![forbid(unsafe_code)]
 
+pub mod alternatives;
 pub mod evidence;
 pub mod generator;
 pub mod implied;

@@ -10,13 +10,17 @@ use crate::writer::Writer;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     pub output: u32,
-    /// The number of the soft implication, or [`HARD`].
-    pub soft: u32,
-    /// The clause of the plan that this is of; nothing for a soft implication.
-    pub clause: u32,
+    pub source: Source,
 }
 
-pub(crate) const HARD: u32 = u32::MAX;
+/// Where a demand comes from, by its number in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// A clause: the output is put on.
+    Clause(u32),
+    /// A soft implication: the output is drawn.
+    Soft(u32),
+}
 
 /// A plan made ready to run: shared by all threads, one [`Writer`] each.
 ///
@@ -99,7 +103,7 @@ impl Enforcer {
             let conditions = broken(others);
             if last.present() {
                 demands.add(conditions, clause.visits);
-                demanded.push(Demand { output, soft: HARD, clause: number });
+                demanded.push(Demand { output, source: Source::Clause(number) });
             } else {
                 bars.add_under(output, conditions, clause.visits);
                 barring.push(number);
@@ -114,8 +118,8 @@ impl Enforcer {
                 conditions.map(|&literal| layout.condition(plan.atoms(), literal)),
                 implication.visits,
             );
-            let (output, soft) = (implication.output, number as u32);
-            demanded.push(Demand { output, soft, clause: u32::MAX });
+            let source = Source::Soft(number as u32);
+            demanded.push(Demand { output: implication.output, source });
         }
         let (demands, bars) = (demands.finish(), bars.finish());
         let (endings, impossible) = (endings.finish(), impossible.finish());

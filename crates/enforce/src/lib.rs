@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod auditor;
+mod choice;
 mod conclusions;
 mod enforcer;
 mod history;
@@ -20,8 +21,9 @@ mod shares;
 mod writer;
 
 pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
+pub use choice::Choice;
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
 pub use repair::{Repair, RepairPlan, Repaired, RepairedCode, repair, repair_with};
 pub use shares::Shares;
-pub use writer::{BadProbability, Change, Choice, Ruling, Writer, nats};
+pub use writer::{BadProbability, Change, Ruling, Writer, nats};

@@ -10,7 +10,6 @@
 //! What a record becomes depends on its id, on itself, and on the [`Shares`] that choices are made by:
 //! not on its place among others.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consequence_feedback::{Unwatched, Watch};
@@ -19,7 +18,6 @@ use consequence_record::{Code, Cohort, Record, RecordView};
 use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
 use rayon::prelude::*;
 
-use crate::writer::alternatives;
 use crate::{Choice, Enforcer, Shares, Writer};
 
 /// What a repair did.
@@ -134,12 +132,10 @@ impl RepairPlan {
 pub fn repair(plan: &RepairPlan, cohort: &Cohort, draws: &Draws, watch: &dyn Watch) -> Repaired {
     // At first every choice is left to the plan, to see which there are.
     let mut outcomes = outcomes(plan, cohort, draws, &Shares::default(), None, watch);
-    let asked: BTreeSet<u32> =
-        outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
-    if !asked.is_empty() {
-        let shares = Shares::count(&plan.enforcer, &asked, cohort);
-        let again: Vec<usize> =
-            (0..cohort.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
+    let again: Vec<usize> =
+        (0..cohort.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
+    if !again.is_empty() {
+        let shares = shares(plan, cohort, &outcomes);
         let chosen = self::outcomes(plan, cohort, draws, &shares, Some(&again), &Unwatched);
         for (index, outcome) in again.into_iter().zip(chosen) {
             outcomes[index] = outcome;
@@ -161,12 +157,18 @@ pub fn repair_with(
 }
 
 impl RepairPlan {
-    /// Counts what the repair of a cohort chooses by.
-    pub fn shares(&self, cohort: &Cohort) -> Shares {
-        let outcomes = outcomes(self, cohort, &Draws::new(0), &Shares::default(), None, &Unwatched);
-        let asked = outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
-        Shares::count(&self.enforcer, &asked, cohort)
+    /// Counts what the repair of a cohort chooses by; with the draws of that repair, since what soft
+    /// rules draw may ask for codes too.
+    pub fn shares(&self, cohort: &Cohort, draws: &Draws) -> Shares {
+        let outcomes = outcomes(self, cohort, draws, &Shares::default(), None, &Unwatched);
+        shares(self, cohort, &outcomes)
     }
+}
+
+/// Counts the codes of all clauses that left a choice.
+fn shares(plan: &RepairPlan, cohort: &Cohort, outcomes: &[Outcome]) -> Shares {
+    let asked = outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
+    Shares::count(&plan.enforcer, &asked, cohort)
 }
 
 /// What became of one record.
@@ -261,10 +263,8 @@ fn repair_record(
         given.extend((ended && left == 0).then_some(end));
         let mut drawn = draws.visit(number, 0, visit as u16, Purpose::Alternative);
         writer.overridden_by(&given, draws, number, |choice: Choice<'_>| {
-            if choice.left.len() == 1 && alternatives(plan, choice.clause).len() > 1 {
-                repair.last_resorts += 1;
-            }
-            if choice.left.len() > 1 && !choices.contains(&choice.clause) {
+            repair.last_resorts += u64::from(choice.left.len() == 1);
+            if !choices.contains(&choice.clause) {
                 choices.push(choice.clause);
             }
             shares.choose(plan, choice, &mut drawn)

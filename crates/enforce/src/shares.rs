@@ -10,9 +10,9 @@ use consequence_record::{Code, Cohort, RecordView, Vocabulary};
 use consequence_rules::{Clause, Plan};
 use rayon::prelude::*;
 
+use crate::choice::{Choice, alternatives};
 use crate::enforcer::Enforcer;
 use crate::history::History;
-use crate::writer::{Choice, alternatives};
 
 /// Visits that a count is taken from at least, if there is another that is less special.
 const ENOUGH: u64 = 50;

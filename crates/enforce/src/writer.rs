@@ -1,15 +1,16 @@
 //! Visits decided code by code, or repaired, so that every hard rule holds.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record, RecordView};
-use consequence_rules::{Branch, Order, Plan, Stage};
+use consequence_rules::{Branch, Plan, Stage};
 use thiserror::Error;
 
-use crate::enforcer::{Enforcer, HARD};
+use crate::choice::{Choice, alternatives};
+use crate::enforcer::{Enforcer, Source};
 use crate::history::History;
 
 /// A caller of [`Writer::guided`] gave something that is not a probability.
@@ -48,48 +49,6 @@ pub struct Change {
     /// The clause of the plan that decided it, by its number. None if a soft rule drew it, or if a
     /// decision diagram left no other value.
     pub clause: Option<u32>,
-}
-
-/// A code that a clause asks for, where it leaves a choice.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice<'a> {
-    /// The clause of the plan, by its number.
-    pub clause: u32,
-    /// The positions of codes that would do, and that were not found to be forbidden.
-    pub left: &'a [u32],
-    /// The record up to the visit at hand.
-    pub record: &'a Record,
-}
-
-impl Choice<'_> {
-    /// Chooses one that the patient had before, at the latest visit that has any, else one of all that
-    /// are left; of several by their weights and a uniform draw.
-    pub fn pick(&self, order: &Order, weight: impl Fn(u32) -> f64, draw: f64) -> Option<u32> {
-        let had = |visit: &Vec<Code>| -> Vec<u32> {
-            let there = |position: &&u32| visit.binary_search(&order.code(**position)).is_ok();
-            self.left.iter().filter(there).copied().collect()
-        };
-        let earlier = self.record.visits.iter().rev().map(had).find(|codes| !codes.is_empty());
-        let candidates = earlier.as_deref().unwrap_or(self.left);
-        let mut weights: Vec<f64> = candidates.iter().map(|&position| weight(position)).collect();
-        if weights.iter().all(|&weight| weight == 0.0) {
-            weights.fill(1.0);
-        }
-        let mut rest = draw * weights.iter().sum::<f64>();
-        let mut weighed = candidates.iter().zip(&weights);
-        let chosen = weighed.find(|&(_, weight)| {
-            rest -= weight;
-            rest < 0.0
-        });
-        chosen.map(|(&position, _)| position).or(candidates.last().copied())
-    }
-
-    /// What the draw of a choice is keyed by: the rule, and how many codes were found to be forbidden.
-    pub fn key(&self, plan: &Plan) -> u32 {
-        let rule = plan.clause(self.clause).rules.first().copied().unwrap_or_default();
-        let tries = alternatives(plan, self.clause).len() - self.left.len();
-        rule.wrapping_add((tries as u32).wrapping_mul(1 << 20))
-    }
 }
 
 /// What it costs in nats that a code is present or absent, given the probability that it is
@@ -202,8 +161,8 @@ impl<'a> Writer<'a> {
 
     /// The same, and where a clause asks for a code and several would do, `choose` is asked for the
     /// position of one. What it chooses is proposed like a code that was given: rules still decide. If
-    /// they forbid it, `choose` is asked again, for one of those left; if it chooses none, the one
-    /// that is decided last is put in.
+    /// they forbid it, `choose` is asked again, for one of those left, until only the one that is
+    /// decided last is; that one is put in, and so it is where `choose` chooses none.
     ///
     /// # Panics
     ///
@@ -232,13 +191,18 @@ impl<'a> Writer<'a> {
                     continue;
                 };
                 let mut left = alternatives(self.plan(), clause);
+                let all = left.len();
                 left.retain(|&at| !chosen.contains(&(at, clause)));
-                let choice = Choice { clause, left: &left, record: &self.record };
-                match choose(choice).filter(|_| left.len() > 1) {
-                    Some(other) if other != position && left.contains(&other) => {
-                        chosen.push((other, clause));
-                    }
-                    _ => settled.push(clause),
+                let choice = Choice {
+                    clause,
+                    left: &left,
+                    forbidden: all - left.len(),
+                    record: &self.record,
+                };
+                let other = if all > 1 { choose(choice) } else { None };
+                match other.filter(|other| *other != position && left.contains(other)) {
+                    Some(other) => chosen.push((other, clause)),
+                    None => settled.push(clause),
                 }
             }
             if chosen.len() == before {
@@ -482,10 +446,9 @@ impl<'a> Writer<'a> {
         let (mut forced, mut soft) = (None, None);
         let mut demand = |id: u32, history: &History| {
             if forced.is_none() && enforcer.demands.holds(id, history) {
-                let demand = enforcer.demanded[id as usize];
-                match demand.soft {
-                    HARD => forced = Some(demand.clause),
-                    number => soft = soft.max(Some(number)),
+                match enforcer.demanded[id as usize].source {
+                    Source::Clause(number) => forced = Some(number),
+                    Source::Soft(number) => soft = soft.max(Some(number)),
                 }
             }
         };
@@ -524,16 +487,4 @@ impl<'a> Writer<'a> {
             _ => true,
         }
     }
-}
-
-/// The codes that a clause asks for, any one of them: positions in the plan's order. Only codes that
-/// its rules conclude: `not A => B` asks for `B`. `END` is none.
-pub(crate) fn alternatives(plan: &Plan, clause: u32) -> Vec<u32> {
-    let clause = plan.clause(clause);
-    let concluded = clause.rules.iter().flat_map(|&rule| plan.rule(rule).outputs());
-    let concluded: HashSet<Code> = concluded.collect();
-    let (order, end) = (plan.order(), plan.order().end());
-    let asked = clause.literals.iter().filter(|literal| literal.present());
-    let asked = asked.filter_map(|literal| literal.position());
-    asked.filter(|&at| at != end && concluded.contains(&order.code(at))).collect()
 }

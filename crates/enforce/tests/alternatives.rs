@@ -122,7 +122,7 @@ fn a_record_is_repaired_wherever_it_is() {
     }
     clinic.push(300, &["", "A", "A"]);
     let whole = clinic.repaired();
-    let shares = clinic.plan.shares(&clinic.cohort);
+    let shares = clinic.plan.shares(&clinic.cohort, &Draws::new(7));
     let mut part = Cohort::default();
     for index in (0..clinic.cohort.len()).rev().step_by(7) {
         part.push(clinic.cohort.id(index), &clinic.cohort.record(index).to_record());

@@ -258,45 +258,8 @@ fn rejection_gives_up_and_names_the_rules() {
     assert_eq!(std::fs::read_dir(index.path()).unwrap().count(), 0, "nothing is left");
 }
 
-/// A model that has come apart.
-struct Broken(Order);
-
-impl Generator for Broken {
-    type Past = usize;
-    type Scratch = ();
-    fn codes(&self) -> &Order {
-        &self.0
-    }
-    fn max_visits(&self) -> usize {
-        10
-    }
-    fn begin(&self) -> usize {
-        0
-    }
-    fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
-        for turn in turns {
-            for position in self.0.range(*turn.past) {
-                turn.decider.decide(position, f64::NAN);
-            }
-            *turn.past += 1;
-        }
-    }
-}
-
-#[test]
-fn a_model_that_gives_no_probabilities_is_refused() {
-    let vocabulary = vocabulary(1, 2);
-    let broken = Broken(Order::natural(Arc::clone(&vocabulary)));
-    let set = rules("", &vocabulary);
-    for mode in Mode::ALL {
-        let sampler = Sampler::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
-        let refused = sampler.records(0..3, &mut Totals::default(), |_, _| Ok(()));
-        assert!(matches!(refused, Err(SampleError::Probability)));
-    }
-}
-
-/// A model that gives each code a probability, whatever was before, and ends after one encounter.
-struct Constant(Order, [f64; 3]);
+/// A model that gives each code a probability by its name, whatever was before.
+struct Constant(Order, fn(&str) -> f64);
 
 impl Generator for Constant {
     type Past = usize;
@@ -313,9 +276,8 @@ impl Generator for Constant {
     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
         for turn in turns {
             for position in self.0.range(*turn.past) {
-                let number = self.0.vocabulary().name(self.0.code(position)).strip_prefix('E');
-                let number = number.and_then(|number| number.parse::<usize>().ok());
-                turn.decider.decide(position, number.map_or(1.0, |number| self.1[number]));
+                let name = self.0.vocabulary().name(self.0.code(position));
+                turn.decider.decide(position, self.1(name));
             }
             *turn.past += 1;
         }
@@ -323,9 +285,28 @@ impl Generator for Constant {
 }
 
 #[test]
+fn a_model_that_gives_no_probabilities_is_refused() {
+    let vocabulary = vocabulary(1, 2);
+    let broken = Constant(Order::natural(Arc::clone(&vocabulary)), |_| f64::NAN);
+    let set = rules("", &vocabulary);
+    for mode in Mode::ALL {
+        let sampler = Sampler::new(&broken, &set, Request { mode, ..Request::default() }).unwrap();
+        let refused = sampler.records(0..3, &mut Totals::default(), |_, _| Ok(()));
+        assert!(matches!(refused, Err(SampleError::Probability)));
+    }
+}
+
+#[test]
 fn override_puts_in_what_the_model_holds_likely() {
     let vocabulary = vocabulary(1, 3);
-    let model = Constant(Order::natural(Arc::clone(&vocabulary)), [0.02, 0.06, 0.12]);
+    // One encounter, since the end is certain.
+    let probability = |name: &str| match name {
+        "E0" => 0.02,
+        "E1" => 0.06,
+        "E2" => 0.12,
+        _ => 1.0,
+    };
+    let model = Constant(Order::natural(Arc::clone(&vocabulary)), probability);
     let set = rules("rule one: any of E0, E1, E2", &vocabulary);
     let request = Request { mode: Mode::Override, ..Request::default() };
     let sampler = Sampler::new(&model, &set, request).unwrap();

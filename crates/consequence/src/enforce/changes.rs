@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
+use std::io::{self, Write};
 use std::path::Path;
 
-use consequence_enforce::{Repaired, RepairedCode};
+use consequence_enforce::RepairedCode;
 use consequence_pipeline::words::number;
 use consequence_record::{Code, Cohort};
 use consequence_rules::Plan;
+use consequence_tables::export::Rows;
 use serde::Serialize;
 use serde_json::json;
 
@@ -31,7 +33,7 @@ pub struct MovedCode {
     pub code: String,
     /// Visits that had it.
     pub before: u64,
-    /// Visits that have it now, of those that are left.
+    /// Visits that have it now.
     pub after: u64,
 }
 
@@ -93,76 +95,60 @@ fn names<'a>(plan: &'a Plan, change: &RepairedCode) -> BTreeSet<&'a str> {
 }
 
 /// The codes that visits have more or less often by more than a fifth, and by 20 visits at least.
-pub(super) fn moved(plan: &Plan, cohort: &Cohort, repaired: &Repaired) -> Vec<MovedCode> {
-    let mut moves: BTreeMap<Code, [u64; 2]> = BTreeMap::new();
-    for change in &repaired.changes {
-        moves.entry(change.code).or_default()[usize::from(change.added)] += 1;
-    }
-    moves.retain(|_, [removed, added]| removed.abs_diff(*added) >= MOVED_VISITS);
-    let mut before: BTreeMap<Code, u64> = moves.keys().map(|&code| (code, 0)).collect();
-    if !before.is_empty() {
-        let codes = cohort.records().flat_map(|record| record.visits().flatten());
-        for code in codes {
-            if let Some(count) = before.get_mut(code) {
-                *count += 1;
-            }
-        }
-    }
+pub(super) fn moved(plan: &Plan, before: &Cohort, after: &Cohort) -> Vec<MovedCode> {
     let vocabulary = plan.order().vocabulary();
-    let moved = moves.into_iter().map(|(code, [removed, added])| MovedCode {
+    let [before, after] = [before, after].map(|cohort| {
+        let mut visits = vec![0u64; vocabulary.len()];
+        for code in cohort.records().flat_map(|record| record.visits().flatten()) {
+            visits[code.index()] += 1;
+        }
+        visits
+    });
+    let all = vocabulary.codes().map(|code| MovedCode {
         code: vocabulary.name(code).to_owned(),
-        before: before[&code],
-        after: (before[&code] + added).saturating_sub(removed),
+        before: before[code.index()],
+        after: after[code.index()],
     });
+    let by = |one: &MovedCode| one.before.abs_diff(one.after);
     let mut moved: Vec<MovedCode> =
-        moved.filter(|one| 5 * one.before.abs_diff(one.after) > one.before).collect();
-    moved.sort_by(|a, b| {
-        let by = |one: &MovedCode| one.before.abs_diff(one.after);
-        by(b).cmp(&by(a)).then_with(|| a.code.cmp(&b.code))
-    });
+        all.filter(|one| by(one) >= MOVED_VISITS && 5 * by(one) > one.before).collect();
+    moved.sort_by(|a, b| by(b).cmp(&by(a)).then_with(|| a.code.cmp(&b.code)));
     moved
 }
 
-/// Every change as a line: of CSV if the file's name ends so, else of JSON.
-pub(super) fn listed(
+/// Writes every change: as a table if the file's name ends in `.csv`, else as lines of JSON.
+pub(super) fn list(
+    out: &mut dyn Write,
     path: &Path,
     plan: &Plan,
     cohort: &Cohort,
     changes: &[RepairedCode],
-) -> String {
-    let as_csv = path.extension().is_some_and(|extension| extension == "csv");
-    let mut text = String::new();
-    if as_csv {
-        text.push_str("record,visit,code,change,rules\n");
+) -> io::Result<()> {
+    let lines = changes.iter().map(|change| Line {
+        record: cohort.id(change.record),
+        visit: change.visit,
+        code: plan.order().vocabulary().name(change.code),
+        change: if change.added { "added" } else { "removed" },
+        rules: names(plan, change),
+    });
+    if path.extension().is_none_or(|extension| extension != "csv") {
+        return lines.into_iter().try_for_each(|line| writeln!(out, "{}", json!(line)));
     }
-    for change in changes {
-        let record = cohort.id(change.record);
-        let code = plan.order().vocabulary().name(change.code);
-        let what = if change.added { "added" } else { "removed" };
-        let rules: Vec<&str> = names(plan, change).into_iter().collect();
-        let visit = change.visit;
-        text += &match as_csv {
-            true => format!(
-                "{},{visit},{},{what},{}\n",
-                field(record),
-                field(code),
-                field(&rules.join(" "))
-            ),
-            false => format!(
-                "{}\n",
-                json!({
-                    "record": record, "visit": visit, "code": code, "change": what, "rules": rules,
-                })
-            ),
-        };
+    let mut rows = Rows::new(out);
+    rows.field("record").field("visit").field("code").field("change").field("rules").end()?;
+    for Line { record, visit, code, change, rules } in lines {
+        let rules: Vec<&str> = rules.into_iter().collect();
+        rows.field(record).field(visit).field(code).field(change).field(rules.join(" ")).end()?;
     }
-    text
+    Ok(())
 }
 
-/// A field of CSV, quoted where it must be.
-fn field(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+/// A change, as it is listed.
+#[derive(Serialize)]
+struct Line<'a> {
+    record: &'a str,
+    visit: usize,
+    code: &'a str,
+    change: &'static str,
+    rules: BTreeSet<&'a str>,
 }

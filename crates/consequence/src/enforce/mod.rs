@@ -124,7 +124,7 @@ impl Task for EnforceTask {
         });
         let (rules, moved) = (
             changes::by_rule(plan.plan(), &found.changes),
-            changes::moved(plan.plan(), cohort, &found),
+            changes::moved(plan.plan(), cohort, &found.cohort),
         );
         let Repaired { cohort: repaired, summary: done, changes: every } = found;
         if repaired.is_empty() {
@@ -133,8 +133,7 @@ impl Task for EnforceTask {
         watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
         watched(watch, "writing", None, || write(&self.out, &repaired, &known, &set))?;
         if let (Some(file), Some(out)) = (&changes_file, &changes) {
-            let text = changes::listed(&out.path, plan.plan(), cohort, &every);
-            file.write(|file| file.write_all(text.as_bytes()))?;
+            file.write(|file| changes::list(file, &out.path, plan.plan(), cohort, &every))?;
         }
         let Repair { changed, added, removed, last_resorts, cut, dropped_visits, refused, .. } =
             done;

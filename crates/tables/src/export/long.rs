@@ -86,14 +86,24 @@ pub fn csv(
     Ok(())
 }
 
-/// Writes rows field by field, quoting where it is needed.
-pub(super) struct Rows<W> {
+/// Writes rows of CSV field by field, quoting where it is needed.
+///
+/// ```
+/// use consequence_tables::export::Rows;
+///
+/// let mut text = Vec::new();
+/// Rows::new(&mut text).field("A, or B").field(2).end()?;
+/// assert_eq!(text, b"\"A, or B\",2\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Rows<W> {
     out: W,
     row: String,
     begun: bool,
 }
 
 impl<W: Write> Rows<W> {
+    /// Rows that are written there.
     pub fn new(out: W) -> Self {
         Self { out, row: String::new(), begun: false }
     }

@@ -14,7 +14,7 @@ use consequence_record::{Code, RecordView};
 use crate::calendar::{DAY, UNDATED_START};
 use crate::{Dataset, WriteError};
 
-pub use long::csv;
+pub use long::{Rows, csv};
 pub use omop::omop;
 
 mod long;
