@@ -97,7 +97,7 @@ bench:
 	done
 
 study:
-	@set -e; for name in small_worlds superfluous_claims repairs alternatives published_orders soft_frequency mining real_rules training networks; do \
+	@set -e; for name in small_worlds superfluous_claims repairs look_ahead alternatives rule_cost published_orders soft_frequency mining real_rules training networks; do \
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use consequence_model::{
-    CARD_FILE, Decide, Generator, Markov, MarkovTables, Model, TABLES_FILE, Turn, WEIGHTS_FILE,
+    CARD_FILE, Decide, Generator, LookAhead, Markov, MarkovTables, Model, TABLES_FILE, Turn,
+    WEIGHTS_FILE,
 };
 use consequence_network::{Shape, Weights, halo, recurrent};
 use consequence_record::{Kind, Vocabulary};
@@ -157,7 +158,7 @@ fn network_weights(bytes: &[u8]) {
 struct Bits(u32);
 
 impl Decide for Bits {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
         assert!((0.0..=1.0).contains(&probability), "{probability} at position {position}");
         self.0 >> (position % 32) & 1 == 1
     }

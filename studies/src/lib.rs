@@ -7,6 +7,7 @@ pub mod alternatives;
 pub mod evidence;
 pub mod generator;
 pub mod implied;
+pub mod look_ahead;
 pub mod mining;
 pub mod networks;
 pub mod neuron;

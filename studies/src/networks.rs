@@ -7,7 +7,9 @@ use std::sync::Arc;
 use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_feedback::Unwatched;
 use consequence_import::{ImportOptions, Source, open};
-use consequence_model::{Decide, Generator, Network, NetworkGenerator, NetworkSizes, Sizes, Turn};
+use consequence_model::{
+    Decide, Generator, LookAhead, Network, NetworkGenerator, NetworkSizes, Sizes, Turn,
+};
 use consequence_record::{Cohort, Selection, Split, Vocabulary};
 use consequence_simulate::{Preset as Simulated, Simulation};
 use consequence_testing::shared;
@@ -234,7 +236,7 @@ impl Told {
 }
 
 impl Decide for Told {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
         let present = self.has(position);
         self.probability *= if present { probability } else { 1.0 - probability };
         present

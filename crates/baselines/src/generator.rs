@@ -1,6 +1,6 @@
 //! Rivals as generators: the probabilities that a network gives, as the method changes them.
 
-use consequence_model::{Decide, Generator, Network, NetworkGenerator, Turn};
+use consequence_model::{Decide, Generator, LookAhead, Network, NetworkGenerator, Turn};
 use consequence_record::Kind;
 use consequence_rules::Order;
 
@@ -95,7 +95,7 @@ impl Decide for Changed<'_> {
         }
     }
 
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
         let code = position - self.first;
         let changed = match &self.walk {
             Way::AsIs => probability,
@@ -106,7 +106,8 @@ impl Decide for Changed<'_> {
             Way::Mixture(walk) => walk.probability(code, probability),
             Way::Circuit(walk) => walk.probability(code),
         };
-        let present = self.decider.decide(position, changed);
+        // Nobody looks ahead under a rival: what it says there is the network's alone.
+        let present = self.decider.decide(position, changed, ahead);
         match &mut self.walk {
             Way::AsIs => {}
             Way::Layer(_, visit) => visit[code as usize] = present,

@@ -3,7 +3,7 @@
 
 use consequence_engine::{BinaryRow, binary_cross_entropy};
 use consequence_model::Network;
-use consequence_network::{Asked, Objective, ShapeError};
+use consequence_network::{Asked, Objective, Said, ShapeError};
 use consequence_record::{Kind, RecordView};
 use consequence_rules::{Order, WrittenRules};
 use consequence_train::Aim;
@@ -210,13 +210,8 @@ impl Objective for Rival {
         self.method != Method::Spl
     }
 
-    fn score(
-        &self,
-        rows: &[Asked<'_>],
-        factor: f32,
-        logits: &mut [f32],
-        side: &mut [f32],
-    ) -> Vec<f64> {
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
+        let Said { logits, side, .. } = said;
         let count = rows.len().max(1);
         let (codes, beside) = (logits.len() / count, side.len() / count);
         // Chunks of nothing are none at all, so each row takes its own out of what there is.
@@ -253,6 +248,10 @@ fn split(values: &mut [f32], each: usize, rows: usize) -> Vec<&mut [f32]> {
 }
 
 impl Aim for Rival {
+    fn writes_as_is(&self) -> bool {
+        self.method == Method::SemanticLoss
+    }
+
     fn facts(&self, _codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
         if self.method != Method::SemanticLoss {
             return Vec::new();

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
 use consequence_engine::Dropout;
 use consequence_evaluate::{ReplayOptions, likelihood};
-use consequence_model::{Decide, Generator, Network, NetworkSizes, RecurrentSizes, Sizes, Turn};
+use consequence_model::{
+    Decide, Generator, KnownVisits, LookAhead, Network, NetworkSizes, RecurrentSizes, Sizes, Turn,
+};
 use consequence_network::TrainingPass;
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
@@ -86,7 +88,8 @@ impl World {
         let mut batch = network.batch();
         for record in cohort.records() {
             let facts = rival.facts(&self.codes, record);
-            network.push(&mut batch, record, &[], &facts);
+            let known = KnownVisits { facts, ..KnownVisits::default() };
+            network.push(&mut batch, record, &known);
         }
         batch
     }
@@ -100,7 +103,7 @@ struct Told {
 }
 
 impl Decide for Told {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
         assert!((0.0..=1.0).contains(&probability), "{probability}");
         let present = self.present >> (position - self.first) & 1 == 1;
         self.probability *= if present { probability } else { 1.0 - probability };

@@ -237,7 +237,7 @@ impl Contestant {
             return Err(Error::halted(&task.out.path));
         }
         watch.advance(whole.saturating_sub(seen));
-        let live = match teacher.objective().asks_head() {
+        let live = match teacher.asks_head() {
             true => trained.network.weights().live(0).into_iter().map(|(range, _)| range).collect(),
             false => trained.network.weights().live_without_head(),
         };

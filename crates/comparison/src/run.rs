@@ -32,7 +32,9 @@ impl Contestant {
                 write(&generator, &arena.no_rules(), request(Mode::Off), records)
             }
             (Method::Consequence, _) => {
-                write(&plain(), &arena.rules, request(Mode::Guided), records)
+                let trained_with = Some(&*arena.rules);
+                let request = Request { trained_with, ..request(Mode::Guided) };
+                write(&plain(), &arena.rules, request, records)
             }
             (Method::PostProcessing, _) => {
                 write(&plain(), &arena.rules, request(Mode::Reject), records)

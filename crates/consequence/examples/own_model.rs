@@ -25,7 +25,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?);
     let model = Frequencies(vec![0.2; rules.vocabulary().len()]);
     let plan = compile(Arc::clone(&rules), &CompileOptions::default())?;
-    let enforcer = Enforcer::new(&plan);
+    let enforcer = Enforcer::for_model(&plan, None);
     let (mut writer, draws) = (enforcer.writer(), Draws::new(7));
     let referee = Referee::new(&rules);
     let mut counts = vec![0; rules.vocabulary().len()];

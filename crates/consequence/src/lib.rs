@@ -162,7 +162,7 @@
 //!     None,
 //! )?);
 //! let plan = compile(Arc::clone(&rules), &CompileOptions { max_visits: 8, ..Default::default() })?;
-//! let enforcer = Enforcer::new(&plan);
+//! let enforcer = Enforcer::for_model(&plan, None);
 //! let (mut writer, draws) = (enforcer.writer(), Draws::new(7));
 //! let referee = Referee::new(&rules);
 //! for record in 0..100 {

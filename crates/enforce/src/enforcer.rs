@@ -1,7 +1,10 @@
 //! A plan made ready to run.
 
-use consequence_rules::{Clause, LiteralId, Plan};
+use std::collections::HashMap;
 
+use consequence_rules::{Clause, LiteralId, Plan, Rule, RuleSet};
+
+use crate::due::DueClauses;
 use crate::history::Layout;
 use crate::index::{Condition, Index, IndexBuilder};
 use crate::writer::Writer;
@@ -54,6 +57,10 @@ pub struct Enforcer {
     pub(crate) bars: Index,
     /// The clause of the plan that each of them is of.
     pub(crate) barring: Vec<u32>,
+    /// Clauses that one of several codes may still meet.
+    pub(crate) due: DueClauses,
+    /// Clauses that a code makes due, filed under that code, where that is asked for.
+    pub(crate) tests: DueClauses,
     /// Conditions under which a rule the user wrote ends the record.
     pub(crate) endings: Index,
     /// What makes the next visit impossible, where the end is given.
@@ -61,7 +68,7 @@ pub struct Enforcer {
 }
 
 impl Enforcer {
-    /// Prepares a plan.
+    /// Prepares a plan for records that exist, or for a model that was trained with its rules.
     pub fn new(plan: &Plan) -> Self {
         // Where the end is open, preconditions hold by the plan itself.
         let numbered = || {
@@ -121,6 +128,8 @@ impl Enforcer {
             let source = Source::Soft(number as u32);
             demanded.push(Demand { output: implication.output, source });
         }
+        let due = DueClauses::waiting(plan, &layout);
+        let tests = DueClauses::tests(plan, &layout, |_| false);
         let (demands, bars) = (demands.finish(), bars.finish());
         let (endings, impossible) = (endings.finish(), impossible.finish());
         let standing = [0, 1].map(|visit| {
@@ -131,7 +140,34 @@ impl Enforcer {
             list
         });
         let plan = plan.clone();
-        Self { plan, demands, demanded, standing, bars, barring, endings, impossible, layout }
+        Self {
+            plan,
+            layout,
+            demands,
+            demanded,
+            standing,
+            bars,
+            barring,
+            due,
+            tests,
+            endings,
+            impossible,
+        }
+    }
+
+    /// Prepares a plan for a model that was trained with some of the rules, or with none.
+    ///
+    /// Of the others the model knows nothing: a code that would make a clause of theirs due is the less
+    /// likely the less likely the clause is to be met after it. A model that was trained with a rule
+    /// has learned that already.
+    pub fn for_model(plan: &Plan, trained_with: Option<&RuleSet>) -> Self {
+        let trained_with = trained_with.into_iter().flat_map(RuleSet::iter);
+        let known: HashMap<&str, &Rule> = trained_with.map(|rule| (&*rule.name, rule)).collect();
+        let is_new = |rule: &Rule| known.get(&*rule.name).is_none_or(|one| one.says != rule.says);
+        let new: Vec<bool> = plan.rules().iter().map(is_new).collect();
+        let prepared = Self::new(plan);
+        let tests = DueClauses::tests(plan, &prepared.layout, |rule| new[rule as usize]);
+        Self { tests, ..prepared }
     }
 
     /// The plan this runs.
@@ -143,6 +179,8 @@ impl Enforcer {
     pub fn memory(&self) -> usize {
         self.demands.memory()
             + self.bars.memory()
+            + self.due.memory()
+            + self.tests.memory()
             + self.endings.memory()
             + self.impossible.memory()
             + self.standing.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()

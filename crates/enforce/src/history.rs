@@ -125,6 +125,8 @@ impl Layout {
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub bits: Bits,
+    /// Bits of the visit being decided.
+    width: u32,
     /// The number of the visit being decided.
     pub visit: usize,
     /// The positions decided to be present in the current visit, in the order decided.
@@ -141,6 +143,7 @@ impl History {
     pub fn new(layout: &Layout) -> Self {
         Self {
             bits: Bits::new(layout.bits()),
+            width: layout.width,
             visit: 0,
             present: Vec::new(),
             earlier: Lists::default(),
@@ -159,6 +162,11 @@ impl History {
                 self.bits.clear(bit);
             }
         }
+    }
+
+    /// Whether a bit is about the visit being decided.
+    pub fn is_now(&self, bit: u32) -> bool {
+        bit < self.width
     }
 
     /// Forgets the record, keeping the memory.

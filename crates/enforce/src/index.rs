@@ -85,6 +85,16 @@ impl Index {
                 .all(|condition| condition.holds(&history.bits))
     }
 
+    /// Whether a conjunction holds by what is decided before a position of the current visit: codes that
+    /// are not decided yet may still come on.
+    pub fn holds_already(&self, id: u32, history: &History, position: u32) -> bool {
+        let start = self.conjunctions[id as usize].start as usize;
+        let end = self.conjunctions[id as usize + 1].start as usize;
+        let open =
+            |one: &Condition| !one.wanted() && history.is_now(one.bit()) && one.bit() >= position;
+        self.holds(id, history) && !self.conditions[start..end].iter().any(open)
+    }
+
     /// The conjunctions filed under a bit.
     #[inline]
     pub fn filed(&self, bit: u32) -> &[u32] {

@@ -13,6 +13,7 @@
 mod auditor;
 mod choice;
 mod conclusions;
+mod due;
 mod enforcer;
 mod history;
 mod index;
@@ -24,6 +25,11 @@ pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
 pub use choice::Choice;
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
-pub use repair::{Repair, RepairPlan, Repaired, RepairedCode, repair, repair_with};
+pub use repair::{
+    Likelihoods, Repair, RepairPlan, Repaired, RepairedCode, VisitLikelihoods, repair, repair_by,
+    repair_with,
+};
 pub use shares::Shares;
-pub use writer::{BadProbability, Change, Ruling, Writer, nats};
+pub use writer::{
+    BadProbability, Change, LookAhead, Outlook, Proposal, Reading, Ruling, Writer, nats,
+};

@@ -130,18 +130,64 @@ impl RepairPlan {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn repair(plan: &RepairPlan, cohort: &Cohort, draws: &Draws, watch: &dyn Watch) -> Repaired {
+    repair_chosen(plan, cohort, None, draws, watch)
+}
+
+/// Repairs every record; a code that the patient did not have before is drawn by how likely a model
+/// finds it, and by its share in the cohort where the model has no say.
+pub fn repair_by(
+    plan: &RepairPlan,
+    cohort: &Cohort,
+    model: &dyn Likelihoods,
+    draws: &Draws,
+    watch: &dyn Watch,
+) -> Repaired {
+    repair_chosen(plan, cohort, Some(model), draws, watch)
+}
+
+fn repair_chosen(
+    plan: &RepairPlan,
+    cohort: &Cohort,
+    model: Option<&dyn Likelihoods>,
+    draws: &Draws,
+    watch: &dyn Watch,
+) -> Repaired {
     // At first every choice is left to the plan, to see which there are.
-    let mut outcomes = outcomes(plan, cohort, draws, &Shares::default(), None, watch);
+    let none = By { shares: &Shares::default(), model: None };
+    let mut outcomes = outcomes(plan, cohort, draws, none, None, watch);
     let again: Vec<usize> =
         (0..cohort.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
     if !again.is_empty() {
-        let shares = shares(plan, cohort, &outcomes);
-        let chosen = self::outcomes(plan, cohort, draws, &shares, Some(&again), &Unwatched);
+        let by = By { shares: &shares(plan, cohort, &outcomes), model };
+        let chosen = self::outcomes(plan, cohort, draws, by, Some(&again), &Unwatched);
         for (index, outcome) in again.into_iter().zip(chosen) {
             outcomes[index] = outcome;
         }
     }
     joined(cohort, outcomes)
+}
+
+/// A model that says how likely codes are in visits of records that exist.
+pub trait Likelihoods: Sync {
+    /// Someone who goes along with one record.
+    fn begin(&self) -> Box<dyn VisitLikelihoods + '_>;
+}
+
+/// Goes along with one record, visit by visit.
+pub trait VisitLikelihoods {
+    /// The next visit, by the codes that it is given with, after the one that was written last. Gives
+    /// false where nothing can be said of it.
+    fn next(&mut self, before: Option<&[Code]>, given: &[Code]) -> bool;
+
+    /// How likely a code is in that visit.
+    fn likelihood(&self, code: Code) -> f64;
+}
+
+/// What choices go by.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    shares: &'a Shares,
+    model: Option<&'a dyn Likelihoods>,
 }
 
 /// Repairs every record with shares that were counted before: parts of a cohort are repaired as the
@@ -153,14 +199,15 @@ pub fn repair_with(
     draws: &Draws,
     watch: &dyn Watch,
 ) -> Repaired {
-    joined(cohort, outcomes(plan, cohort, draws, shares, None, watch))
+    joined(cohort, outcomes(plan, cohort, draws, By { shares, model: None }, None, watch))
 }
 
 impl RepairPlan {
     /// Counts what the repair of a cohort chooses by; with the draws of that repair, since what soft
     /// rules draw may ask for codes too.
     pub fn shares(&self, cohort: &Cohort, draws: &Draws) -> Shares {
-        let outcomes = outcomes(self, cohort, draws, &Shares::default(), None, &Unwatched);
+        let none = By { shares: &Shares::default(), model: None };
+        let outcomes = outcomes(self, cohort, draws, none, None, &Unwatched);
         shares(self, cohort, &outcomes)
     }
 }
@@ -193,7 +240,7 @@ fn outcomes(
     plan: &RepairPlan,
     cohort: &Cohort,
     draws: &Draws,
-    shares: &Shares,
+    by: By<'_>,
     some: Option<&[usize]>,
     watch: &dyn Watch,
 ) -> Vec<Outcome> {
@@ -206,7 +253,7 @@ fn outcomes(
                 let index = some.map_or(at, |some| some[at]);
                 let mut outcome = Outcome::default();
                 let number = Draws::record(cohort.id(index));
-                repair_record(writer, cohort.record(index), (draws, number), shares, &mut outcome);
+                repair_record(writer, cohort.record(index), (draws, number), by, &mut outcome);
                 outcome.changes.iter_mut().for_each(|change| change.record = index);
                 watch.advance(1);
                 outcome
@@ -232,7 +279,7 @@ fn repair_record(
     writer: &mut Writer<'_>,
     record: RecordView<'_>,
     (draws, number): (&Draws, u64),
-    shares: &Shares,
+    by: By<'_>,
     outcome: &mut Outcome,
 ) {
     *outcome = Outcome::refused();
@@ -251,6 +298,7 @@ fn repair_record(
     let Outcome { changes, choices, .. } = outcome;
     let mut repair = Repair { records: 1, ..Repair::default() };
     let mut given = Vec::new();
+    let mut model = by.model.map(Likelihoods::begin);
     for (visit, codes) in record.visits().enumerate().take(encounters + 1) {
         let left = encounters - visit;
         let counted = plan.stage(left, ended);
@@ -262,12 +310,25 @@ fn repair_record(
         given.extend_from_slice(codes);
         given.extend((ended && left == 0).then_some(end));
         let mut drawn = draws.visit(number, 0, visit as u16, Purpose::Alternative);
+        let before = writer.record().visits.last().map(Vec::as_slice);
+        let told = model.as_mut().and_then(|model| model.next(before, &given).then_some(model));
         writer.overridden_by(&given, draws, number, |choice: Choice<'_>| {
             repair.last_resorts += u64::from(choice.left.len() == 1);
             if !choices.contains(&choice.clause) {
                 choices.push(choice.clause);
             }
-            shares.choose(plan, choice, &mut drawn)
+            let order = plan.order();
+            let likely = |model: &dyn VisitLikelihoods, at: u32| model.likelihood(order.code(at));
+            let knows = |model: &dyn VisitLikelihoods| {
+                choice.left.iter().any(|&position| likely(model, position) > 0.0)
+            };
+            match told.as_ref().map(|model| &***model).filter(|model| knows(*model)) {
+                None => by.shares.choose(plan, choice, &mut drawn),
+                Some(model) => {
+                    let draw = drawn.uniform(choice.key(plan));
+                    choice.pick(order, |position| likely(model, position), draw)
+                }
+            }
         });
         let changed = writer.changes().iter();
         let changed = changed.map(|change| (plan.order().code(change.position), change));

@@ -232,9 +232,14 @@ fn every_way_to_write_a_visit_writes_the_same() {
             guided.guided(&draws, case, |code, _| value(code)).expect("0 and 1 are probabilities");
             overridden.overridden(&given, &draws, case);
             let rules = || draws.visit(case, 0, visit as u16, Purpose::Rule);
-            let mut drawn = rules();
+            let mut drawn = (draws.visit(case, 0, visit as u16, Purpose::Code), rules());
+            let value = |position: u32| value(order.code(position));
             for position in proposed.open() {
-                proposed.propose(position, given.contains(&order.code(position)), &mut drawn);
+                let (codes, rules) = &mut drawn;
+                let ahead = &mut |_: bool, others: &[u32], into: &mut [f64]| {
+                    into.iter_mut().zip(others).for_each(|(into, &at)| *into = value(at));
+                };
+                proposed.propose(position, value(position), (codes, rules), ahead);
             }
             proposed.close();
             for position in ruled.open() {

@@ -344,7 +344,11 @@ impl Generator for Independent {
     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
         for turn in turns {
             for position in self.codes.range(*turn.past) {
-                turn.decider.decide(position, self.probabilities[position as usize]);
+                let probability = |position: u32| self.probabilities[position as usize];
+                let mut ahead = |_: bool, positions: &[u32], into: &mut [f64]| {
+                    into.iter_mut().zip(positions).for_each(|(into, &at)| *into = probability(at));
+                };
+                turn.decider.decide(position, probability(position), &mut ahead);
             }
             *turn.past += 1;
         }

@@ -1,8 +1,8 @@
 //! Records that exist, decided again: the truth is forced, and what it costs is added up.
 
-use consequence_enforce::{Enforcer, Ruling, nats};
+use consequence_enforce::{Enforcer, Proposal, Ruling, Writer, nats};
 use consequence_feedback::{Unwatched, Watch};
-use consequence_model::{Decide, Generator, Settled, Turn};
+use consequence_model::{Decide, Generator, LookAhead, Settled, Turn};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
@@ -74,12 +74,11 @@ pub(crate) fn record_nats<G: Generator>(
     records: Selection<'_>,
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
-    let nothing = || |_: RecordView<'_>, _: usize, _: &[u32]| Vec::new();
-    replay(generator, records, generator.max_visits(), options, nothing)
+    replay(generator, records, generator.max_visits(), options, || Outside::Nothing)
 }
 
 /// What each of some records costs under a model with rules: what a hard rule forces costs nothing,
-/// soft rules give their own probability. The plan must decide codes in the model's order.
+/// soft rules give their own probability, and clauses that are due are looked ahead to. The plan must decide codes in the model's order.
 pub(crate) fn record_nats_with_rules<G: Generator>(
     generator: &G,
     enforcer: &Enforcer,
@@ -90,27 +89,8 @@ pub(crate) fn record_nats_with_rules<G: Generator>(
     if plan.order() != generator.codes() {
         return Err(LikelihoodError::OtherOrder);
     }
-    let by_rules = || {
-        let mut writer = enforcer.writer();
-        move |_: RecordView<'_>, visit: usize, truth: &[u32]| {
-            if visit == 0 {
-                writer.take();
-            }
-            let mut given = Vec::new();
-            writer.replay(truth, |position, ruling, present| match ruling {
-                Ruling::Free => {}
-                Ruling::Forced(forced) => {
-                    given.push((position, (forced == present).then_some(0.0)))
-                }
-                Ruling::Soft { probability, .. } => {
-                    given.push((position, Some(nats(probability, present))));
-                }
-            });
-            given
-        }
-    };
     let longest = generator.max_visits().min(plan.max_visits());
-    replay(generator, records, longest, options, by_rules)
+    replay(generator, records, longest, options, || Outside::Rules(enforcer.writer()))
 }
 
 /// What each of some records costs where some codes are settled: `settled` is asked for each record
@@ -122,44 +102,100 @@ pub(crate) fn record_nats_with_settled<G: Generator>(
     options: &ReplayOptions<'_>,
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let (settled, codes) = (&settled, generator.codes());
-    let by_list = || {
-        |record: RecordView<'_>, visit: usize, _: &[u32]| {
-            let first = codes.range(visit).start;
-            let list = settled(record, visit).into_iter();
-            let mut given: Vec<Given> =
-                list.map(|one| (first + one.output, Some(f64::from(one.nats)))).collect();
-            given.sort_by_key(|&(position, _)| position);
-            given
-        }
+    let list = |record: RecordView<'_>, visit: usize| {
+        let first = codes.range(visit).start;
+        let list = settled(record, visit).into_iter();
+        let mut given: Vec<(u32, f64)> =
+            list.map(|one| (first + one.output, f64::from(one.nats))).collect();
+        given.sort_by_key(|&(position, _)| position);
+        given
     };
-    replay(generator, records, generator.max_visits(), options, by_list)
+    let outside = || Outside::Settled { list: &list, given: Vec::new(), passed: 0 };
+    replay(generator, records, generator.max_visits(), options, outside)
 }
 
-/// The position of a code about which something other than the model has a say, and what the truth
-/// about it then costs; nothing if that is not allowed.
-type Given = (u32, Option<f64>);
+/// What other than the model has a say in what a record costs.
+#[allow(clippy::large_enum_variant, reason = "one for each record under way")]
+enum Outside<'a> {
+    Nothing,
+    /// Rules force codes, or change how likely they are.
+    Rules(Writer<'a>),
+    /// Codes that are settled, in order, and what the truth about each costs.
+    Settled {
+        list: &'a SettledList<'a>,
+        given: Vec<(u32, f64)>,
+        passed: usize,
+    },
+}
 
-/// One record on its way through the model, and whatever else has a say in what it costs.
-struct Walk<P, F> {
+/// Asked for each record and visit.
+type SettledList<'a> = dyn Fn(RecordView<'_>, usize) -> Vec<(u32, f64)> + Sync + 'a;
+
+impl Outside<'_> {
+    /// A visit of a record begins.
+    fn open(&mut self, record: RecordView<'_>, visit: usize) {
+        match self {
+            Self::Nothing => {}
+            Self::Rules(writer) => {
+                if visit == 0 {
+                    writer.take();
+                }
+                writer.open();
+            }
+            Self::Settled { list, given, passed } => (*given, *passed) = (list(record, visit), 0),
+        }
+    }
+
+    /// What the truth about a code costs, given the model's probability; none if it is not allowed.
+    fn nats(
+        &mut self,
+        position: u32,
+        probability: f64,
+        present: bool,
+        ahead: &mut LookAhead<'_>,
+    ) -> Option<f64> {
+        match self {
+            Self::Nothing => Some(nats(probability, present)),
+            Self::Rules(writer) => {
+                let Proposal { ruling, probability } =
+                    writer.proposal(position, probability, ahead);
+                writer.place(position, present);
+                match ruling {
+                    Ruling::Forced(forced) => (forced == present).then_some(0.0),
+                    Ruling::Free | Ruling::Soft { .. } => Some(nats(probability, present)),
+                }
+            }
+            Self::Settled { given, passed, .. } => {
+                let given = given.get(*passed).filter(|&&(about, _)| about == position);
+                *passed += usize::from(given.is_some());
+                Some(given.map_or_else(|| nats(probability, present), |&(_, nats)| nats))
+            }
+        }
+    }
+
+    /// The visit is over.
+    fn close(&mut self) {
+        if let Self::Rules(writer) = self {
+            writer.close();
+        }
+    }
+}
+
+/// One record on its way through the model.
+struct Walk<'a, P> {
     past: P,
     last: Vec<u32>,
-    replay: Replay,
-    outside: F,
+    replay: Replay<'a>,
 }
 
-/// Walks records through the model. `outside` gives, for each record and visit, the codes about
-/// which something other than the model has a say, in order; it is told the visit as ascending
-/// positions.
-fn replay<G: Generator, F>(
+/// Walks records through the model.
+fn replay<'a, G: Generator>(
     generator: &G,
     records: Selection<'_>,
     longest: usize,
     options: &ReplayOptions<'_>,
-    outside: impl Fn() -> F + Sync,
-) -> Result<Vec<RecordNats>, LikelihoodError>
-where
-    F: FnMut(RecordView<'_>, usize, &[u32]) -> Vec<Given> + Send,
-{
+    outside: impl Fn() -> Outside<'a> + Sync,
+) -> Result<Vec<RecordNats>, LikelihoodError> {
     let codes = generator.codes();
     check(records, codes.vocabulary())?;
     let visits = |number: &usize| records.record(*number).len();
@@ -174,13 +210,12 @@ where
     let batches = numbers.par_chunks(options.batch.min(share).max(1));
     let told: Vec<Result<Vec<RecordNats>, LikelihoodError>> = batches
         .map_init(G::Scratch::default, |scratch, batch| {
-            let mut walks: Vec<Walk<G::Past, F>> = batch
+            let mut walks: Vec<Walk<'a, G::Past>> = batch
                 .iter()
                 .map(|_| Walk {
                     past: generator.begin(),
                     last: Vec::new(),
-                    replay: Replay::new(codes, longest),
-                    outside: outside(),
+                    replay: Replay::new(codes, longest, outside()),
                 })
                 .collect();
             for visit in 0..batch.last().map_or(0, visits) {
@@ -189,8 +224,7 @@ where
                 for (walk, &number) in walks.iter_mut().zip(batch) {
                     let record = records.record(number);
                     let truth = codes.positions(record, visit);
-                    let given = (walk.outside)(record, visit, &truth);
-                    walk.replay.open(visit, truth, given);
+                    walk.replay.open(record, visit, truth);
                 }
                 step(generator, walks, visit, scratch)?;
             }
@@ -206,16 +240,16 @@ where
 }
 
 /// One visit of each record.
-fn step<G: Generator, F>(
+fn step<G: Generator>(
     generator: &G,
-    walks: &mut [Walk<G::Past, F>],
+    walks: &mut [Walk<'_, G::Past>],
     visit: usize,
     scratch: &mut G::Scratch,
 ) -> Result<(), LikelihoodError> {
     let codes = generator.codes();
     let mut turns: Vec<Turn<'_, G::Past>> = walks
         .iter_mut()
-        .map(|Walk { past, last, replay, .. }| Turn {
+        .map(|Walk { past, last, replay }| Turn {
             past,
             last: (visit > 0).then_some(last.as_slice()),
             decider: replay,
@@ -223,6 +257,7 @@ fn step<G: Generator, F>(
         .collect();
     generator.next(&mut turns, scratch);
     for Walk { last, replay, .. } in walks {
+        replay.outside.close();
         if let Some((position, probability)) = replay.bad {
             return Err(LikelihoodError::BadProbability {
                 code: name(codes, position),
@@ -243,8 +278,7 @@ fn name(codes: &Order, position: u32) -> String {
 }
 
 /// Forces the truth of one record, visit by visit, and adds up what it costs.
-#[derive(Default)]
-struct Replay {
+struct Replay<'a> {
     statics: u32,
     end: u32,
     /// The last visit that a record may have, where `END` is certain.
@@ -252,28 +286,40 @@ struct Replay {
     visit: usize,
     /// The visit as ascending positions.
     truth: Vec<u32>,
-    /// The codes about which something other than the model has a say, in order.
-    given: Vec<Given>,
-    /// How many of the truth and of what is given have been passed.
-    passed: [usize; 2],
+    /// How many of those have been passed.
+    passed: usize,
     /// How many codes of the visit have been asked for.
     asked: usize,
+    outside: Outside<'a>,
     parts: Parts,
     forbidden: bool,
     /// A probability that is none: the position, and what was given.
     bad: Option<(u32, f64)>,
 }
 
-impl Replay {
+impl<'a> Replay<'a> {
     /// Of a record that has so many encounters at most.
-    fn new(codes: &Order, last: usize) -> Self {
-        Self { statics: codes.statics() as u32, end: codes.end(), last, ..Self::default() }
+    fn new(codes: &Order, last: usize, outside: Outside<'a>) -> Self {
+        Self {
+            statics: codes.statics() as u32,
+            end: codes.end(),
+            last,
+            visit: 0,
+            truth: Vec::new(),
+            passed: 0,
+            asked: 0,
+            outside,
+            parts: Parts::default(),
+            forbidden: false,
+            bad: None,
+        }
     }
 
-    /// A visit begins, which holds these positions.
-    fn open(&mut self, visit: usize, truth: Vec<u32>, given: Vec<Given>) {
-        (self.visit, self.truth, self.given) = (visit, truth, given);
-        (self.passed, self.asked) = ([0; 2], 0);
+    /// A visit of a record begins, which holds these positions.
+    fn open(&mut self, record: RecordView<'_>, visit: usize, truth: Vec<u32>) {
+        (self.visit, self.truth) = (visit, truth);
+        (self.passed, self.asked) = (0, 0);
+        self.outside.open(record, visit);
     }
 
     /// What the record cost.
@@ -288,24 +334,25 @@ impl Replay {
     }
 }
 
-impl Decide for Replay {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+impl Decide for Replay<'_> {
+    fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
         self.asked += 1;
-        let present = self.truth.get(self.passed[0]) == Some(&position);
-        self.passed[0] += usize::from(present);
+        let present = self.truth.get(self.passed) == Some(&position);
+        self.passed += usize::from(present);
         if !(0.0..=1.0).contains(&probability) {
             self.bad = self.bad.or(Some((position, probability)));
             return present;
         }
-        let given = self.given.get(self.passed[1]).filter(|&&(about, _)| about == position);
-        self.passed[1] += usize::from(given.is_some());
-        let nats = match given {
+        let found = self.outside.nats(position, probability, present, ahead);
+        if found.is_some_and(f64::is_nan) {
+            self.bad = self.bad.or(Some((position, f64::NAN)));
+        }
+        let nats = match found {
             // No record goes on from here, so that one ends tells nothing; one that was cut may
             // have been cut for that very reason.
             _ if position == self.end && self.visit == self.last => 0.0,
-            None => nats(probability, present),
-            Some(&(_, Some(nats))) => nats,
-            Some((_, None)) => {
+            Some(nats) => nats,
+            None => {
                 self.forbidden = true;
                 0.0
             }

@@ -2,11 +2,16 @@
 
 use consequence_rules::Order;
 
+/// Tells what a model says of later codes of the visit: whether the code at hand is taken to be present,
+/// positions after it, and room for the probability of each. All codes that are not decided are taken to
+/// be absent.
+pub type LookAhead<'a> = dyn FnMut(bool, &[u32], &mut [f64]) + 'a;
+
 /// Who decides the codes of one visit: sampling, rules, or a record that exists.
 pub trait Decide: Send {
     /// Whether the code at a position of the order is in the visit, given the probability that the
-    /// model gives it.
-    fn decide(&mut self, position: u32, probability: f64) -> bool;
+    /// model gives it; the model may be asked for codes that come after it.
+    fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool;
 
     /// Told what a network says beside the probabilities of codes, before those of a visit are
     /// decided.
@@ -33,7 +38,7 @@ pub struct Turn<'a, P> {
 /// A model that knows nothing, as an example:
 /// ```
 /// use std::sync::Arc;
-/// use consequence_model::{Decide, Generator, Turn};
+/// use consequence_model::{Decide, Generator, LookAhead, Turn};
 /// use consequence_rules::Order;
 /// use consequence_record::{Kind, Vocabulary};
 ///
@@ -48,7 +53,7 @@ pub struct Turn<'a, P> {
 ///     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
 ///         for turn in turns {
 ///             for position in self.0.range(*turn.past) {
-///                 turn.decider.decide(position, 0.5);
+///                 turn.decider.decide(position, 0.5, &mut |_, _, ahead| ahead.fill(0.5));
 ///             }
 ///             *turn.past += 1;
 ///         }
@@ -57,7 +62,7 @@ pub struct Turn<'a, P> {
 ///
 /// struct All(Vec<u32>);
 /// impl Decide for All {
-///     fn decide(&mut self, position: u32, _probability: f64) -> bool {
+///     fn decide(&mut self, position: u32, _: f64, _: &mut LookAhead<'_>) -> bool {
 ///         self.0.push(position);
 ///         true
 ///     }

@@ -22,8 +22,9 @@ pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use folder::{
     CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
-pub use generator::{Decide, Generator, Turn};
+pub use generator::{Decide, Generator, LookAhead, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
 pub use network::{
-    HaloSizes, Network, NetworkGenerator, NetworkScratch, NetworkSizes, RecurrentSizes, Sizes,
+    HaloSizes, KnownVisits, Network, NetworkGenerator, NetworkScratch, NetworkSizes,
+    RecurrentSizes, Sizes,
 };

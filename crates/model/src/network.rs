@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use consequence_engine::Settled;
 use consequence_network::{
-    Batch, Past, Sampler, Shape, ShapeError, StepBuffers, Weights, halo, recurrent,
+    Ahead, Batch, Glance, Past, Sampler, Shape, ShapeError, StepBuffers, Weights, halo, recurrent,
 };
 use consequence_record::RecordView;
 use consequence_rules::Order;
@@ -18,6 +18,18 @@ pub struct Network {
     codes: Order,
     weights: Weights,
     max_visits: usize,
+}
+
+/// What is known of the visits of a record from elsewhere than the network. Any list may be shorter
+/// than the record.
+#[derive(Clone, Debug, Default)]
+pub struct KnownVisits {
+    /// Outputs that something else decides, counted from the first code that the visit may hold.
+    pub settled: Vec<Vec<Settled>>,
+    /// Facts that the network's objective asks for.
+    pub facts: Vec<Vec<u32>>,
+    /// Logits that its objective asks for beside those of the visit.
+    pub ahead: Vec<Vec<Glance>>,
 }
 
 /// The sizes of a network, apart from the codes.
@@ -168,24 +180,19 @@ impl Network {
         Batch::new(self.codes.len() as u32)
     }
 
-    /// Appends a record to a batch, with what is known of its visits from elsewhere: for each visit
-    /// the outputs that something else decides, counted from the first code that the visit may
-    /// hold, and facts that the network's objective asks for. Either list may be shorter than the
-    /// record.
-    pub fn push(
-        &self,
-        batch: &mut Batch,
-        record: RecordView<'_>,
-        settled: &[Vec<Settled>],
-        facts: &[Vec<u32>],
-    ) {
+    /// Appends a record to a batch, with what is known of its visits from elsewhere.
+    pub fn push(&self, batch: &mut Batch, record: RecordView<'_>, known: &KnownVisits) {
+        fn of<T>(lists: &[Vec<T>], visit: usize) -> impl Iterator<Item = &T> {
+            lists.get(visit).into_iter().flatten()
+        }
         batch.begin();
         for visit in 0..record.len() {
             let range = self.codes.range(visit);
             let codes = range.start as usize..range.end as usize;
-            let settled = settled.get(visit).into_iter().flatten().copied();
+            let settled = of(&known.settled, visit).copied();
             batch.push(codes, self.codes.positions(record, visit), settled);
-            batch.note(facts.get(visit).into_iter().flatten().copied());
+            batch.note(of(&known.facts, visit).copied());
+            batch.look_ahead(of(&known.ahead, visit).copied());
         }
     }
 }
@@ -230,7 +237,13 @@ impl NetworkGenerator {
         let rows = side.chunks_exact(self.sampler.side_outputs().max(1));
         for (logits, decider) in rows.zip(deciders) {
             for code in codes.clone() {
-                decider.decide(code as u32, probability(logits[code]));
+                // These outputs do not go by codes of the same visit.
+                let mut ahead = |_: bool, positions: &[u32], into: &mut [f64]| {
+                    for (&position, into) in positions.iter().zip(into) {
+                        *into = probability(logits[position as usize]);
+                    }
+                };
+                decider.decide(code as u32, probability(logits[code]), &mut ahead);
             }
         }
     }
@@ -300,7 +313,15 @@ impl Generator for NetworkGenerator {
             }
             let mut deciders: Vec<_> = deciders
                 .into_iter()
-                .map(|decider| move |code, logit: f32| decider.decide(code, probability(logit)))
+                .map(|decider| {
+                    move |code, logit: f32, ahead: &mut dyn Ahead| {
+                        decider.decide(code, probability(logit), &mut |present, codes, into| {
+                            into.iter_mut()
+                                .zip(ahead.logits(present, codes))
+                                .for_each(|(into, &logit)| *into = probability(logit));
+                        })
+                    }
+                })
                 .collect();
             self.sampler.decide(hidden, &pasts, codes, &mut deciders, buffers);
         }

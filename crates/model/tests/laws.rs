@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use consequence_model::{
-    CARD_FILE, Card, Decide, Generator, HaloSizes, Markov, Model, ModelError, Network,
+    CARD_FILE, Card, Decide, Generator, HaloSizes, LookAhead, Markov, Model, ModelError, Network,
     NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, TABLES_FILE, Trained, Turn,
     WEIGHTS_FILE,
 };
@@ -79,7 +79,7 @@ struct Replay {
 }
 
 impl Decide for Replay {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
         self.asked.push((position, probability));
         self.present.contains(&position)
     }

@@ -37,7 +37,19 @@ pub struct Batch {
     settled_ends: Vec<usize>,
     facts: Vec<u32>,
     fact_ends: Vec<usize>,
+    ahead: Vec<Glance>,
+    ahead_ends: Vec<usize>,
     outputs: Vec<Outputs>,
+}
+
+/// A code that is asked for by less than is known of its visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// How many of the visit's first codes are known; the others are taken to be absent. The network
+    /// must have had some code to decide by them alone.
+    pub known: u32,
+    /// The code.
+    pub code: u32,
 }
 
 impl Batch {
@@ -52,6 +64,8 @@ impl Batch {
             settled_ends: Vec::new(),
             facts: Vec::new(),
             fact_ends: Vec::new(),
+            ahead: Vec::new(),
+            ahead_ends: Vec::new(),
             outputs: Vec::new(),
         }
     }
@@ -65,6 +79,8 @@ impl Batch {
         self.settled_ends.clear();
         self.facts.clear();
         self.fact_ends.clear();
+        self.ahead.clear();
+        self.ahead_ends.clear();
         self.outputs.clear();
     }
 
@@ -101,6 +117,7 @@ impl Batch {
         self.settled.extend(settled);
         self.settled_ends.push(self.settled.len());
         self.fact_ends.push(self.facts.len());
+        self.ahead_ends.push(self.ahead.len());
         match self.outputs.iter_mut().find(|outputs| outputs.codes == codes) {
             Some(outputs) => outputs.rows.push(row),
             // Nothing is asked of a visit that can hold nothing.
@@ -114,6 +131,14 @@ impl Batch {
         self.facts.extend(facts);
         if let Some(end) = self.fact_ends.last_mut() {
             *end = self.facts.len();
+        }
+    }
+
+    /// Asks for more logits of the visit pushed last.
+    pub fn look_ahead(&mut self, glances: impl IntoIterator<Item = Glance>) {
+        self.ahead.extend(glances);
+        if let Some(end) = self.ahead_ends.last_mut() {
+            *end = self.ahead.len();
         }
     }
 
@@ -145,6 +170,10 @@ impl Batch {
 
     pub(crate) fn facts(&self, row: usize) -> &[u32] {
         &self.facts[of_row(&self.fact_ends, row)]
+    }
+
+    pub(crate) fn glances(&self, row: usize) -> &[Glance] {
+        &self.ahead[of_row(&self.ahead_ends, row)]
     }
 
     pub(crate) fn outputs(&self) -> &[Outputs] {

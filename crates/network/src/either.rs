@@ -5,7 +5,7 @@ use std::ops::Range;
 use consequence_engine::Dropout;
 use serde::{Deserialize, Serialize};
 
-use crate::{Batch, Objective, ShapeError, WeightsError, halo, recurrent};
+use crate::{Ahead, Batch, Objective, ShapeError, WeightsError, halo, recurrent};
 
 /// The sizes of a network, of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -357,12 +357,12 @@ impl Sampler {
 
     /// Decides, for every row of `hidden`, which of `codes` the next visit of its record holds. Each
     /// row's `decide` is called with every code in order and with the logit the network gives it,
-    /// knowing what was decided before.
+    /// knowing what was decided before; it may look ahead.
     ///
     /// # Panics
     ///
     /// If there are not as many rows and records as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool>(
+    pub fn decide<D: FnMut(u32, f32, &mut dyn Ahead) -> bool>(
         &self,
         hidden: &[f32],
         pasts: &[&Past],

@@ -24,6 +24,7 @@
 //! [`Settled`]: consequence_engine::Settled
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod batch;
 mod either;
 mod first_values;
@@ -34,9 +35,10 @@ pub mod recurrent;
 mod side;
 mod tensors;
 
-pub use batch::Batch;
+pub use ahead::Ahead;
+pub use batch::{Batch, Glance};
 pub use either::{Past, Sampler, Shape, StepBuffers, TrainingPass, Weights};
-pub use objective::{Asked, Codewise, Objective};
+pub use objective::{Asked, Codewise, Objective, Said};
 pub use tensors::WeightsError;
 
 use thiserror::Error;

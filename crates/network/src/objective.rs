@@ -8,6 +8,8 @@ use crate::batch::Outputs;
 /// The truth about one row of outputs: the visit that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
+    /// Its row in the batch.
+    pub row: usize,
     /// The first code that the visit may hold.
     pub first: usize,
     /// The codes it holds, ascending, counted from the first that it may hold.
@@ -28,16 +30,21 @@ pub trait Objective: Sync {
         true
     }
 
-    /// The loss of every row, in nats. `logits` has the codes that a visit may hold, row by row,
-    /// and `side` the outputs beside the head; both are replaced by `factor` times the gradient of
-    /// the loss.
-    fn score(
-        &self,
-        rows: &[Asked<'_>],
-        factor: f32,
-        logits: &mut [f32],
-        side: &mut [f32],
-    ) -> Vec<f64>;
+    /// The loss of every row, in nats. What the network says is replaced by `factor` times the gradient
+    /// of the loss.
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64>;
+}
+
+/// What a network says of some rows, one row after the other.
+#[derive(Debug)]
+pub struct Said<'a> {
+    /// The logits of the codes that each visit may hold.
+    pub logits: &'a mut [f32],
+    /// The outputs beside the head.
+    pub side: &'a mut [f32],
+    /// Logits of codes by less than is known of the visit
+    /// ([`Batch::look_ahead`](crate::Batch::look_ahead)), in the order they were asked for.
+    pub ahead: &'a mut [f32],
 }
 
 /// The likelihood of a visit, code by code: binary cross entropy of every code that is not settled.
@@ -45,14 +52,10 @@ pub trait Objective: Sync {
 pub struct Codewise;
 
 impl Objective for Codewise {
-    fn score(
-        &self,
-        rows: &[Asked<'_>],
-        factor: f32,
-        logits: &mut [f32],
-        side: &mut [f32],
-    ) -> Vec<f64> {
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
+        let Said { logits, side, ahead } = said;
         side.fill(0.0);
+        ahead.fill(0.0);
         let width = logits.len() / rows.len().max(1);
         let truth: Vec<BinaryRow<'_>> = rows
             .iter()
@@ -69,7 +72,7 @@ pub(crate) fn score(
     batch: &Batch,
     (outputs, rows): (&Outputs, &[u32]),
     factor: f32,
-    (logits, side): (&mut [f32], &mut [f32]),
+    said: Said<'_>,
     nats: &mut [f64],
 ) {
     let first = outputs.codes.start;
@@ -81,13 +84,14 @@ pub(crate) fn score(
         .iter()
         .zip(rows)
         .map(|(present, &row)| Asked {
+            row: row as usize,
             first,
             present,
             settled: batch.settled(row as usize),
             facts: batch.facts(row as usize),
         })
         .collect();
-    let found = objective.score(&asked, factor, logits, side);
+    let found = objective.score(&asked, factor, said);
     for (&row, found) in rows.iter().zip(found) {
         nats[row as usize] = found;
     }

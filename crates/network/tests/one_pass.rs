@@ -2,7 +2,7 @@
 
 use consequence_engine::sigmoid;
 use consequence_network::{
-    Batch, Past, Sampler, Shape, StepBuffers, TrainingPass, Weights, halo, recurrent,
+    Ahead, Batch, Past, Sampler, Shape, StepBuffers, TrainingPass, Weights, halo, recurrent,
 };
 use consequence_prng::{Draws, Purpose};
 
@@ -68,7 +68,7 @@ fn one_pass(
             .iter_mut()
             .zip(records.clone())
             .map(|(current, record)| {
-                move |code, logit| {
+                move |code, logit, _: &mut dyn Ahead| {
                     let on = decide(draws, record, visit, code, logit);
                     if on {
                         current.push(code);
@@ -158,7 +158,7 @@ fn logits_are_those_of_the_whole_network_bit_for_bit() {
             sampler.see(&mut [(&mut past, shown)], &mut hidden, &mut buffers);
             let codes = range(at, &shape);
             let mut found = Vec::new();
-            let mut deciders = [|code: u32, logit: f32| {
+            let mut deciders = [|code: u32, logit: f32, _: &mut dyn Ahead| {
                 found.push(logit);
                 visit.contains(&code)
             }];

@@ -2,7 +2,7 @@
 
 use consequence_engine::Dropout;
 use consequence_network::{
-    Asked, Batch, Objective, Sampler, Shape, TrainingPass, Weights, halo, recurrent,
+    Asked, Batch, Objective, Said, Sampler, Shape, TrainingPass, Weights, halo, recurrent,
 };
 
 /// Both networks, for seven codes.
@@ -30,13 +30,8 @@ impl Objective for Squares {
         self.asks_head
     }
 
-    fn score(
-        &self,
-        rows: &[Asked<'_>],
-        factor: f32,
-        logits: &mut [f32],
-        side: &mut [f32],
-    ) -> Vec<f64> {
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
+        let Said { logits, side, .. } = said;
         assert_eq!((side.len(), logits.is_empty()), (3 * rows.len(), !self.asks_head));
         let width = logits.len() / rows.len();
         let towards = |values: &mut [f32], wanted: &dyn Fn(usize) -> f32| -> f64 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
-use consequence_model::Model;
+use consequence_model::{Model, ModelKind};
 use consequence_record::Vocabulary;
 use consequence_rules::language::RuleItem;
 use consequence_rules::{LanguageLimits, ResolveOptions, RuleSet, UnknownCodes, parse, resolve};
@@ -62,6 +62,15 @@ pub fn over_model(
     let options =
         RuleOptions { vocabulary: Some(vocabulary), unknown_codes, ..RuleOptions::default() };
     load::rules_over(files, &options, &CodeSource::Model(folder.display().to_string()))
+}
+
+/// The rules that a model was trained with; none if it was trained without.
+pub fn trained_with(model: &Model, folder: &Path) -> Result<Option<Arc<RuleSet>>, Error> {
+    if model.card.kind == ModelKind::Markov || model.card.train_mode == "off" {
+        return Ok(None);
+    }
+    let vocabulary = Arc::clone(model.trained.codes().vocabulary());
+    Ok(Some(own(model, folder, vocabulary)?.rules))
 }
 
 fn own(model: &Model, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {

@@ -1,7 +1,7 @@
 //! Who decides the codes of one record, visit by visit.
 
 use consequence_enforce::{Ruling, Writer};
-use consequence_model::Decide;
+use consequence_model::{Decide, LookAhead};
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Code, Record};
 use consequence_rules::{Order, OrderedPass};
@@ -15,9 +15,9 @@ pub(crate) enum Policy<'a> {
     Free(Record),
     /// One pass over each visit once it is drawn.
     Pass(Record, &'a OrderedPass),
-    /// They force codes as these are drawn.
+    /// They force codes as these are drawn, and look ahead to what they will ask for.
     Force(Writer<'a>),
-    /// The same, and what is forced is weighed.
+    /// The same, and what was proposed is weighed.
     Weigh(Writer<'a>),
     /// They repair the visit once it is drawn; where they leave a choice of codes, one that the
     /// patient had before is taken, else one by the probabilities that codes were drawn with.
@@ -43,7 +43,7 @@ impl<'a> Policy<'a> {
 /// Decides the codes of one attempt at a record, as the model asks for them.
 ///
 /// A code of a visit that the record begins with is copied. Any other is drawn with the model's
-/// probability, and then the policy has its say: a [`Writer`] that forces it, or at the end of the
+/// probability, as the policy has it: a [`Writer`] that forces it or looks ahead, or at the end of the
 /// visit one that repairs the whole of it.
 pub(crate) struct VisitDecider<'a> {
     order: &'a Order,
@@ -63,7 +63,7 @@ pub(crate) struct VisitDecider<'a> {
     present: Vec<u32>,
     /// Of a visit that is to be repaired: the probability of each code that it may hold.
     probabilities: Vec<f64>,
-    /// The logarithm of the product of the probabilities of what was forced.
+    /// The logarithm of the product of what the model's probabilities are over those of proposals.
     pub weight: f64,
     /// Codes decided otherwise than they were drawn.
     pub overruled: u64,
@@ -220,12 +220,7 @@ impl<'a> VisitDecider<'a> {
             self.bad_probability = true;
             return 0.0;
         }
-        let temperature = self.temperature;
-        let tempered = if temperature == 1.0 {
-            probability
-        } else {
-            1.0 / (1.0 + ((1.0 - probability) / probability).powf(1.0 / temperature))
-        };
+        let tempered = tempered(probability, self.temperature);
         if position == self.order.end() && self.visit() == self.max_visits {
             self.truncated = !self.code_draws.below(position, tempered);
             return 1.0;
@@ -234,23 +229,32 @@ impl<'a> VisitDecider<'a> {
     }
 
     /// Decides a code that is drawn.
-    fn draw(&mut self, position: u32, probability: f64) -> bool {
+    fn draw(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
         let drawn = self.code_draws.below(position, probability);
+        let (temperature, bad) = (self.temperature, &mut self.bad_probability);
+        let ahead: &mut LookAhead<'_> = &mut |present, positions, into| {
+            ahead(present, positions, into);
+            for probability in into {
+                *bad |= !(0.0..=1.0).contains(probability);
+                *probability = tempered(*probability, temperature);
+            }
+        };
         let present = match &mut self.policy {
             Policy::Free(_) | Policy::Pass(..) => drawn,
             Policy::Repair(_) => {
                 self.probabilities.push(probability);
                 drawn
             }
-            Policy::Force(writer) => writer.propose(position, drawn, &mut self.rule_draws),
+            Policy::Force(writer) => {
+                let draws = (&mut self.code_draws, &mut self.rule_draws);
+                writer.propose(position, probability, draws, ahead)
+            }
             Policy::Weigh(writer) => {
-                let present = match writer.ruling(position) {
-                    Ruling::Forced(present) => {
-                        self.weight += logarithm(present, probability);
-                        present
-                    }
-                    Ruling::Free | Ruling::Soft { .. } => drawn,
-                };
+                let proposal = writer.proposal(position, probability, ahead).probability;
+                let present = self.code_draws.below(position, proposal);
+                if proposal != probability {
+                    self.weight += logarithm(present, probability) - logarithm(present, proposal);
+                }
                 writer.place(position, present);
                 present
             }
@@ -291,18 +295,26 @@ impl<'a> VisitDecider<'a> {
 }
 
 impl Decide for VisitDecider<'_> {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
         let probability = self.probability(position, probability);
         let known = self.copied.as_ref().map(|copied| copied.binary_search(&position).is_ok());
         let present = match known {
             Some(present) => self.copy(position, probability, present),
-            None => self.draw(position, probability),
+            None => self.draw(position, probability, ahead),
         };
         if present {
             self.present.push(position);
         }
         present
     }
+}
+
+/// A probability whose logit is divided by the temperature.
+fn tempered(probability: f64, temperature: f64) -> f64 {
+    if temperature == 1.0 {
+        return probability;
+    }
+    1.0 / (1.0 + ((1.0 - probability) / probability).powf(1.0 / temperature))
 }
 
 /// The logarithm of the probability of what was decided.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use consequence_record::{Cohort, Record};
-use consequence_rules::OrderedPass;
+use consequence_rules::{OrderedPass, RuleSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, SampleError};
@@ -13,13 +13,15 @@ use crate::{Condition, SampleError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Rules force codes while the visit is drawn, code by code.
+    /// Rules force codes while the visit is drawn, code by code. Of several codes that would meet a
+    /// rule, each is put in as often as the model finds it likely.
     #[default]
     Guided,
     /// The visit is drawn whole, then repaired.
     Override,
-    /// Several guided proposals for each record, one kept by its weight: the product of the
-    /// probabilities that the model gave to what rules forced. Soft rules have no say.
+    /// Several guided proposals for each record, one kept by its weight: the product, over codes that
+    /// rules had a say in, of the model's probability of what was decided over that of the proposal.
+    /// Soft rules have no say.
     Exact,
     /// Records are drawn freely, and drawn again until one obeys. Soft rules have no say.
     Reject,
@@ -86,6 +88,9 @@ pub struct Request<'a> {
     /// record `i` of these, and with the first again after the last. Where they end is not taken
     /// over: it is drawn.
     pub prefix: Option<&'a Cohort>,
+    /// The rules that the model was trained with, to be set for a trained network. In [`Mode::Guided`], a
+    /// code that sets off any other rule is drawn less often where the rule's conclusion is unlikely.
+    pub trained_with: Option<&'a RuleSet>,
     /// The paper's method as published, for comparison: every visit is put through this pass once
     /// it is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or a
     /// prefix.
@@ -105,6 +110,7 @@ impl Default for Request<'_> {
             attempts: 1000,
             given: Vec::new(),
             prefix: None,
+            trained_with: None,
             pass: None,
             batch: 128,
         }
@@ -180,7 +186,7 @@ impl Totals {
     /// The probability that a record that the model writes without rules obeys them, as far as the
     /// weights of proposals tell; none where none were weighed.
     pub fn obeying(&self) -> Option<f64> {
-        (self.weighed > 0).then(|| self.weight / self.weighed as f64)
+        (self.weighed > 0).then(|| (self.weight / self.weighed as f64).min(1.0))
     }
 
     pub(crate) fn count(&mut self, record: &Record) {

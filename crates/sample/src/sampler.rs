@@ -78,7 +78,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
         let set = obeyed(rules, &request, codes.vocabulary())?;
         let rules = match set.is_empty() && !request.mode.obeys() {
             true => None,
-            false => Some(Obeyed::new(set, codes, max_visits)?),
+            false => Some(Obeyed::new(set, codes, max_visits, &request)?),
         };
         let enforcer = rules.as_ref().map(|rules| &rules.enforcer);
         let prefix = request.prefix;
@@ -231,7 +231,12 @@ impl<'a, G: Generator> Sampler<'a, G> {
 }
 
 impl Obeyed {
-    fn new(set: RuleSet, codes: &Order, max_visits: usize) -> Result<Self, SampleError> {
+    fn new(
+        set: RuleSet,
+        codes: &Order,
+        max_visits: usize,
+        request: &Request<'_>,
+    ) -> Result<Self, SampleError> {
         let options = CompileOptions {
             max_visits: max_visits as u16,
             order: Some(codes.clone()),
@@ -240,7 +245,14 @@ impl Obeyed {
         let rules = Arc::new(set);
         let referee = Referee::new(&rules);
         match compile(Arc::clone(&rules), &options) {
-            Ok(plan) => Ok(Self { enforcer: Enforcer::new(&plan), referee }),
+            Ok(plan) => {
+                let enforcer = match request.mode {
+                    Mode::Guided | Mode::Off => Enforcer::for_model(&plan, request.trained_with),
+                    // Weights correct what is proposed, so that nothing need be tested.
+                    Mode::Exact | Mode::Override | Mode::Reject => Enforcer::new(&plan),
+                };
+                Ok(Self { enforcer, referee })
+            }
             Err(error) => Err(SampleError::Compile { error, rules }),
         }
     }

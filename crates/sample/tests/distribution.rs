@@ -9,20 +9,26 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use consequence_model::NetworkGenerator;
-use consequence_record::{Record, Vocabulary};
+use consequence_enforce::Enforcer;
+use consequence_evaluate::likelihood_with_rules;
+use consequence_model::{Generator, NetworkGenerator};
+use consequence_record::{Cohort, Record, Selection, Vocabulary};
 use consequence_referee::Referee;
-use consequence_rules::RuleSet;
+use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_sample::{Mode, Request};
 use consequence_testing::every;
 
 const RECORDS: u64 = 40_000;
 const DEVIATIONS: f64 = 4.0;
 
-/// Rules that look back, forward and at the end.
-const RULES: &str = "rule keeps: E0 in previous => E1
-                     rule bars: S0 in static and E1 => not E0
-                     rule ends: E0 and E1 => END";
+/// Rules that look back, forward and at the end, and rules that leave a choice of codes.
+const RULES: [&str; 2] = [
+    "rule keeps: E0 in previous => E1
+     rule bars: S0 in static and E1 => not E0
+     rule ends: E0 and E1 => END",
+    "rule either: S0 in static => any of E0, E1
+     rule goes-on: E0 in previous => any of E1, END",
+];
 
 struct World {
     vocabulary: Arc<Vocabulary>,
@@ -32,9 +38,13 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
+        Self::with_rules(RULES[0], seed)
+    }
+
+    fn with_rules(text: &str, seed: u64) -> Self {
         let vocabulary = vocabulary(1, 2);
         let generator = network(&vocabulary, 2, seed);
-        Self { generator, rules: rules(RULES, &vocabulary), vocabulary }
+        Self { generator, rules: rules(text, &vocabulary), vocabulary }
     }
 
     /// Every record with its probability.
@@ -106,18 +116,60 @@ fn reject_writes_the_model_given_the_rules() {
 
 #[test]
 fn guided_weights_average_to_the_probability_that_the_rules_hold() {
-    for seed in [1, 2, 3] {
-        let world = World::new(seed);
+    for (text, seed) in RULES.iter().flat_map(|text| [1, 2, 3].map(|seed| (text, seed))) {
+        let world = World::with_rules(text, seed);
         let (_, obeying) = world.obeying();
-        let (guided, _) = world.sample(Mode::Guided, 1);
+        let trained_with = Some(&world.rules);
+        let request = Request { seed: 5, batch: 4096, trained_with, ..Request::default() };
+        let (guided, _) = sample(&world.generator, &world.rules, request, RECORDS);
         let (records, totals) = world.sample(Mode::Exact, 1);
         assert_eq!(records, guided, "a single proposal is what guided writes");
         let mean = totals.obeying().unwrap();
-        // Weights lie between 0 and 1, so none has a larger variance than a coin with their mean.
+        // Hardly any weight is above 1, so they vary less than a coin with their mean.
         let error = (obeying * (1.0 - obeying) / RECORDS as f64).sqrt();
         assert!((mean - obeying).abs() < DEVIATIONS * error, "{mean} of {obeying}");
         assert!((0.05..0.95).contains(&obeying), "the rules forbid something, but not all");
         assert_eq!(totals.effective_proposals(), Some(1.0));
+    }
+}
+
+#[test]
+fn guided_writes_what_the_likelihood_with_rules_says() {
+    for (text, seed) in RULES.iter().zip([1, 2]) {
+        let world = World::with_rules(text, seed);
+        let options = CompileOptions {
+            max_visits: 2,
+            order: Some(world.generator.codes().clone()),
+            ..CompileOptions::default()
+        };
+        let plan = compile(Arc::new(world.rules.clone()), &options).unwrap();
+        let mut written = Vec::new();
+        for trained_with in [None, Some(&world.rules)] {
+            let enforcer = Enforcer::for_model(&plan, trained_with);
+            let cost = |record: &Record| {
+                let mut cohort = Cohort::default();
+                cohort.push("", record);
+                let all = Selection::all(&cohort);
+                let found =
+                    likelihood_with_rules(&world.generator, &enforcer, all, &Default::default());
+                let found = found.unwrap();
+                if found.measured == 1 { (-found.nats.total()).exp() } else { 0.0 }
+            };
+            let all = every::records(&world.vocabulary, 2).into_iter();
+            let mut expected: Vec<(Record, f64)> = all
+                .map(|record| {
+                    let probability = cost(&record);
+                    (record, probability)
+                })
+                .collect();
+            expected.retain(|(_, probability)| *probability > 0.0);
+            let request = Request { seed: 6, trained_with, ..Request::default() };
+            let (records, _) = sample(&world.generator, &world.rules, request, RECORDS);
+            let found = deviation(&records, &expected);
+            assert!(found < DEVIATIONS, "network {seed}, {text}: {found}");
+            written.push(total_variation(&records, &world.obeying().0));
+        }
+        assert!(written[0] <= written[1], "asking comes closer to the model: {written:?}");
     }
 }
 

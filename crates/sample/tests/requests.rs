@@ -276,8 +276,11 @@ impl Generator for Constant {
     fn next(&self, turns: &mut [Turn<'_, usize>], _: &mut ()) {
         for turn in turns {
             for position in self.0.range(*turn.past) {
-                let name = self.0.vocabulary().name(self.0.code(position));
-                turn.decider.decide(position, self.1(name));
+                let probability = |at: u32| self.1(self.0.vocabulary().name(self.0.code(at)));
+                turn.decider.decide(position, probability(position), &mut |_, others, into| {
+                    let answers = others.iter().map(|&at| probability(at));
+                    into.iter_mut().zip(answers).for_each(|(into, answer)| *into = answer);
+                });
             }
             *turn.past += 1;
         }

@@ -6,8 +6,10 @@
 //!   up from, bit for bit.
 #![forbid(unsafe_code)]
 
+mod calibrate;
 mod checkpoint;
 mod error;
+mod looking_ahead;
 mod options;
 mod teacher;
 mod train;
@@ -15,5 +17,5 @@ mod train;
 pub use checkpoint::Checkpoints;
 pub use error::TrainError;
 pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};
-pub use teacher::{Aim, PaperRules, Teacher, TrainMode, UnknownTrainMode};
+pub use teacher::{Aim, PaperRules, TaughtBatch, Teacher, TrainMode, UnknownTrainMode};
 pub use train::{Estimate, Event, Examples, SilentUnits, Trained, train, untrained};

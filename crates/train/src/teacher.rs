@@ -3,12 +3,16 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use consequence_enforce::{Conclusions, Enforcer, Ruling, Writer, nats};
+use consequence_enforce::{Conclusions, Enforcer, Outlook, Ruling, Writer, nats};
 use consequence_engine::Settled;
-use consequence_network::{Codewise, Objective};
-use consequence_record::RecordView;
+use consequence_model::{KnownVisits, Network};
+use consequence_network::{Asked, Batch, Codewise, Objective, Said};
+use consequence_record::{RecordView, Selection};
 use consequence_rules::{Order, Plan};
+use rayon::prelude::*;
 use thiserror::Error;
+
+use crate::looking_ahead::{LookingAhead, glances};
 
 /// How rules take part in training.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,13 +59,18 @@ impl Display for TrainMode {
 pub trait Aim: Objective {
     /// For every visit of a record, the facts that the objective asks for.
     fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>>;
+
+    /// Whether codes are written with the probabilities that the network gives them, as they are.
+    fn writes_as_is(&self) -> bool {
+        false
+    }
 }
 
 /// Says what a network is trained for: which codes of a record the rules settle, or another aim.
 ///
 /// A code that a hard rule settles costs nothing, whatever the record has there: who trains looks
 /// for records that break rules before. A code that a soft rule settles costs what its probability
-/// says.
+/// says. Where one of several codes has to come on, each costs what it is proposed with.
 #[derive(Clone)]
 pub enum Teacher<'a> {
     /// None.
@@ -84,22 +93,54 @@ impl<'a> Teacher<'a> {
         }
     }
 
-    /// What the network is scored by.
-    pub fn objective(&self) -> &dyn Objective {
+    /// Whether the head of the network is asked.
+    pub fn asks_head(&self) -> bool {
         match self {
-            Self::Off | Self::Causal(_) | Self::Paper(_) => &Codewise,
-            Self::Aim(aim) => *aim,
+            Self::Off | Self::Causal(_) | Self::Paper(_) => true,
+            Self::Aim(aim) => aim.asks_head(),
         }
     }
 
-    /// For every visit of a record, the codes that rules settle, counted from the first the visit
-    /// may hold.
+    /// Whether codes are expected by the probabilities that the network gives them, where no rule says
+    /// otherwise.
+    pub(crate) fn expects_codewise(&self) -> bool {
+        match self {
+            Self::Off | Self::Causal(_) | Self::Paper(_) => true,
+            Self::Aim(aim) => aim.writes_as_is(),
+        }
+    }
+
+    /// A batch of records, ready to be trained on.
+    pub fn batch(&self, network: &Network, records: Selection<'_>) -> TaughtBatch<'_> {
+        let codes = network.codes();
+        let known: Vec<(KnownVisits, Vec<Outlook>)> = (0..records.len())
+            .into_par_iter()
+            .with_min_len(8)
+            .map_init(|| self.reader(), |reader, number| reader.read(codes, records.record(number)))
+            .collect();
+        let (mut batch, mut outlooks) = (network.batch(), Vec::new());
+        for (record, (known, ahead)) in records.records().zip(known) {
+            network.push(&mut batch, record, &known);
+            outlooks.extend(ahead);
+        }
+        let scored_by = match self {
+            Self::Aim(aim) => ScoredBy::Aim(*aim),
+            Self::Causal(enforcer) if outlooks.iter().any(|outlook| !outlook.is_empty()) => {
+                ScoredBy::LookingAhead(LookingAhead::new(enforcer.plan(), outlooks))
+            }
+            Self::Off | Self::Causal(_) | Self::Paper(_) => ScoredBy::Codewise,
+        };
+        TaughtBatch { batch, scored_by }
+    }
+
+    /// For every visit of a record, the codes that rules settle or look ahead to, counted from the first
+    /// the visit may hold.
     pub fn settled(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
-        self.reader().settled(codes, record)
+        self.reader().read(codes, record).0.settled
     }
 
     /// Someone to ask, one for each thread.
-    pub(crate) fn reader(&self) -> TeacherReader<'_> {
+    fn reader(&self) -> TeacherReader<'_> {
         match self {
             Self::Off => TeacherReader::Off,
             Self::Causal(enforcer) => TeacherReader::Causal(enforcer.writer()),
@@ -109,8 +150,41 @@ impl<'a> Teacher<'a> {
     }
 }
 
+/// Records that a network is to be trained on, and what it is scored by.
+pub struct TaughtBatch<'a> {
+    /// The records.
+    pub batch: Batch,
+    scored_by: ScoredBy<'a>,
+}
+
+enum ScoredBy<'a> {
+    Codewise,
+    LookingAhead(LookingAhead<'a>),
+    Aim(&'a dyn Aim),
+}
+
+impl TaughtBatch<'_> {
+    /// What the network is scored by.
+    pub fn objective(&self) -> &dyn Objective {
+        match &self.scored_by {
+            ScoredBy::Codewise => &Codewise,
+            ScoredBy::LookingAhead(ahead) => ahead,
+            ScoredBy::Aim(aim) => *aim,
+        }
+    }
+
+    /// Codes that a look-ahead touches in some rows: their positions, how likely each is, and whether it
+    /// is there.
+    pub(crate) fn touched(&self, rows: &[Asked<'_>], said: &Said<'_>) -> Vec<(u32, f64, bool)> {
+        match &self.scored_by {
+            ScoredBy::LookingAhead(ahead) => ahead.expected(rows, said),
+            ScoredBy::Codewise | ScoredBy::Aim(_) => Vec::new(),
+        }
+    }
+}
+
 #[allow(clippy::large_enum_variant, reason = "one for each thread")]
-pub(crate) enum TeacherReader<'a> {
+enum TeacherReader<'a> {
     Off,
     Causal(Writer<'a>),
     Paper(&'a PaperRules),
@@ -118,32 +192,36 @@ pub(crate) enum TeacherReader<'a> {
 }
 
 impl TeacherReader<'_> {
-    /// For every visit of a record, the facts that the objective asks for; none if it asks for
-    /// none.
-    pub fn facts(&self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<u32>> {
-        match self {
-            Self::Aim(aim) => aim.facts(codes, record),
-            Self::Off | Self::Causal(_) | Self::Paper(_) => Vec::new(),
-        }
-    }
-
-    /// For every visit, the codes that rules settle, counted from the first the visit may hold.
-    pub fn settled(&mut self, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
-        match self {
-            Self::Off | Self::Aim(_) => vec![Vec::new(); record.len()],
-            Self::Causal(writer) => causal(writer, codes, record),
-            Self::Paper(rules) => {
-                (0..record.len()).map(|visit| rules.settled(codes, record, visit)).collect()
+    /// What is known of the visits of a record, and what the likelihood of each looks ahead to.
+    fn read(&mut self, codes: &Order, record: RecordView<'_>) -> (KnownVisits, Vec<Outlook>) {
+        let known = match self {
+            Self::Off => KnownVisits::default(),
+            Self::Aim(aim) => {
+                KnownVisits { facts: aim.facts(codes, record), ..KnownVisits::default() }
             }
-        }
+            Self::Causal(writer) => return causal(writer, codes, record),
+            Self::Paper(rules) => {
+                let visits = 0..record.len();
+                let settled = visits.map(|visit| rules.settled(codes, record, visit)).collect();
+                KnownVisits { settled, ..KnownVisits::default() }
+            }
+        };
+        (known, Vec::new())
     }
 }
 
-fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Vec<Vec<Settled>> {
-    let mut all = vec![Vec::new(); record.len()];
-    for (visit, settled) in all.iter_mut().enumerate() {
+fn causal(
+    writer: &mut Writer<'_>,
+    codes: &Order,
+    record: RecordView<'_>,
+) -> (KnownVisits, Vec<Outlook>) {
+    let mut known = KnownVisits::default();
+    let mut outlooks = Vec::with_capacity(record.len());
+    for visit in 0..record.len() {
         let first = codes.range(visit).start;
-        writer.replay(&codes.positions(record, visit), |position, ruling, present| {
+        let mut settled = Vec::new();
+        let truth = codes.positions(record, visit);
+        let outlook = writer.replay_ahead(&truth, |position, ruling, present| {
             let nats = match ruling {
                 Ruling::Free => return,
                 Ruling::Forced(_) => 0.0,
@@ -151,9 +229,14 @@ fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Vec
             };
             settled.push(Settled { output: position - first, nats });
         });
+        // What the look-ahead changes is scored by it alone.
+        settled.extend(outlook.touched().map(|at| Settled { output: at - first, nats: 0.0 }));
+        known.settled.push(settled);
+        known.ahead.push(glances(&outlook).collect());
+        outlooks.push(outlook);
     }
     writer.take();
-    all
+    (known, outlooks)
 }
 
 /// The rules as the paper applies them while training: each concludes one code from the true visit

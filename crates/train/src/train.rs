@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::time::Instant;
 
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
-use consequence_model::{Epoch, Network, Sizes};
+use consequence_model::{Epoch, KnownVisits, Network, Sizes};
 use consequence_network::{Batch, Shape, ShapeError, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::Order;
-use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::calibrate::{Seen, calibrate};
 use crate::checkpoint::{Checkpoint, Checkpoints, State};
 use crate::options::batch_visits;
 use crate::{Teacher, TrainError, TrainOptions};
@@ -55,23 +55,8 @@ pub fn untrained(
     seed: u64,
 ) -> Result<Network, ShapeError> {
     let mut network = Network::drawn(codes, sizes, seed)?;
-    let codes = network.codes();
-    let mut present = vec![0u64; codes.len()];
-    let mut visits = [0u64; 2];
-    for record in examples.train.records() {
-        for visit in 0..record.len() {
-            visits[visit.min(1)] += 1;
-            for position in codes.positions(record, visit) {
-                present[position as usize] += 1;
-            }
-        }
-    }
-    let logit = |(position, &present): (usize, &u64)| {
-        let visits = visits[usize::from(position >= codes.statics())];
-        let probability = (present as f64 + 0.5) / (visits as f64 + 1.0);
-        (probability / (1.0 - probability)).ln() as f32
-    };
-    let biases: Vec<f32> = present.iter().enumerate().map(logit).collect();
+    let seen = Seen::count(&network, examples.train);
+    let biases: Vec<f32> = seen.logits(|_| 0.0).into_iter().map(|logit| logit as f32).collect();
     network.weights_mut().set_output_bias(&biases);
     Ok(network)
 }
@@ -138,7 +123,7 @@ pub struct SilentUnits {
 /// A trained network.
 #[derive(Clone, Debug)]
 pub struct Trained {
-    /// The best network, on the tuning split.
+    /// The best network, on the tuning split, its biases set by what was seen.
     pub network: Network,
     /// Every epoch.
     pub history: Vec<Epoch>,
@@ -227,6 +212,11 @@ pub fn train(
     let mut network = state.network;
     network.weights_mut().values_mut().copy_from_slice(&state.best);
     // Who asks to stop is not kept waiting.
+    if !interrupted && teacher.expects_codewise() {
+        let indices: Vec<usize> = train.indices().collect();
+        let batches = cut(train.cohort(), indices, VALIDATED);
+        rayon::scope(|_| trainer.calibrate(&mut network, train, tuning, &batches));
+    }
     let before = silent_before.filter(|_| !interrupted);
     let silent_units = before.and_then(|before| {
         let after = rayon::scope(|_| trainer.silent_units(&network, tuning));
@@ -295,7 +285,7 @@ struct Trainer<'a> {
 impl<'a> Trainer<'a> {
     fn new(teacher: &'a Teacher<'a>, options: &'a TrainOptions, network: &Network) -> Self {
         let weights = network.weights();
-        let live = match teacher.objective().asks_head() {
+        let live = match teacher.asks_head() {
             true => weights.live(network.codes().statics()),
             false => weights.live_without_head().into_iter().map(|range| (range, false)).collect(),
         };
@@ -315,7 +305,7 @@ impl<'a> Trainer<'a> {
 
     /// The share of units that never fire in these records; none where the head is not asked.
     fn silent_units(&mut self, network: &Network, records: Selection<'_>) -> Option<f64> {
-        if !self.teacher.objective().asks_head() {
+        if !self.teacher.asks_head() {
             return None;
         }
         let cohort = records.cohort();
@@ -323,7 +313,7 @@ impl<'a> Trainer<'a> {
         let batches = batches.iter().map(|records| {
             let mut batch = network.batch();
             for record in Selection::new(cohort, records).records() {
-                network.push(&mut batch, record, &[], &[]);
+                network.push(&mut batch, record, &KnownVisits::default());
             }
             batch
         });
@@ -371,18 +361,18 @@ impl<'a> Trainer<'a> {
         number: u64,
         gradient: &mut [f32],
     ) -> Result<(Batch, f64), TrainError> {
-        let batch = self.batch(network, records);
+        let taught = self.teacher.batch(network, records);
         for range in &self.live {
             gradient[range.clone()].fill(0.0);
         }
-        let factor = 1.0 / batch.rows() as f32;
+        let factor = 1.0 / taught.batch.rows() as f32;
         let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
         let dropout = Dropout { rate: self.options.dropout, key };
-        let (weights, objective) = (network.weights(), self.teacher.objective());
-        let nats = self.pass.train(weights, &batch, objective, factor, dropout, gradient);
+        let (weights, objective) = (network.weights(), taught.objective());
+        let nats = self.pass.train(weights, &taught.batch, objective, factor, dropout, gradient);
         let total: f64 = nats.iter().sum();
         match total.is_finite() {
-            true => Ok((batch, total)),
+            true => Ok((taught.batch, total)),
             false => Err(TrainError::NotANumber { step: number }),
         }
     }
@@ -431,37 +421,41 @@ impl<'a> Trainer<'a> {
         nats
     }
 
-    /// The nats of records, in all.
-    fn nats(&mut self, network: &Network, records: Selection<'_>) -> f64 {
-        let mut total = 0.0;
-        let objective = self.teacher.objective();
-        let cohort = records.cohort();
-        for records in cut(cohort, records.indices(), VALIDATED) {
-            let batch = self.batch(network, Selection::new(cohort, &records));
-            total += self.pass.nats(network.weights(), &batch, objective).iter().sum::<f64>();
-        }
-        total
+    /// Sets the biases of the trained network.
+    fn calibrate(
+        &mut self,
+        network: &mut Network,
+        train: Selection<'_>,
+        tuning: Selection<'_>,
+        batches: &[Vec<usize>],
+    ) {
+        let (teacher, pass) = (self.teacher, &mut self.pass);
+        let nats =
+            |network: &Network, pass: &mut TrainingPass| nats(teacher, pass, network, tuning);
+        calibrate(network, teacher, pass, train, batches, nats);
     }
 
-    fn batch(&self, network: &Network, records: Selection<'_>) -> Batch {
-        let codes = network.codes();
-        let known: Vec<_> = (0..records.len())
-            .into_par_iter()
-            .with_min_len(8)
-            .map_init(
-                || self.teacher.reader(),
-                |reader, number| {
-                    let record = records.record(number);
-                    (reader.settled(codes, record), reader.facts(codes, record))
-                },
-            )
-            .collect();
-        let mut batch = network.batch();
-        for (record, (settled, facts)) in records.records().zip(&known) {
-            network.push(&mut batch, record, settled, facts);
-        }
-        batch
+    /// The nats of records, in all.
+    fn nats(&mut self, network: &Network, records: Selection<'_>) -> f64 {
+        nats(self.teacher, &mut self.pass, network, records)
     }
+}
+
+/// The nats of records, in all.
+fn nats(
+    teacher: &Teacher<'_>,
+    pass: &mut TrainingPass,
+    network: &Network,
+    records: Selection<'_>,
+) -> f64 {
+    let mut total = 0.0;
+    let cohort = records.cohort();
+    for records in cut(cohort, records.indices(), VALIDATED) {
+        let taught = teacher.batch(network, Selection::new(cohort, &records));
+        let nats = pass.nats(network.weights(), &taught.batch, taught.objective());
+        total += nats.iter().sum::<f64>();
+    }
+    total
 }
 
 /// The records of an epoch in an order of its own, cut into batches.

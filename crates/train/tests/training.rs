@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_enforce::Enforcer;
-use consequence_model::{Network, NetworkSizes, RecurrentSizes, Sizes};
+use consequence_model::{KnownVisits, Network, NetworkSizes, RecurrentSizes, Sizes};
+use consequence_network::TrainingPass;
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileOptions, compile};
 use consequence_simulate::{Preset, Simulation};
@@ -89,6 +90,40 @@ fn rules_take_what_they_settle_out_of_the_loss() {
     let (off, causal, paper) =
         (nats(TrainMode::Off), nats(TrainMode::Causal), nats(TrainMode::Paper));
     assert!(causal < off && paper < off, "off {off}, causal {causal}, paper {paper}");
+}
+
+/// By how much a network expects codes too often or too seldom, where each was seen 20 times at least:
+/// the largest share of what was seen.
+fn miscounted(network: &Network, train: Selection<'_>) -> f64 {
+    let mut batch = network.batch();
+    let codes = network.codes();
+    let mut counts = vec![[0.0f64; 2]; codes.len()];
+    let mut ranges = Vec::new();
+    for record in train.records() {
+        network.push(&mut batch, record, &KnownVisits::default());
+        for visit in 0..record.len() {
+            ranges.push(codes.range(visit));
+            codes.positions(record, visit).iter().for_each(|&at| counts[at as usize][1] += 1.0);
+        }
+    }
+    let logits = TrainingPass::default().logits(network.weights(), &batch);
+    for (range, logits) in ranges.into_iter().zip(logits) {
+        for (at, logit) in range.zip(logits) {
+            counts[at as usize][0] += 1.0 / (1.0 + f64::from(-logit).exp());
+        }
+    }
+    let common = counts.iter().filter(|[_, seen]| *seen >= 20.0);
+    common.map(|[expected, seen]| (expected - seen).abs() / seen).fold(0.0, f64::max)
+}
+
+#[test]
+fn codes_are_expected_as_often_as_they_were_seen() {
+    let world = World::new(400);
+    let teacher = Teacher::new(TrainMode::Off, &world.enforcer);
+    let fast = TrainOptions { epochs: 4, rate: 6e-3, ..options() };
+    let trained = train(world.network(), &world.examples(), &teacher, &fast, None, &mut |_| true);
+    let found = miscounted(&trained.unwrap().network, world.examples().train);
+    assert!(found < 0.1, "{found}");
 }
 
 #[test]

@@ -66,7 +66,8 @@ impl Writing {
     }
 
     fn sampler(&self, mode: Mode, seed: u64, batch: usize) -> Sampler<'_, NetworkGenerator> {
-        let request = Request { mode, seed, batch, ..Request::default() };
+        let trained_with = Some(&self.rules);
+        let request = Request { mode, seed, batch, trained_with, ..Request::default() };
         Sampler::new(&self.generator, &self.rules, request).expect("these rules have a plan")
     }
 }

@@ -112,7 +112,9 @@ impl Task for PerplexityTask {
             return Err(Error::refused_at(&self.real, what, "measure on another split"));
         }
         let records = Selection::new(&real.cohort, &records);
-        let measure = Measure { model: &model, rules: &loaded.rules, records };
+        let trained_with = model_rules::trained_with(&model, &self.model)?;
+        let trained_with = trained_with.as_deref();
+        let measure = Measure { model: &model, rules: &loaded.rules, trained_with, records };
         let (likelihood, paper) = match &model.trained {
             Trained::Network(network) => measure.of(&NetworkGenerator::new(network), watch)?,
             Trained::Markov(markov) => measure.of(&**markov, watch)?,
@@ -137,6 +139,7 @@ impl Task for PerplexityTask {
 struct Measure<'a> {
     model: &'a Model,
     rules: &'a Arc<RuleSet>,
+    trained_with: Option<&'a RuleSet>,
     records: Selection<'a>,
 }
 
@@ -178,7 +181,7 @@ impl Measure<'_> {
         };
         let plan = compile(Arc::clone(self.rules), &options)
             .map_err(|error| Error::compile(self.rules, error))?;
-        Ok(Enforcer::new(&plan))
+        Ok(Enforcer::for_model(&plan, self.trained_with))
     }
 }
 

@@ -121,6 +121,7 @@ impl Task for GenerateTask {
             Some(path) => Some(load::cohort(path, Some(Arc::clone(vocabulary)), watch)?.cohort),
             None => None,
         };
+        let trained_with = model_rules::trained_with(&model, &self.model)?;
         let request = Request {
             seed: self.seed,
             mode: self.mode,
@@ -129,6 +130,7 @@ impl Task for GenerateTask {
             attempts: self.attempts,
             given,
             prefix: prefix.as_ref(),
+            trained_with: trained_with.as_deref(),
             pass: None,
             batch: self.batch,
         };

@@ -102,7 +102,8 @@ impl Generator for Broken {
     fn next(&self, turns: &mut [Turn<'_, usize>], (): &mut ()) {
         for turn in turns {
             for position in self.codes.range(*turn.past).skip(self.skipped as usize) {
-                turn.decider.decide(position, self.probability);
+                let mut ahead = |_: bool, _: &[u32], into: &mut [f64]| into.fill(self.probability);
+                turn.decider.decide(position, self.probability, &mut ahead);
             }
             *turn.past += 1;
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use consequence_evaluate::{ReplayOptions, likelihood, likelihood_with_settled};
 use consequence_feedback::Watch;
-use consequence_model::{Generator, Markov, NetworkGenerator, Settled};
+use consequence_model::{Generator, KnownVisits, Markov, NetworkGenerator, Settled};
 use consequence_network::{Codewise, TrainingPass};
 use consequence_record::{Cohort, RecordView, Selection};
 use consequence_rules::Order;
@@ -25,7 +25,7 @@ fn replay_costs_what_the_network_loses_in_training() {
     let replayed = each(&cohort, |record| likelihood(&generator, record, &options).unwrap());
     for (record, replayed) in cohort.records().zip(replayed) {
         let mut batch = network.batch();
-        network.push(&mut batch, record, &[], &[]);
+        network.push(&mut batch, record, &KnownVisits::default());
         let rows = TrainingPass::default().nats(network.weights(), &batch, &Codewise);
         assert_eq!(replayed.measured, 1);
         let parts = replayed.nats;

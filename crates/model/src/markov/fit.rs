@@ -117,10 +117,17 @@ fn expect(tables: &MarkovTables, pack: &Pack, codes: &Order) -> [Vec<f64>; 2] {
                     let sums = &mut sums[usize::from(past.visits > 1)];
                     let truth = pack.visit(visit);
                     let (range, end) = (codes.range(1), codes.end());
-                    tables.walk(&past, previous, range, end, &mut odds, |position, probability| {
-                        sums[position as usize] += probability;
-                        truth.binary_search(&position).is_ok()
-                    });
+                    tables.walk(
+                        &past,
+                        previous,
+                        range,
+                        end,
+                        &mut odds,
+                        |position, probability, _| {
+                            sums[position as usize] += probability;
+                            truth.binary_search(&position).is_ok()
+                        },
+                    );
                 }
             }
             sums

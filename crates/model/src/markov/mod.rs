@@ -9,7 +9,7 @@ mod weights;
 use consequence_record::Selection;
 use consequence_rules::Order;
 
-use crate::{Generator, Turn};
+use crate::{Generator, LookAhead, Turn};
 pub use tables::MarkovTables;
 
 /// A smoothed Markov model over codes.
@@ -112,7 +112,9 @@ impl Generator for Markov {
     fn next(&self, turns: &mut [Turn<'_, MarkovPast>], odds: &mut Vec<f64>) {
         let (range, end) = (self.codes.range(1), self.codes.end());
         for turn in turns {
-            let decide = |position, probability| turn.decider.decide(position, probability);
+            let decide = |position, probability, ahead: &mut LookAhead<'_>| {
+                turn.decider.decide(position, probability, ahead)
+            };
             match turn.last {
                 None => self.tables.statics.walk(decide),
                 Some(last) => {
@@ -132,7 +134,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Decide;
+    use crate::{Decide, LookAhead};
 
     fn codes() -> Order {
         let statics = ["F", "M"].map(|name| (name, Kind::Static));
@@ -158,7 +160,7 @@ mod tests {
     struct Listed(Vec<u32>, Vec<f64>);
 
     impl Decide for Listed {
-        fn decide(&mut self, position: u32, probability: f64) -> bool {
+        fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
             self.1.push(probability);
             self.0.contains(&position)
         }

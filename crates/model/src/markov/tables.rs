@@ -2,11 +2,13 @@
 //! presence of one code raises the odds of others. With them, the walk over the codes of an
 //! encounter.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::MarkovPast;
+use crate::LookAhead;
 
 /// Log-odds stay within this, so that nothing is ever certain.
 const MOST_ODDS: f64 = 30.0;
@@ -73,7 +75,7 @@ impl MarkovTables {
         range: Range<u32>,
         end: u32,
         odds: &mut Vec<f64>,
-        mut decide: impl FnMut(u32, f64) -> bool,
+        mut decide: impl FnMut(u32, f64, &mut LookAhead<'_>) -> bool,
     ) {
         self.base_odds(past, previous, end, odds);
         past.statics.iter().for_each(|&code| self.by_static.add(code, odds));
@@ -81,7 +83,14 @@ impl MarkovTables {
             previous.iter().for_each(|&code| self.by_previous.add(code, odds));
         }
         for position in range {
-            if decide(position, probability(odds[position as usize])) {
+            let mut ahead = |present: bool, positions: &[u32], into: &mut [f64]| {
+                let lifts = if present { self.by_current.by(position) } else { HashMap::new() };
+                for (&other, into) in positions.iter().zip(into) {
+                    let lift = lifts.get(&other).copied().unwrap_or(0.0);
+                    *into = probability(odds[other as usize] + lift);
+                }
+            };
+            if decide(position, probability(odds[position as usize]), &mut ahead) {
                 self.by_current.add(position, odds);
             }
         }
@@ -126,12 +135,24 @@ impl Lifts {
         lifts
     }
 
+    /// Where the lifts by a code are.
+    fn of(&self, source: u32) -> Range<usize> {
+        let source = source as usize;
+        let start = if source == 0 { 0 } else { self.ends[source - 1] as usize };
+        start..self.ends[source] as usize
+    }
+
+    /// What the presence of a code says of others, by their positions.
+    pub fn by(&self, source: u32) -> HashMap<u32, f64> {
+        let range = self.of(source);
+        let values = self.values[range.clone()].iter().map(|&value| f64::from(value));
+        self.targets[range].iter().copied().zip(values).collect()
+    }
+
     /// Adds what the presence of a code says of others.
     #[inline]
     pub fn add(&self, source: u32, odds: &mut [f64]) {
-        let source = source as usize;
-        let start = if source == 0 { 0 } else { self.ends[source - 1] as usize };
-        let range = start..self.ends[source] as usize;
+        let range = self.of(source);
         for (&target, &value) in self.targets[range.clone()].iter().zip(&self.values[range]) {
             odds[target as usize] += f64::from(value);
         }
@@ -178,6 +199,13 @@ struct Node {
     next: Vec<(u32, u32)>,
 }
 
+/// The records that are alike so far: how they go on, and how many they are.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    next: &'a [(u32, u32)],
+    alike: u64,
+}
+
 impl StaticTree {
     /// Counts static visits, each as ascending positions below `statics`.
     pub fn fit<'a>(statics: usize, visits: impl Iterator<Item = &'a [u32]>) -> Self {
@@ -208,23 +236,42 @@ impl StaticTree {
     }
 
     /// Has every static code decided, in order.
-    pub fn walk(&self, mut decide: impl FnMut(u32, f64) -> bool) {
-        let mut next = self.nodes[0].next.as_slice();
-        let mut alike = self.nodes[0].records;
-        for (position, frequency) in (0..).zip(&self.frequencies) {
-            let child = next.split_first().filter(|(first, _)| first.0 == position);
-            let node = child.map(|(first, _)| &self.nodes[first.1 as usize]);
-            let present = node.map_or(0, |node| node.records);
-            let probability = (present as f64 + PRIOR * frequency) / (alike as f64 + PRIOR);
-            let decided = decide(position, probability);
-            alike -= present;
-            if let Some((_, rest)) = child {
-                next = rest;
-            }
-            if decided {
-                (next, alike) = node.map_or((&[][..], 0), |node| (&node.next[..], node.records));
-            }
+    pub fn walk(&self, mut decide: impl FnMut(u32, f64, &mut LookAhead<'_>) -> bool) {
+        let mut at = Place { next: &self.nodes[0].next, alike: self.nodes[0].records };
+        for position in 0..self.frequencies.len() as u32 {
+            let (probability, after) = self.step(at, position);
+            let mut ahead = |present: bool, positions: &[u32], into: &mut [f64]| {
+                let last = positions.iter().max().map_or(position, |&last| last);
+                let mut at = after[usize::from(present)];
+                let following: Vec<f64> = (position + 1..=last)
+                    .map(|position| {
+                        let (probability, [absent, _]) = self.step(at, position);
+                        at = absent;
+                        probability
+                    })
+                    .collect();
+                for (&other, into) in positions.iter().zip(into) {
+                    *into = following[(other - position - 1) as usize];
+                }
+            };
+            at = after[usize::from(decide(position, probability, &mut ahead))];
         }
+    }
+
+    /// The probability of a static code, and where one is with it absent and with it present.
+    fn step<'a>(&'a self, at: Place<'a>, position: u32) -> (f64, [Place<'a>; 2]) {
+        let child = at.next.split_first().filter(|(first, _)| first.0 == position);
+        let node = child.map(|(first, _)| &self.nodes[first.1 as usize]);
+        let present = node.map_or(0, |node| node.records);
+        let frequency = self.frequencies[position as usize];
+        let probability = (present as f64 + PRIOR * frequency) / (at.alike as f64 + PRIOR);
+        let rest = child.map_or(at.next, |(_, rest)| rest);
+        let absent = Place { next: rest, alike: at.alike - present };
+        let with = node.map_or(Place { next: &[], alike: 0 }, |node| Place {
+            next: &node.next,
+            alike: node.records,
+        });
+        (probability, [absent, with])
     }
 
     /// Whether this is a tree over so many static codes.

@@ -1,15 +1,15 @@
 //! The head while training: two triangular layers over all codes at once.
 
 use consequence_engine::{
-    Dropout, Lists, Steps, View, ViewMut, add_gathered, column_sums, drop_out, product, relu,
+    Dropout, Lists, Steps, View, ViewMut, add, add_gathered, column_sums, drop_out, product, relu,
     relu_backward, scale, scatter_rows,
 };
 use rayon::prelude::*;
 
 use super::silent::Fired;
 use super::{Shape, Weights};
-use crate::Batch;
 use crate::batch::Outputs;
+use crate::{Batch, Glance};
 
 /// Outputs whose part of the second layer is multiplied at once. Products skip the empty half but
 /// for the corners of such blocks.
@@ -24,6 +24,13 @@ pub(crate) struct Head {
     active: Vec<f32>,
     /// Logits, and then their gradient.
     pub logits: Vec<f32>,
+    /// Those of glances, one visit after the other.
+    pub ahead: Vec<f32>,
+    /// For each glance, where its logit is among those of rows after the last of the group: one such
+    /// row for every visit and number of codes known of it.
+    glanced: Vec<usize>,
+    /// The rows of the batch that those are of.
+    glancing: Vec<u32>,
     active_gradient: Vec<f32>,
 }
 
@@ -49,14 +56,18 @@ impl Head {
         dropout: Dropout,
     ) {
         let shape = weights.shape();
-        let (width, rows) = (shape.width, outputs.rows.len());
         let seen = units_seen(shape, outputs);
-        self.hidden.resize(rows * width, 0.0);
         self.targets.clear();
-        for (to, &row) in self.hidden.chunks_exact_mut(width).zip(&outputs.rows) {
+        for &row in &outputs.rows {
+            self.targets.push(batch.target(row as usize).iter().copied());
+        }
+        self.ask_ahead(batch, outputs);
+        let (width, rows) = (shape.width, self.rows(outputs));
+        self.hidden.resize(rows * width, 0.0);
+        let all = outputs.rows.iter().chain(&self.glancing);
+        for (to, &row) in self.hidden.chunks_exact_mut(width).zip(all) {
             let row = row as usize;
             to.copy_from_slice(&hidden[row * width..(row + 1) * width]);
-            self.targets.push(batch.target(row).iter().copied());
         }
         let ranges = &weights.ranges;
         let table = weights.at(&ranges.first[0]);
@@ -85,6 +96,46 @@ impl Head {
             let weight = second.part(first..last, 0..inner).transposed();
             product(to, active.part(0..rows, 0..inner), weight, true);
         }
+        let from = outputs.rows.len() * count;
+        self.ahead.clear();
+        self.ahead.extend(self.glanced.iter().map(|&at| self.logits[from + at]));
+        self.logits[from..].fill(0.0);
+    }
+
+    /// Forgets all logits.
+    pub fn clear(&mut self) {
+        self.logits.clear();
+        self.ahead.clear();
+    }
+
+    /// The logits of the group, and those of glances.
+    pub fn said(&mut self, outputs: &Outputs) -> (&mut [f32], &mut [f32]) {
+        let own = (outputs.rows.len() * outputs.codes.len()).min(self.logits.len());
+        (&mut self.logits[..own], &mut self.ahead)
+    }
+
+    /// Rows of the group, and those that glances need.
+    fn rows(&self, outputs: &Outputs) -> usize {
+        outputs.rows.len() + self.glancing.len()
+    }
+
+    /// Makes ready for glances: a visit of which only some codes are known is a row of its own.
+    fn ask_ahead(&mut self, batch: &Batch, outputs: &Outputs) {
+        self.glanced.clear();
+        self.glancing.clear();
+        for &row in &outputs.rows {
+            let mut last = None;
+            for &Glance { known, code } in batch.glances(row as usize) {
+                if last != Some(known) {
+                    self.glancing.push(row);
+                    let known = &batch.target(row as usize)[..known as usize];
+                    self.targets.push(known.iter().copied());
+                }
+                last = Some(known);
+                let at = code as usize - outputs.codes.start;
+                self.glanced.push((self.glancing.len() - 1) * outputs.codes.len() + at);
+            }
+        }
     }
 
     /// Notes which units fired in the rows of the group computed last.
@@ -103,9 +154,13 @@ impl Head {
         gradient: &mut [f32],
     ) {
         let shape = weights.shape();
-        let (width, rows, count) = (shape.width, outputs.rows.len(), outputs.codes.len());
+        let (width, rows, count) = (shape.width, self.rows(outputs), outputs.codes.len());
         let (seen, units) = (units_seen(shape, outputs), shape.units());
         let ranges = &weights.ranges;
+        let from = outputs.rows.len() * count;
+        for (&at, change) in self.glanced.iter().zip(&self.ahead) {
+            self.logits[from + at] += change;
+        }
         column_sums(
             &mut gradient[ranges.second[1].start + outputs.codes.start..][..count],
             &self.logits,
@@ -142,9 +197,10 @@ impl Head {
         let table = &weights.at(&ranges.first[0])[..width * units];
         let weight = View::new(table, width, units).part(0..width, 0..seen).transposed();
         product(ViewMut::new(&mut self.hidden, rows, width), dy, weight, false);
-        for (from, &row) in self.hidden.chunks_exact(width).zip(&outputs.rows) {
+        let all = outputs.rows.iter().chain(&self.glancing);
+        for (from, &row) in self.hidden.chunks_exact(width).zip(all) {
             let row = row as usize;
-            hidden_gradient[row * width..(row + 1) * width].copy_from_slice(from);
+            add(&mut hidden_gradient[row * width..(row + 1) * width], from);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::weights::empty_corners;
 use crate::batch::Outputs;
 use crate::objective::score;
 use crate::side::Side;
-use crate::{Batch, Objective};
+use crate::{Batch, Objective, Said};
 
 /// Passes of whole batches through the network, forward and back; keeps its memory from one batch
 /// to the next.
@@ -105,11 +105,12 @@ impl TrainingPass {
         if objective.asks_head() {
             self.head.forward(weights, batch, outputs, &self.trunk.hidden, dropout);
         } else {
-            self.head.logits.clear();
+            self.head.clear();
         }
         let asked = (outputs, &outputs.rows[..]);
-        let found = (&mut self.head.logits[..], self.side.of(&outputs.rows));
-        score(objective, batch, asked, factor, found, nats);
+        let (logits, ahead) = self.head.said(outputs);
+        let said = Said { logits, side: self.side.of(&outputs.rows), ahead };
+        score(objective, batch, asked, factor, said, nats);
         self.side.put_back(&outputs.rows);
     }
 

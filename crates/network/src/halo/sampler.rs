@@ -19,6 +19,7 @@ use consequence_engine::{
 };
 
 use super::{Shape, Weights};
+use crate::Ahead;
 use crate::layers::{EPSILON, Layer, PackedLayer};
 
 /// Codes that the walk of the head takes together: what came before is multiplied at once, what is
@@ -99,6 +100,7 @@ pub struct StepBuffers {
     units: Vec<f32>,
     sums: Vec<f32>,
     scores: Vec<f32>,
+    ahead: AheadBuffers,
 }
 
 impl Sampler {
@@ -219,12 +221,12 @@ impl Sampler {
 
     /// Decides, for every row of `hidden`, which of `codes` the next visit holds. Each row's
     /// `decide` is called with every code in order and with the logit the network gives it, knowing
-    /// what was decided before.
+    /// what was decided before; it may look ahead, which costs about as much as a visit.
     ///
     /// # Panics
     ///
     /// If there are not as many rows as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool>(
+    pub fn decide<D: FnMut(u32, f32, &mut dyn Ahead) -> bool>(
         &self,
         hidden: &[f32],
         codes: Range<usize>,
@@ -238,7 +240,7 @@ impl Sampler {
             return;
         }
         let seen = shape.units_before(codes.end - 1);
-        let StepBuffers { units, active, sums, .. } = buffers;
+        let StepBuffers { units, active, sums, ahead, .. } = buffers;
         units.resize(rows * shape.units(), 0.0);
         units.chunks_exact_mut(shape.units()).for_each(|row| row.copy_from_slice(&self.unit_bias));
         let from = View::new(hidden, rows, width);
@@ -272,21 +274,20 @@ impl Sampler {
                 .zip(units.chunks_exact_mut(shape.units()))
                 .zip(sums.chunks_exact_mut(wide));
             for (((decide, active), units), sums) in walks {
-                self.walk(corner, &block, each, decide, active, units, sums);
+                let mut walk = Walk { sampler: self, code: 0, active, units, ahead };
+                self.walk(corner, &block, each, decide, &mut walk, sums);
             }
         }
     }
 
     /// Walks the codes of one block for one row.
-    #[allow(clippy::too_many_arguments)]
     fn walk(
         &self,
         corner: &Corner,
         block: &Range<usize>,
         each: usize,
-        decide: &mut impl FnMut(u32, f32) -> bool,
-        active: &mut [f32],
-        units: &mut [f32],
+        decide: &mut impl FnMut(u32, f32, &mut dyn Ahead) -> bool,
+        walk: &mut Walk<'_>,
         sums: &mut [f32],
     ) {
         let shape = &self.shape;
@@ -294,18 +295,19 @@ impl Sampler {
         let wide = corner.codes.len();
         // Codes of the block that this visit cannot hold still have units.
         for code in first..block.start {
-            self.pass_on(corner, code, each, active, units, sums);
+            self.pass_on(corner, code, each, walk.active, walk.units, sums);
         }
         for code in block.clone() {
-            if decide(code as u32, sums[code - first]) {
+            walk.code = code;
+            if decide(code as u32, sums[code - first], walk) {
                 let from = shape.units_before(code);
                 let row = &self.unit_codes[code * shape.units()..(code + 1) * shape.units()];
-                add(&mut units[from..], &row[from..]);
+                add(&mut walk.units[from..], &row[from..]);
             }
             if code + 1 - first < wide {
-                self.pass_on(corner, code, each, active, units, sums);
+                self.pass_on(corner, code, each, walk.active, walk.units, sums);
             } else {
-                self.settle(code, each, active, units);
+                self.settle(code, each, walk.active, walk.units);
             }
         }
     }
@@ -340,5 +342,62 @@ impl Sampler {
                 add_fused(&mut sums[at + 1..], value, &row[at + 1..]);
             }
         }
+    }
+}
+
+/// Memory for a look ahead.
+#[derive(Debug, Default)]
+struct AheadBuffers {
+    units: Vec<f32>,
+    active: Vec<f32>,
+    sums: Vec<f32>,
+    logits: Vec<f32>,
+}
+
+/// The walk over the codes of one visit.
+struct Walk<'a> {
+    sampler: &'a Sampler,
+    /// The code at hand.
+    code: usize,
+    active: &'a mut [f32],
+    units: &'a mut [f32],
+    ahead: &'a mut AheadBuffers,
+}
+
+impl Ahead for Walk<'_> {
+    fn logits(&mut self, present: bool, codes: &[u32]) -> &[f32] {
+        let (sampler, shape) = (self.sampler, &self.sampler.shape);
+        let AheadBuffers { units, active, sums, logits } = &mut *self.ahead;
+        units.clear();
+        units.extend_from_slice(self.units);
+        if present {
+            let (from, all) = (shape.units_before(self.code), shape.units());
+            let row = &sampler.unit_codes[self.code * all..(self.code + 1) * all];
+            add(&mut units[from..], &row[from..]);
+        }
+        // What is decided is as it was; of the rest, no code comes on.
+        active.clear();
+        active.extend(units.iter().map(|unit| unit.max(0.0)));
+        logits.resize(codes.len(), 0.0);
+        let mut there = None;
+        for (&code, logit) in codes.iter().zip(logits.iter_mut()) {
+            let code = code as usize;
+            let number = code / BLOCK;
+            let corner = &sampler.corners[number];
+            let (first, wide) = (corner.codes.start, corner.codes.len());
+            if there != Some(number) {
+                sums.clear();
+                sums.extend_from_slice(&sampler.output_bias[corner.codes.clone()]);
+                let before = shape.units_before(first);
+                let known = View::new(&active[..before], 1, before);
+                product_packed_here(ViewMut::new(sums, 1, wide), known, &corner.before, 0, true);
+                for code in first..corner.codes.end - 1 {
+                    sampler.pass_on(corner, code, shape.head_units, active, units, sums);
+                }
+                there = Some(number);
+            }
+            *logit = sums[code - first];
+        }
+        logits
     }
 }

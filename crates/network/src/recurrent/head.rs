@@ -13,15 +13,15 @@
 use std::ops::Range;
 
 use consequence_engine::{
-    Lists, Normal, Packed, Steps, View, ViewMut, add, column_sums, gelu, gelu_backward,
+    Lists, Normal, Packed, Steps, View, ViewMut, add, add_fused, column_sums, gelu, gelu_backward,
     product_here, product_packed_here, scatter_rows,
 };
 use rayon::prelude::*;
 
 use super::Weights;
 use super::copies::Copies;
-use crate::Batch;
 use crate::layers::{fit, linear, linear_backward, norm, norm_backward};
+use crate::{Batch, Glance};
 
 /// Codes that are read at once.
 const BLOCK: usize = 64;
@@ -158,6 +158,8 @@ pub(super) struct Head {
     read: Vec<f32>,
     /// Logits, and then their gradient.
     pub logits: Vec<f32>,
+    /// Those of glances, one visit after the other.
+    pub ahead: Vec<f32>,
     read_gradient: Vec<f32>,
     narrow_gradient: Vec<f32>,
     sums_gradient: Vec<f32>,
@@ -254,6 +256,83 @@ impl Head {
                 }
             }
         });
+        self.look_ahead(weights, batch, copies, (codes, rows));
+    }
+
+    /// Forgets all logits.
+    pub fn clear(&mut self) {
+        self.logits.clear();
+        self.ahead.clear();
+    }
+
+    /// Computes the logits of glances: each reads a state that may speak for other codes.
+    fn look_ahead(
+        &mut self,
+        weights: &Weights,
+        batch: &Batch,
+        copies: &Copies,
+        (codes, rows): (&Range<usize>, &[u32]),
+    ) {
+        let wide = weights.shape().head;
+        let bias = weights.at(&weights.ranges.bias);
+        let (known, read, blocks) = (&self.states, &self.read, &self.blocks);
+        let said = rows.par_iter().enumerate().flat_map_iter(|(visit, &row)| {
+            let mut panel = Vec::new();
+            let mut there = None;
+            let glances = batch.glances(row as usize).iter();
+            let logits: Vec<f32> = glances
+                .map(|&Glance { known: first, code }| {
+                    let (state, code) = (known.starts[visit] + first as usize, code as usize);
+                    let at = code - codes.start;
+                    let packed = &blocks[at / BLOCK];
+                    let columns = packed.panel_columns();
+                    let start = at / columns * columns;
+                    // Glances for a clause come in order, so those of a panel come together.
+                    if there != Some((state, start)) {
+                        let block = at / BLOCK * BLOCK;
+                        let count = columns.min(codes.len().min(block + BLOCK) - start);
+                        panel.resize(count, 0.0);
+                        let from = View::new(&read[state * wide..(state + 1) * wide], 1, wide);
+                        let to = ViewMut::new(&mut panel, 1, count);
+                        product_packed_here(to, from, packed, start - block, false);
+                        there = Some((state, start));
+                    }
+                    let mut beside = [bias[code]];
+                    copies.add(weights, row as usize, &(code..code + 1), &mut beside);
+                    beside[0] + panel[at - start]
+                })
+                .collect();
+            logits
+        });
+        self.ahead.clear();
+        self.ahead.par_extend(said);
+    }
+
+    /// Takes the gradients of glances to what codes read and to the states that were read, and then to
+    /// the logits of the same visit: what a logit has beside its state is the same whoever glances.
+    fn glances_backward(
+        &mut self,
+        weights: &Weights,
+        batch: &Batch,
+        (codes, rows): (&Range<usize>, &[u32]),
+        gradient: &mut [f32],
+    ) {
+        let (wide, count) = (weights.shape().head, codes.len());
+        let table = weights.at(&weights.ranges.read);
+        let into = &mut gradient[weights.ranges.read.clone()];
+        let mut changes = self.ahead.iter();
+        for (visit, &row) in rows.iter().enumerate() {
+            for (&Glance { known, code }, &change) in
+                batch.glances(row as usize).iter().zip(&mut changes)
+            {
+                let state = self.states.starts[visit] + known as usize;
+                let (state, own) = (state * wide..(state + 1) * wide, code as usize * wide);
+                let own = own..own + wide;
+                add_fused(&mut self.read_gradient[state.clone()], change, &table[own.clone()]);
+                add_fused(&mut into[own], change, &self.read[state]);
+                self.logits[visit * count + code as usize - codes.start] += change;
+            }
+        }
     }
 
     /// Adds the gradients of the head's parameters and of the rows of `hidden`, given that of the
@@ -261,6 +340,7 @@ impl Head {
     pub fn backward(
         &mut self,
         weights: &Weights,
+        batch: &Batch,
         copies: &mut Copies,
         (codes, rows): (&Range<usize>, &[u32]),
         hidden_gradient: &mut [f32],
@@ -268,11 +348,12 @@ impl Head {
     ) {
         let (ranges, values, shape) = (&weights.ranges, weights.values(), weights.shape());
         let (width, wide, count) = (shape.width, shape.head, codes.len());
+        self.read_backward(weights, codes, gradient);
+        self.glances_backward(weights, batch, (codes, rows), gradient);
         for (&row, logits) in rows.iter().zip(self.logits.chunks_exact(count)) {
             copies.take(weights, row as usize, codes, logits, gradient);
         }
         column_sums(&mut gradient[ranges.bias.clone()][codes.clone()], &self.logits);
-        self.read_backward(weights, codes, gradient);
 
         let states = self.states.len();
         fit(&mut self.narrow_gradient, states * shape.bottleneck);

@@ -9,7 +9,7 @@ use super::history::History;
 use crate::batch::Outputs;
 use crate::objective::score;
 use crate::side::Side;
-use crate::{Batch, Objective};
+use crate::{Batch, Objective, Said};
 
 /// Logits that are computed at once, at most: what bounds the memory of a batch.
 const LOGITS: usize = 1 << 22;
@@ -85,7 +85,7 @@ impl TrainingPass {
                 self.score(weights, batch, (outputs, piece.1), objective, scale, &mut nats);
                 if objective.asks_head() {
                     let (hidden, copies) = (&mut self.hidden_gradient, &mut self.copies);
-                    self.head.backward(weights, copies, piece, hidden, gradient);
+                    self.head.backward(weights, batch, copies, piece, hidden, gradient);
                 }
             }
         }
@@ -119,10 +119,11 @@ impl TrainingPass {
             let (piece, hidden) = ((&outputs.codes, rows), &self.history.hidden);
             self.head.forward(weights, batch, &self.copies, piece, hidden);
         } else {
-            self.head.logits.clear();
+            self.head.clear();
         }
-        let found = (&mut self.head.logits[..], self.side.of(rows));
-        score(objective, batch, (outputs, rows), factor, found, nats);
+        let Head { logits, ahead, .. } = &mut self.head;
+        let said = Said { logits, side: self.side.of(rows), ahead };
+        score(objective, batch, (outputs, rows), factor, said, nats);
         self.side.put_back(rows);
     }
 

@@ -16,6 +16,7 @@ use consequence_engine::{
 use super::copies::{Held, TERMS, add_copies, hold};
 use super::history::add_places;
 use super::{Shape, Weights};
+use crate::Ahead;
 use crate::layers::{EPSILON, Layer, PackedLayer};
 
 /// Codes that are read at once: a multiple of what a panel of a packed matrix has.
@@ -82,6 +83,7 @@ pub struct StepBuffers {
     logits: Vec<f32>,
     /// Of one row and block: what a logit has beside what it reads of the state.
     beside: Vec<f32>,
+    ahead: AheadBuffers,
 }
 
 /// Makes room for so many numbers; what is there does not matter.
@@ -191,12 +193,12 @@ impl Sampler {
 
     /// Decides, for every row of `hidden`, which of `codes` the next visit of its record holds. Each
     /// row's `decide` is called with every code in order and with the logit the network gives it,
-    /// knowing what was decided before.
+    /// knowing what was decided before; it may look ahead.
     ///
     /// # Panics
     ///
     /// If there are not as many rows and records as there are who decide.
-    pub fn decide<D: FnMut(u32, f32) -> bool>(
+    pub fn decide<D: FnMut(u32, f32, &mut dyn Ahead) -> bool>(
         &self,
         hidden: &[f32],
         pasts: &[&Past],
@@ -237,19 +239,29 @@ impl Sampler {
                 let visit = past.length as u32 - 1;
                 add_copies(beside, &block, visit, gates, &past.held, &self.copy_own);
                 let own = row * wide..(row + 1) * wide;
-                let (sums, read) = (&mut sums[own.clone()], &mut read[own]);
+                let mut walk = Walk {
+                    sampler: self,
+                    past,
+                    gates,
+                    code: 0,
+                    sums: &mut sums[own.clone()],
+                    read: &mut read[own],
+                    scratch: &mut scratch,
+                    ahead: &mut buffers.ahead,
+                };
                 for code in block.start.max(codes.start)..block.end {
                     let at = code - start;
-                    if !decide(code as u32, beside[at] + logits[at]) {
+                    walk.code = code;
+                    if !decide(code as u32, beside[at] + logits[at], &mut walk) {
                         continue;
                     }
-                    add(sums, &self.present[code * wide..(code + 1) * wide]);
-                    self.refine(read, sums, &mut scratch);
+                    add(walk.sums, &self.present[code * wide..(code + 1) * wide]);
+                    self.refine(walk.read, walk.sums, walk.scratch);
                     // The rest of the block is read anew, whole panels at a time.
                     let from = (at + 1) / self.read.panel_columns() * self.read.panel_columns();
                     if at + 1 < count {
                         let to = ViewMut::new(&mut logits[from..], 1, count - from);
-                        let state = View::new(read, 1, wide);
+                        let state = View::new(walk.read, 1, wide);
                         product_packed_here(to, state, &self.read, start + from, false);
                     }
                 }
@@ -280,4 +292,62 @@ struct Refined<'a> {
     normals: &'a mut Vec<Normal>,
     narrow: &'a mut Vec<f32>,
     active: &'a mut Vec<f32>,
+}
+
+/// Memory for a look ahead.
+#[derive(Debug, Default)]
+struct AheadBuffers {
+    /// A state with the code at hand in it.
+    state: Vec<f32>,
+    panel: Vec<f32>,
+    logits: Vec<f32>,
+}
+
+/// The walk over the codes of one visit.
+struct Walk<'a, 'b> {
+    sampler: &'a Sampler,
+    past: &'a Past,
+    gates: &'a [f32],
+    /// The code at hand.
+    code: usize,
+    sums: &'a mut [f32],
+    read: &'a mut [f32],
+    scratch: &'a mut Refined<'b>,
+    ahead: &'a mut AheadBuffers,
+}
+
+impl Ahead for Walk<'_, '_> {
+    fn logits(&mut self, present: bool, codes: &[u32]) -> &[f32] {
+        let (sampler, wide) = (self.sampler, self.sums.len());
+        let AheadBuffers { state, panel, logits } = &mut *self.ahead;
+        let read: &[f32] = if present {
+            let (sums, read) = room(state, 2 * wide).split_at_mut(wide);
+            sums.copy_from_slice(self.sums);
+            add(sums, &sampler.present[self.code * wide..(self.code + 1) * wide]);
+            sampler.refine(read, sums, self.scratch);
+            read
+        } else {
+            self.read
+        };
+        let columns = sampler.read.panel_columns();
+        let panel = room(panel, columns);
+        let logits = room(logits, codes.len());
+        // Codes of a clause come in order, so those of a panel come together.
+        let mut there = usize::MAX;
+        for (&code, logit) in codes.iter().zip(logits.iter_mut()) {
+            let code = code as usize;
+            let start = code / columns * columns;
+            if start != there {
+                let count = columns.min(sampler.shape.codes - start);
+                let to = ViewMut::new(&mut panel[..count], 1, count);
+                product_packed_here(to, View::new(read, 1, wide), &sampler.read, start, false);
+                there = start;
+            }
+            let mut beside = [sampler.bias[code]];
+            let (own, visit) = (&sampler.copy_own, self.past.length as u32 - 1);
+            add_copies(&mut beside, &(code..code + 1), visit, self.gates, &self.past.held, own);
+            *logit = beside[0] + panel[code - start];
+        }
+        logits
+    }
 }

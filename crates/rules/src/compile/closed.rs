@@ -34,6 +34,9 @@ pub struct Clause<'a> {
     pub stages: Stages,
     /// How it came to be.
     pub derivation: Derivation,
+    /// Whether it is asked for by itself: by a rule, by the visits after, or in place of a clause that
+    /// was and that it makes superfluous. Others only follow from such clauses within a visit.
+    pub direct: bool,
     /// The rules it comes from, by index, sorted.
     pub rules: &'a [u32],
 }
@@ -53,8 +56,8 @@ pub(crate) struct Parts {
     pub max_visits: u16,
     pub end_given: bool,
     pub in_play: Stages,
-    /// Where each clause is required, and how it came to be.
-    pub clauses: Vec<(VisitRange, Stages, Derivation)>,
+    /// Where each clause is required, how it came to be, and whether it is asked for by itself.
+    pub clauses: Vec<(VisitRange, Stages, Derivation, bool)>,
     pub literals: Lists<LiteralId>,
     pub clause_rules: Lists<u32>,
     pub soft: Vec<SoftImplication>,
@@ -67,13 +70,14 @@ impl Parts {
     pub fn push(&mut self, clause: Clause<'_>) {
         self.literals.push(clause.literals.iter().copied());
         self.clause_rules.push(clause.rules.iter().copied());
-        self.clauses.push((clause.visits, clause.stages, clause.derivation));
+        let Clause { visits, stages, derivation, direct, .. } = clause;
+        self.clauses.push((visits, stages, derivation, direct));
     }
 
     fn clause(&self, index: usize) -> Clause<'_> {
-        let (visits, stages, derivation) = self.clauses[index];
+        let (visits, stages, derivation, direct) = self.clauses[index];
         let (literals, rules) = (self.literals.list(index), self.clause_rules.list(index));
-        Clause { literals, visits, stages, derivation, rules }
+        Clause { literals, visits, stages, derivation, direct, rules }
     }
 }
 

@@ -55,6 +55,11 @@ impl Source {
     fn is_derived(self) -> bool {
         matches!(self, Self::Resolved(..) | Self::Regressed(_) | Self::Merged(..))
     }
+
+    /// Whether a clause of this source is asked for by itself.
+    fn is_direct(self) -> bool {
+        !matches!(self, Self::Resolved(..) | Self::Merged(..))
+    }
 }
 
 /// A clause of a [`Closure`], but for its literals.
@@ -66,6 +71,9 @@ pub(crate) struct Entry {
     pub visits: VisitRange,
     pub stages: Stages,
     pub source: Source,
+    /// Whether it is asked for by itself: by a rule, by the visits after, or in place of a clause that
+    /// was and that it makes superfluous. Others only follow from such clauses.
+    pub direct: bool,
     processed: bool,
     dropped: bool,
 }
@@ -167,19 +175,30 @@ impl Closure {
         let stages = stages.meet(self.in_play);
         let signature = signature(literals);
         let key = Key { signature, visits, stages };
-        if stages.is_empty() || self.subsumed(literals, key, None) {
+        if stages.is_empty() {
+            return;
+        }
+        if let Some(there) = self.subsuming(literals, key, None) {
+            self.clauses[there as usize].direct |= source.is_direct();
             return;
         }
         match self.same(literals, visits) {
-            None => self.file(literals, key, source),
+            None => {
+                self.file(literals, key, source);
+            }
             Some(there) => {
                 let id = self.push(literals, key, source);
                 let both = stages.join(self.clauses[there as usize].stages);
                 // The two only tell where the one that replaces them comes from.
+                let mut direct = false;
                 for id in [there, id] {
-                    self.clauses[id as usize].dropped = true;
+                    let clause = &mut self.clauses[id as usize];
+                    clause.dropped = true;
+                    direct |= clause.direct;
                 }
-                self.file(literals, Key { stages: both, ..key }, Source::Merged(there, id));
+                let id =
+                    self.file(literals, Key { stages: both, ..key }, Source::Merged(there, id));
+                self.clauses[id as usize].direct = direct;
             }
         }
     }
@@ -197,6 +216,7 @@ impl Closure {
             visits,
             stages,
             source,
+            direct: source.is_direct(),
             processed: false,
             dropped: false,
         });
@@ -204,8 +224,8 @@ impl Closure {
         id
     }
 
-    /// Adds a clause and has it resolved or regressed.
-    fn file(&mut self, literals: &[LiteralId], key: Key, source: Source) {
+    /// Adds a clause, has it resolved or regressed, and gives its number.
+    fn file(&mut self, literals: &[LiteralId], key: Key, source: Source) -> u32 {
         let id = self.push(literals, key, source);
         let length = literals.len() as u32;
         let load = |literal: &&LiteralId| self.by_rarest.get(literal).map_or(0, Vec::len);
@@ -224,6 +244,7 @@ impl Closure {
             priority = position + 1;
         }
         self.waiting.push((priority, Reverse(length), Reverse(id)));
+        id
     }
 
     /// Resolves and regresses until nothing new appears.
@@ -289,12 +310,17 @@ impl Closure {
     }
 
     fn drop_if_subsumed(&mut self, id: u32) -> bool {
-        let Entry { signature, visits, stages, dropped, .. } = self.clauses[id as usize];
+        let Entry { signature, visits, stages, direct, dropped, .. } = self.clauses[id as usize];
         let key = Key { signature, visits, stages };
-        if dropped || self.subsumed(self.literals(id), key, Some(id)) {
-            self.clauses[id as usize].dropped = true;
+        if dropped {
+            return true;
         }
-        self.clauses[id as usize].dropped
+        let subsuming = self.subsuming(self.literals(id), key, Some(id));
+        if let Some(other) = subsuming {
+            self.clauses[id as usize].dropped = true;
+            self.clauses[other as usize].direct |= direct;
+        }
+        subsuming.is_some()
     }
 
     /// The clause of these literals and visits that is required at other stages.
@@ -314,10 +340,10 @@ impl Closure {
         filed.iter().find(same).copied()
     }
 
-    /// Whether a clause other than `itself` is a part of these literals and holds wherever they do.
-    fn subsumed(&self, literals: &[LiteralId], key: Key, itself: Option<u32>) -> bool {
+    /// A clause other than `itself` that is a part of these literals and holds wherever they do.
+    fn subsuming(&self, literals: &[LiteralId], key: Key, itself: Option<u32>) -> Option<u32> {
         let Key { signature, visits, stages } = key;
-        let subsumes = |&id: &u32| {
+        let subsumes = |&&id: &&u32| {
             let clause = &self.clauses[id as usize];
             Some(id) != itself
                 && !clause.dropped
@@ -327,17 +353,18 @@ impl Closure {
                 && clause.stages.covers(stages)
                 && is_part(self.literals(id), literals)
         };
-        if self.empty.iter().any(subsumes) {
-            return true;
+        if let Some(&id) = self.empty.iter().find(subsumes) {
+            return Some(id);
         }
         let lists = || literals.iter().filter_map(|literal| self.by_rarest.get(literal));
         let short = literals.len() <= LONGEST_BY_PAIRS;
         if short && lists().map(Vec::len).sum::<usize>() > FEW {
             let pairs = (0..literals.len())
                 .flat_map(|last| (0..=last).map(move |first| (literals[first], literals[last])));
-            return pairs.filter_map(|pair| self.by_last_two.get(&pair)).flatten().any(subsumes);
+            let filed = pairs.filter_map(|pair| self.by_last_two.get(&pair));
+            return filed.flatten().find(subsumes).copied();
         }
-        lists().flatten().any(subsumes)
+        lists().flatten().find(subsumes).copied()
     }
 }
 

@@ -39,6 +39,11 @@ pub struct Branch(u32);
 impl Branch {
     /// The branch no values lead to.
     pub const IMPOSSIBLE: Self = Self(FALSE);
+
+    /// Its number: a branch has a higher one than those it leads to.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Diagram {
@@ -66,6 +71,49 @@ impl Diagram {
         } else {
             [at, at]
         }
+    }
+
+    /// The probability that codes drawn apart from each other take values that the rules allow: of
+    /// every branch that `from` leads to and of `from` itself, by number. `probabilities` has one for
+    /// each of [`Diagram::positions`]; those of codes decided before do not matter.
+    pub fn weigh(&self, from: Branch, probabilities: &[f64], weights: &mut Vec<f64>) {
+        weights.clear();
+        weights.extend([0.0, 1.0]);
+        for node in &self.nodes[2..(from.index() + 1).max(2)] {
+            let probability = self.probability(node, probabilities);
+            let [low, high] = [node.low, node.high].map(|child| weights[child as usize]);
+            weights.push(probability * high + (1.0 - probability) * low);
+        }
+    }
+
+    /// Adds to `gradient` what a change of each probability means, given what a change of the weight of
+    /// each branch means. Those of branches, up to `from`, are used up.
+    pub fn weigh_backward(
+        &self,
+        from: Branch,
+        probabilities: &[f64],
+        weights: &[f64],
+        changes: &mut [f64],
+        gradient: &mut [f64],
+    ) {
+        for index in (2..=from.index()).rev() {
+            let (node, change) = (&self.nodes[index], std::mem::take(&mut changes[index]));
+            let Some(code) = self.code(node).filter(|_| change != 0.0) else { continue };
+            let probability = probabilities[code];
+            let [low, high] = [node.low, node.high].map(|child| child as usize);
+            changes[high] += change * probability;
+            changes[low] += change * (1.0 - probability);
+            gradient[code] += change * (weights[high] - weights[low]);
+        }
+    }
+
+    fn probability(&self, node: &Node, probabilities: &[f64]) -> f64 {
+        self.code(node).map_or(0.0, |code| probabilities[code])
+    }
+
+    /// Which of the positions a node asks for; none if it asks about the past.
+    fn code(&self, node: &Node) -> Option<usize> {
+        (node.variable as usize).checked_sub(self.atoms.len())
     }
 
     /// What a branch asks for next, and where the answers lead.

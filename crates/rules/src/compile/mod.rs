@@ -199,9 +199,9 @@ pub(crate) fn close(
     };
     for id in saturated.closure.kept() {
         let (closure, rules) = (&saturated.closure, leaves(&saturated, id));
-        let closure::Entry { visits, stages, .. } = *closure.entry(id);
+        let closure::Entry { visits, stages, direct, .. } = *closure.entry(id);
         let (literals, derivation) = (closure.literals(id), derivation(closure, id));
-        parts.push(Clause { literals, visits, stages, derivation, rules: &rules });
+        parts.push(Clause { literals, visits, stages, derivation, direct, rules: &rules });
     }
     Ok(ClosedRules::new(parts))
 }

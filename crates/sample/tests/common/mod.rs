@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_model::{
-    Decide, Generator, Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, Turn,
+    Decide, Generator, LookAhead, Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes,
+    Turn,
 };
 use consequence_record::{Code, Record, Vocabulary};
 use consequence_rules::{Order, RuleSet};
@@ -60,7 +61,7 @@ struct Replay {
 }
 
 impl Decide for Replay {
-    fn decide(&mut self, position: u32, probability: f64) -> bool {
+    fn decide(&mut self, position: u32, probability: f64, _: &mut LookAhead<'_>) -> bool {
         let present = self.present.contains(&position);
         if self.certain != Some(position) {
             let odds = (probability / (1.0 - probability)).powf(1.0 / self.temperature);

@@ -1,5 +1,8 @@
 //! Visits decided code by code, or repaired, so that every hard rule holds.
 
+mod outlook;
+mod proposal;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -12,6 +15,9 @@ use thiserror::Error;
 use crate::choice::{Choice, alternatives};
 use crate::enforcer::{Enforcer, Source};
 use crate::history::History;
+pub use outlook::{Outlook, Reading};
+use proposal::Pending;
+pub use proposal::{LookAhead, Proposal};
 
 /// A caller of [`Writer::guided`] gave something that is not a probability.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
@@ -60,16 +66,20 @@ pub fn nats(probability: f64, present: bool) -> f64 {
 /// Stands for the decision diagram among the candidates for a position.
 const DIAGRAM: u32 = u32::MAX;
 
+/// Tells the number of a clause that may be due from that of a demand.
+const DUE: u32 = 1 << 31;
+
 /// Writes one record at a time, visit by visit, obeying the plan.
 ///
 /// Each visit is sampled with [`Writer::guided`], or repaired with [`Writer::overridden`], or
 /// decided step by step: [`Writer::open`], then for every position in order [`Writer::propose`], or
-/// [`Writer::ruling`] and [`Writer::place`], then [`Writer::close`].
+/// [`Writer::proposal`] or [`Writer::ruling`] and [`Writer::place`], then [`Writer::close`].
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
     enforcer: &'a Enforcer,
     history: History,
-    /// Demands that may hold, by the position they speak of: the next one first.
+    /// Demands that may hold and clauses that may be due, by the position they speak of: the next one
+    /// first.
     candidates: BinaryHeap<Reverse<(u32, u32)>>,
     /// The next position that some demand may speak of.
     next: u32,
@@ -77,8 +87,10 @@ pub struct Writer<'a> {
     passed: usize,
     /// The branch of the plan's decision diagram, while it has a say in the visit.
     branch: Option<Branch>,
+    /// Clauses that are due.
+    pending: Pending,
     given: Vec<u32>,
-    /// What rules decided otherwise of the visit at hand, or of the one written last.
+    /// What rules decided otherwise of the visit that is repaired, or of the one repaired last.
     changes: Vec<Change>,
     record: Record,
 }
@@ -94,6 +106,7 @@ impl<'a> Writer<'a> {
             next: u32::MAX,
             passed: 0,
             branch: None,
+            pending: Pending::default(),
             given: Vec::new(),
             changes: Vec::new(),
             record: Record { visits: Vec::new(), ended: false },
@@ -119,8 +132,10 @@ impl<'a> Writer<'a> {
     /// Samples the next visit: each code in the plan's order is forced by a hard rule, drawn by a
     /// soft rule, or drawn with the probability the caller gives for it. Gives the visit.
     ///
-    /// The caller sees the codes decided so far, in the order they were decided. A code's draw is
-    /// keyed by its position in the plan's order.
+    /// The caller sees the codes decided so far, in the order they were decided. Where one of several
+    /// codes has to come on, the caller is asked for those left as well, so that each comes on as often
+    /// as it is likely ([`Writer::proposal`]). A code's draw is keyed by its position in the plan's
+    /// order.
     ///
     /// # Panics
     ///
@@ -135,16 +150,35 @@ impl<'a> Writer<'a> {
         let mut codes = draws.visit(record, 0, self.history.visit as u16, Purpose::Code);
         let mut rules = draws.visit(record, 0, self.history.visit as u16, Purpose::Rule);
         let mut decided: Vec<Code> = Vec::new();
+        let mut bad = None;
+        let mut ask = |code: Code, decided: &[Code]| {
+            let value = probability(code, decided);
+            if (0.0..=1.0).contains(&value) {
+                return value;
+            }
+            bad.get_or_insert(BadProbability { code, value });
+            0.0
+        };
         for position in self.open() {
             let code = order.code(position);
-            let value = probability(code, &decided);
-            if !(0.0..=1.0).contains(&value) {
-                self.history.abandon();
-                return Err(BadProbability { code, value });
-            }
-            if self.propose(position, codes.below(position, value), &mut rules) {
-                decided.push(code);
-            }
+            let value = ask(code, &decided);
+            let present = self.propose(
+                position,
+                value,
+                (&mut codes, &mut rules),
+                &mut |present, positions, into| {
+                    decided.extend(present.then_some(code));
+                    for (&position, into) in positions.iter().zip(into) {
+                        *into = ask(order.code(position), &decided);
+                    }
+                    decided.truncate(decided.len() - usize::from(present));
+                },
+            );
+            decided.extend(present.then_some(code));
+        }
+        if let Some(bad) = bad {
+            self.history.abandon();
+            return Err(bad);
         }
         Ok(self.close())
     }
@@ -228,14 +262,14 @@ impl<'a> Writer<'a> {
         self.close()
     }
 
-    /// What rules decided otherwise than it was proposed, in the visit written last.
+    /// What rules decided otherwise than it was given, in the visit repaired last.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
     /// Decides all codes of the next visit, these positions being proposed, and leaves it open.
     fn settle(&mut self, positions: &[u32], rules: &mut VisitDraws) {
-        let Range { start: first, end: last } = self.open();
+        let Range { start: first, end: last } = self.begin(false);
         let mut rest = positions.iter().copied().filter(|&at| first <= at && at < last).peekable();
         loop {
             let proposed = rest.peek().copied().unwrap_or(last);
@@ -306,6 +340,11 @@ impl<'a> Writer<'a> {
     ///
     /// If the record has ended: [`Writer::take`] it first.
     pub fn open(&mut self) -> Range<u32> {
+        self.begin(true)
+    }
+
+    /// Begins the next visit; clauses that are due matter where codes have a probability.
+    fn begin(&mut self, looks_ahead: bool) -> Range<u32> {
         // The one assertion of this crate: a caller learns only at run time whether a record ended.
         assert!(!self.record.ended, "no visit follows the end");
         let enforcer = self.enforcer;
@@ -317,6 +356,13 @@ impl<'a> Writer<'a> {
         enforcer.demands.for_each_prompted(&self.history, |id| {
             open.push(Reverse((enforcer.demanded[id as usize].output, id)));
         });
+        self.pending.open(looks_ahead, enforcer.due.codes.len());
+        if looks_ahead {
+            let due = &enforcer.due;
+            due.index.for_each_prompted(&self.history, |id| {
+                open.push(Reverse((due.of(id)[0], DUE | id)));
+            });
+        }
         self.branch = None;
         if let Some(diagram) = enforcer.plan.diagram()
             && self.history.visit > 0
@@ -328,12 +374,6 @@ impl<'a> Writer<'a> {
         self.candidates = BinaryHeap::from(open);
         self.next = self.next_candidate();
         enforcer.layout.order.range(self.history.visit)
-    }
-
-    /// Decides the code at a position, given what was drawn for it, and gives what was decided.
-    #[inline]
-    pub fn propose(&mut self, position: u32, proposed: bool, rules: &mut VisitDraws) -> bool {
-        (proposed || self.next == position) && self.decide(position, proposed, rules)
     }
 
     /// What the rules say of the code at a position, from the history and the codes decided so far.
@@ -366,10 +406,22 @@ impl<'a> Writer<'a> {
             // Values that no rule allows: the diagram has nothing more to say of this visit.
             self.branch = (branch != Branch::IMPOSSIBLE).then_some(branch);
         }
+        let (due, candidates) = (&enforcer.due, &mut self.candidates);
+        self.pending.decided(present, |id, next| {
+            // The last is forced like any code that a clause leaves no choice of.
+            if let &[code, _, ..] = &due.of(id)[next..] {
+                candidates.push(Reverse((code, DUE | id)));
+            }
+        });
         if present {
             self.history.set_present(position);
             for &id in enforcer.demands.filed(position) {
-                self.candidates.push(Reverse((enforcer.demanded[id as usize].output, id)));
+                candidates.push(Reverse((enforcer.demanded[id as usize].output, id)));
+            }
+            if self.pending.looks_ahead {
+                for &id in due.index.filed(position) {
+                    candidates.push(Reverse((due.of(id)[0], DUE | id)));
+                }
             }
         }
         self.next = self.next_candidate();
@@ -410,8 +462,18 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn next_candidate(&self) -> u32 {
-        let standing = self.standing().get(self.passed).map_or(u32::MAX, |&(position, _)| position);
-        self.candidates.peek().map_or(standing, |&Reverse((position, _))| position.min(standing))
+        let first = |list: Option<&(u32, u32)>| list.map_or(u32::MAX, |&(position, _)| position);
+        let standing = first(self.standing().get(self.passed));
+        let due = first(self.standing_due().get(self.pending.passed));
+        let candidate = self.candidates.peek().map_or(u32::MAX, |&Reverse((position, _))| position);
+        candidate.min(standing).min(due)
+    }
+
+    fn standing_due(&self) -> &'a [(u32, u32)] {
+        match self.pending.looks_ahead {
+            true => &self.enforcer.due.standing[usize::from(self.history.visit > 0)],
+            false => &[],
+        }
     }
 
     fn standing(&self) -> &'a [(u32, u32)] {
@@ -441,8 +503,11 @@ impl<'a> Writer<'a> {
     }
 
     /// The first clause found to demand the code at a position, and which soft rule speaks of it.
+    /// Clauses that are due and that the code may meet are noted.
     fn demanded(&mut self, position: u32) -> (Option<u32>, Option<u32>) {
         let enforcer = self.enforcer;
+        let due = &enforcer.due.index;
+        self.pending.here.clear();
         let (mut forced, mut soft) = (None, None);
         let mut demand = |id: u32, history: &History| {
             if forced.is_none() && enforcer.demands.holds(id, history) {
@@ -456,8 +521,11 @@ impl<'a> Writer<'a> {
             && at <= position
         {
             self.candidates.pop();
-            if at == position && id != DIAGRAM {
-                demand(id, &self.history);
+            match id {
+                _ if at < position => {}
+                DIAGRAM => {}
+                DUE.. => self.pending.meet(id & !DUE, || due.holds(id & !DUE, &self.history)),
+                _ => demand(id, &self.history),
             }
         }
         while let Some(&(at, id)) = self.standing().get(self.passed)
@@ -466,6 +534,14 @@ impl<'a> Writer<'a> {
             self.passed += 1;
             if at == position {
                 demand(id, &self.history);
+            }
+        }
+        while let Some(&(at, id)) = self.standing_due().get(self.pending.passed)
+            && at <= position
+        {
+            self.pending.passed += 1;
+            if at == position {
+                self.pending.meet(id, || due.holds(id, &self.history));
             }
         }
         (forced, soft)

@@ -1,0 +1,146 @@
+//! The last touch on a trained network: the bias of each code is set so that the code is expected as
+//! often as it was seen.
+//!
+//! A code is expected by the probability that it is written with, given what is before it in the record.
+//! Training comes near to what was seen for common codes. For rare ones it does not: where one of many
+//! codes has to come on, it is cheaper to make all of them likelier than to find out which.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use consequence_model::Network;
+use consequence_network::{Asked, Codewise, Objective, Said, TrainingPass};
+use consequence_record::Selection;
+
+use crate::teacher::{TaughtBatch, Teacher};
+
+/// Times that the biases are set.
+const PASSES: usize = 3;
+
+/// The most that a bias changes at a time.
+const MOST: f64 = 2.0;
+
+/// The share by which the tuning split may cost more for it.
+const WORSE: f64 = 1e-3;
+
+/// How often codes are in the records that a network was trained on, and in how many visits they could
+/// be.
+pub(crate) struct Seen {
+    present: Vec<u64>,
+    /// Static visits, and encounters.
+    visits: [u64; 2],
+    statics: usize,
+}
+
+impl Seen {
+    /// Counts codes by their positions.
+    pub fn count(network: &Network, records: Selection<'_>) -> Self {
+        let codes = network.codes();
+        let mut seen =
+            Self { present: vec![0; codes.len()], visits: [0; 2], statics: codes.statics() };
+        for record in records.records() {
+            for visit in 0..record.len() {
+                seen.visits[visit.min(1)] += 1;
+                for position in codes.positions(record, visit) {
+                    seen.present[position as usize] += 1;
+                }
+            }
+        }
+        seen
+    }
+
+    /// The logits of the frequencies of codes, were each there so many times more.
+    pub fn logits(&self, more: impl Fn(usize) -> f64) -> Vec<f64> {
+        let logit = |(position, &present): (usize, &u64)| {
+            let visits = self.visits[usize::from(position >= self.statics)] as f64;
+            let count = (present as f64 + more(position)).clamp(0.0, visits);
+            let probability = (count + 0.5) / (visits + 1.0);
+            (probability / (1.0 - probability)).ln()
+        };
+        self.present.iter().enumerate().map(logit).collect()
+    }
+}
+
+/// Sets the biases of a trained network, as long as that does not make the tuning split much less likely:
+/// `nats` tells what it costs.
+pub(crate) fn calibrate<'r>(
+    network: &mut Network,
+    teacher: &Teacher<'_>,
+    pass: &mut TrainingPass,
+    train: Selection<'r>,
+    batches: &[Vec<usize>],
+    mut nats: impl FnMut(&Network, &mut TrainingPass) -> f64,
+) {
+    let mut cost = nats(network, pass);
+    for _ in 0..PASSES {
+        let mut counts = Counts::new(network, train);
+        for records in batches {
+            let taught = teacher.batch(network, Selection::new(train.cohort(), records));
+            let counting = Counting { taught: &taught, counts: Mutex::new(&mut counts) };
+            pass.nats(network.weights(), &taught.batch, &counting);
+        }
+        let (wanted, expected) = (counts.seen.logits(|_| 0.0), counts.expected());
+        let before = network.weights().output_bias().to_vec();
+        let change =
+            |(&wanted, expected): (&f64, f64)| (wanted - expected).clamp(-MOST, MOST) as f32;
+        let changes = wanted.iter().zip(expected).map(change);
+        let after: Vec<f32> = before.iter().zip(changes).map(|(bias, more)| bias + more).collect();
+        network.weights_mut().set_output_bias(&after);
+        let now = nats(network, pass);
+        if now > (1.0 + WORSE) * cost {
+            network.weights_mut().set_output_bias(&before);
+            break;
+        }
+        cost = cost.min(now);
+    }
+}
+
+/// How often codes are there that no rule decides, and by how much more often they are expected.
+struct Counts {
+    seen: Seen,
+    surplus: Vec<f64>,
+}
+
+impl Counts {
+    fn new(network: &Network, records: Selection<'_>) -> Self {
+        let mut seen = Seen::count(network, records);
+        seen.present.fill(0);
+        Self { surplus: vec![0.0; seen.present.len()], seen }
+    }
+
+    /// The logits of the frequencies that are expected.
+    fn expected(&self) -> Vec<f64> {
+        self.seen.logits(|position| self.surplus[position])
+    }
+}
+
+/// Counts while the network is asked for all that it says.
+struct Counting<'a> {
+    taught: &'a TaughtBatch<'a>,
+    counts: Mutex<&'a mut Counts>,
+}
+
+impl Objective for Counting<'_> {
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
+        let touched = self.taught.touched(rows, &said);
+        let Said { logits, side, ahead } = said;
+        // What rules settle, and what is touched, has no gradient here.
+        let nats = Codewise.score(rows, factor, Said { logits, side, ahead });
+        let width = logits.len() / rows.len().max(1);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Counts { seen, surplus } = &mut **counts;
+        for (asked, changes) in rows.iter().zip(logits.chunks_exact(width.max(1))) {
+            let own = &mut surplus[asked.first..];
+            own.iter_mut().zip(changes).for_each(|(sum, change)| *sum += f64::from(*change));
+            let settled: HashSet<u32> = asked.settled.iter().map(|one| one.output).collect();
+            for output in asked.present.iter().filter(|output| !settled.contains(output)) {
+                seen.present[asked.first + *output as usize] += 1;
+            }
+        }
+        for (position, probability, present) in touched {
+            surplus[position as usize] += probability - f64::from(u8::from(present));
+            seen.present[position as usize] += u64::from(present);
+        }
+        nats
+    }
+}
