@@ -184,6 +184,63 @@ fn enforce_repairs() {
 }
 
 #[test]
+fn enforce_lists_every_change() {
+    let folder = Folder::new();
+    folder.write("a.rules", "rule \"stays, always\": A in previous => A\nrule never: not B\n");
+    folder
+        .write("cohort.jsonl", "{\"id\": \"p\", \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}\n");
+    let enforce = "enforce cohort.jsonl --rules a.rules --out fixed.jsonl";
+    folder.run(&format!("{enforce} --changes changes.csv")).exits(0).prints("1 code added");
+    assert_eq!(
+        folder.read("changes.csv"),
+        "record,visit,code,change,rules\np,2,A,added,\"stays, always\"\np,2,B,removed,never\n"
+    );
+    let again = format!("{enforce} --force --changes changes");
+    let report = folder.run(&format!("{again} --json")).exits(0).json();
+    assert_eq!(report["changes"], "changes");
+    let lines = folder.read("changes");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["code"], "A");
+    assert_eq!((&lines[1]["change"], &lines[1]["rules"][0]), (&"removed".into(), &"never".into()));
+    folder.write("other.jsonl", folder.read("cohort.jsonl"));
+    let taken = "enforce other.jsonl --rules a.rules --out new.jsonl --changes changes";
+    folder.run(taken).refuses(&["already there", "--> changes", "--force"]);
+    assert!(!folder.names().contains(&"new.jsonl".into()), "nothing is written");
+}
+
+#[test]
+fn enforce_chooses_by_a_model() {
+    let folder = Folder::new();
+    // All patients have A or B or C before X; where X is alone, a model has to say what is likely.
+    let line = |id: usize| {
+        let code = if id.is_multiple_of(10) { "A" } else { "C" };
+        format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"{code}\", \"X\"]]}}\n")
+    };
+    folder.write("known.jsonl", (0..400).map(line).collect::<String>());
+    let alone = |id: usize| format!("{{\"id\": {id}, \"static\": [], \"visits\": [[\"X\"]]}}\n");
+    folder.write("cohort.jsonl", (0..200).map(alone).collect::<String>());
+    folder.write("a.rules", "rule r: X => any of A, B, C\n");
+    folder.write("codes.json", r#"{"static": [], "encounter": ["A", "B", "C", "X"]}"#);
+    folder.run("train known.jsonl --generator markov --out model").exits(0);
+    let enforce = "enforce cohort.jsonl --rules a.rules --vocabulary codes.json --out fixed.jsonl \
+                   --force --json";
+    let counts = |folder: &Folder| {
+        let text = folder.read("fixed.jsonl");
+        ["A", "B", "C"].map(|code| text.matches(&format!("\"{code}\"")).count())
+    };
+    folder.run(enforce).exits(0);
+    let [a, b, c] = counts(&folder);
+    assert!(a.min(b).min(c) > 40, "nothing is known of any: {a}, {b}, {c}");
+    let report = folder.run(&format!("{enforce} --model model")).exits(0).json();
+    assert_eq!(report["model"], "model");
+    let [a, b, c] = counts(&folder);
+    assert!((5..40).contains(&a) && b == 0 && c > 150, "{a}, {b}, {c}");
+    folder.run(&format!("{enforce} --model none")).refuses(&["no such model", "--> none"]);
+}
+
+#[test]
 fn one_hard_rule_and_none() {
     let folder = Folder::with_clinic();
     folder.write("one.rules", "rule lifelong: DIABETES in previous => DIABETES\n");

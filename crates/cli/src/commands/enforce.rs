@@ -23,6 +23,9 @@ pub struct EnforceArguments {
     /// else JSON lines
     #[arg(long, value_name = "FILE")]
     pub changes: Option<PathBuf>,
+    /// Where a rule leaves a choice of codes, choose by this model; without, by the cohort's own shares
+    #[arg(long, value_name = "FOLDER")]
+    pub model: Option<PathBuf>,
     /// Replace the cohort if it is there
     #[arg(long)]
     pub force: bool,
@@ -41,6 +44,7 @@ pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         out: Out::new(&arguments.out).replacing(arguments.force),
         changes: arguments.changes.clone(),
+        model: arguments.model.clone(),
         soft: arguments.soft,
         seed,
     };

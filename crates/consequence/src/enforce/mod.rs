@@ -1,14 +1,17 @@
 //! A cohort made to obey the rules.
 
+mod by_model;
 mod changes;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use by_model::ModelLikelihoods;
 pub use changes::{MovedCode, RuleChanges};
-use consequence_enforce::{Repair, RepairPlan, Repaired, repair};
+use consequence_enforce::{Repair, RepairPlan, Repaired, repair, repair_by};
 use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::model_rules::ReadModel;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
 use consequence_prng::Draws;
@@ -50,6 +53,9 @@ pub struct EnforceTask {
     pub out: Out,
     /// A file that lists every code put in or taken out: CSV if its name ends so, else JSON lines.
     pub changes: Option<PathBuf>,
+    /// The folder of a model: where a rule leaves a choice of codes, one that the patient did not have
+    /// before is drawn by how likely the model finds it. Without, by how often it is in the cohort.
+    pub model: Option<PathBuf>,
     /// Whether soft rules draw their outputs anew; else only hard rules change anything.
     pub soft: bool,
     /// What draws depend on: those of soft rules, and those between codes where a rule leaves a choice.
@@ -63,6 +69,8 @@ pub struct EnforceReport {
     pub cohort: String,
     /// The rule files.
     pub files: Vec<String>,
+    /// The model that choices went by.
+    pub model: Option<String>,
     /// The cohort that was written.
     pub out: String,
     /// Hard rules that now hold.
@@ -100,7 +108,7 @@ pub struct EnforceReport {
 impl EnforceTask {
     /// A repair by hard rules alone.
     pub fn new(inputs: RecordInputs, out: impl Into<Out>) -> Self {
-        Self { inputs, out: out.into(), changes: None, soft: false, seed: 0 }
+        Self { inputs, out: out.into(), changes: None, model: None, soft: false, seed: 0 }
     }
 }
 
@@ -119,8 +127,14 @@ impl Task for EnforceTask {
         let set = chosen(&loaded.rules, self.soft);
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
         let records = cohort.len() as u64;
+        let model = self.model.as_ref().map(|folder| ReadModel::open(folder, watch)).transpose()?;
+        let model = model.as_ref().map(|model| ModelLikelihoods::new(&model.trained, &set));
         let found = watched(watch, "repairing", Some(records), || {
-            repair(&plan, cohort, &Draws::new(self.seed), watch)
+            let draws = Draws::new(self.seed);
+            match &model {
+                None => repair(&plan, cohort, &draws, watch),
+                Some(model) => repair_by(&plan, cohort, model, &draws, watch),
+            }
         });
         let (rules, moved) = (
             changes::by_rule(plan.plan(), &found.changes),
@@ -141,6 +155,7 @@ impl Task for EnforceTask {
         Ok(EnforceReport {
             cohort: self.inputs.cohort.display().to_string(),
             files: loaded.files,
+            model: self.model.as_ref().map(|folder| folder.display().to_string()),
             out: self.out.shown(),
             hard_rules: hard,
             soft_rules: set.len() - hard,
