@@ -171,7 +171,9 @@ fn every_mode_and_every_wish() {
     }
     folder.write("mine.rules", "rule smokers: SMOKER in previous => SMOKER");
     let mine = "generate model --records 200 --rules mine.rules --temperature 0.7 --out mine.jsonl";
-    folder.run(mine).exits(0);
+    let ran = folder.run(mine).exits(0);
+    assert!(ran.err.contains("was trained with"), "{}", ran.err);
+    assert!(ran.err.contains("not in force"), "{}", ran.err);
     folder.run("audit mine.jsonl --rules mine.rules").exits(0);
     let more = "generate model --records 200 --out more.jsonl --json --seed 9";
     let ran = folder.run(more).exits(0);

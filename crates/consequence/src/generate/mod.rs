@@ -144,7 +144,8 @@ impl Task for GenerateTask {
             Trained::Markov(markov) => job.run(&**markov, request, watch)?,
         };
         let seconds = (began.elapsed().as_secs_f64(), sampling);
-        Ok(GenerateReport::new(self, &model.card, &loaded, written, seconds))
+        let rules = (&loaded, trained_with.as_deref());
+        Ok(GenerateReport::new(self, &model.card, rules, written, seconds))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What was generated.
 
+use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 
-use consequence_model::{Card, ModelKind};
+use consequence_model::{CARD_FILE, Card, ModelKind};
 use consequence_pipeline::Report;
 use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::words::{count, number};
+use consequence_rules::{Rule, RuleSet};
 use consequence_sample::{Mode, Totals, Written};
 use serde::Serialize;
 
@@ -60,7 +62,7 @@ impl GenerateReport {
     pub(super) fn new(
         task: &GenerateTask,
         card: &Card,
-        loaded: &LoadedRules,
+        (loaded, trained_with): (&LoadedRules, Option<&RuleSet>),
         written: Written,
         (seconds_in_all, seconds): (f64, f64),
     ) -> Self {
@@ -71,6 +73,7 @@ impl GenerateReport {
         let mut warnings: Vec<String> =
             loaded.warnings.iter().map(|warning| warning.render()).collect();
         warnings.extend(unfit(card, task.mode));
+        warnings.extend(left_out(trained_with, rules, task.mode));
         Self {
             model: task.model.display().to_string(),
             generator: card.kind,
@@ -127,6 +130,25 @@ fn unfit(card: &Card, mode: Mode) -> Option<String> {
         format!(
             "warning: mode `{mode}` is for models trained without rules\n  = help: this one was \
              not trained where its rules decide; take mode `guided`, or train with mode `off`\n"
+        )
+    })
+}
+
+/// A warning where rules are not in force that decided codes in training.
+fn left_out(trained_with: Option<&RuleSet>, rules: &RuleSet, mode: Mode) -> Option<String> {
+    let in_force: HashMap<&str, &Rule> = rules.iter().map(|rule| (&*rule.name, rule)).collect();
+    let is_missing = |(_, rule): &(usize, &Rule)| {
+        in_force.get(&*rule.name).is_none_or(|one| one.says != rule.says)
+    };
+    let missing = trained_with?.hard().filter(is_missing).count() as u64;
+    let obeys = matches!(mode, Mode::Guided | Mode::Override);
+    (obeys && missing > 0).then(|| {
+        format!(
+            "warning: the model was trained with {} that {} not in force\n  = help: it was not \
+             trained where they decide, and may write what they forbid; give them too: they are in \
+             {CARD_FILE}\n",
+            count(missing, "hard rule"),
+            if missing == 1 { "is" } else { "are" }
         )
     })
 }
