@@ -69,8 +69,7 @@ pub fn run(subject: Subject, text: &str) -> Fallible<Option<Line>> {
     Ok(Some(Line { added, ..shares(&rules, &loaded.cohort, &repaired.cohort) }))
 }
 
-/// Records written for each of the cohort: a code that 20 patients have is to be counted by more than
-/// chance.
+/// Records written for each of the cohort, so that a code which 20 patients have is counted well enough.
 const WRITTEN: u64 = 4;
 
 /// What a rule has to do with the records that a network writes.

@@ -31,6 +31,11 @@ fn split<'a>(clause: &Clause<'a>) -> Option<(&'a [LiteralId], &'a [LiteralId])> 
 }
 
 impl DueClauses {
+    /// None.
+    pub fn none(layout: &Layout) -> Self {
+        Self::new(IndexBuilder::new(layout).finish(), Lists::default())
+    }
+
     /// Those that more than one code may meet.
     pub fn waiting(plan: &Plan, layout: &Layout) -> Self {
         let mut index = IndexBuilder::new(layout);

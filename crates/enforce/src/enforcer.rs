@@ -1,8 +1,6 @@
 //! A plan made ready to run.
 
-use std::collections::HashMap;
-
-use consequence_rules::{Clause, LiteralId, Plan, Rule, RuleSet};
+use consequence_rules::{Clause, LiteralId, Plan, RuleSet};
 
 use crate::due::DueClauses;
 use crate::history::Layout;
@@ -129,7 +127,7 @@ impl Enforcer {
             demanded.push(Demand { output: implication.output, source });
         }
         let due = DueClauses::waiting(plan, &layout);
-        let tests = DueClauses::tests(plan, &layout, |_| false);
+        let tests = DueClauses::none(&layout);
         let (demands, bars) = (demands.finish(), bars.finish());
         let (endings, impossible) = (endings.finish(), impossible.finish());
         let standing = [0, 1].map(|visit| {
@@ -161,10 +159,11 @@ impl Enforcer {
     /// likely the less likely the clause is to be met after it. A model that was trained with a rule
     /// has learned that already.
     pub fn for_model(plan: &Plan, trained_with: Option<&RuleSet>) -> Self {
-        let trained_with = trained_with.into_iter().flat_map(RuleSet::iter);
-        let known: HashMap<&str, &Rule> = trained_with.map(|rule| (&*rule.name, rule)).collect();
-        let is_new = |rule: &Rule| known.get(&*rule.name).is_none_or(|one| one.says != rule.says);
-        let new: Vec<bool> = plan.rules().iter().map(is_new).collect();
+        let mut new = vec![trained_with.is_none(); plan.rules().len()];
+        for (index, _) in trained_with.into_iter().flat_map(|known| plan.rules().lacking_in(known))
+        {
+            new[index] = true;
+        }
         let prepared = Self::new(plan);
         let tests = DueClauses::tests(plan, &prepared.layout, |rule| new[rule as usize]);
         Self { tests, ..prepared }

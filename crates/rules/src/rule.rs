@@ -1,6 +1,7 @@
 //! Rules over a vocabulary: what the parser's tree becomes once every name is a code.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -242,6 +243,25 @@ impl RuleSet {
 
     pub(crate) fn as_slice(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The rules that another set lacks, each with its index: it has none of that name, or one that says
+    /// something else.
+    ///
+    /// ```
+    /// use consequence_rules::RuleSet;
+    ///
+    /// let all = RuleSet::parse("rule a: A => B  rule b: B => C", None)?;
+    /// let some = all.filtered(|rule| &*rule.name == "a");
+    /// let lacking: Vec<usize> = all.lacking_in(&some).map(|(index, _)| index).collect();
+    /// assert_eq!(lacking, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lacking_in(&self, other: &Self) -> impl Iterator<Item = (usize, &Rule)> {
+        let there: HashMap<&str, &Rule> = other.iter().map(|rule| (&*rule.name, rule)).collect();
+        let lacks = |rule: &Rule| there.get(&*rule.name).is_none_or(|one| one.says != rule.says);
+        let lacking: Vec<bool> = self.iter().map(lacks).collect();
+        self.rules.iter().enumerate().filter(move |&(index, _)| lacking[index])
     }
 
     /// The hard rules, each with its index.

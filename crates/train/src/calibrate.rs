@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use consequence_model::Network;
 use consequence_network::{Asked, Codewise, Objective, Said, TrainingPass};
 use consequence_record::Selection;
+use consequence_rules::Order;
 
 use crate::teacher::{TaughtBatch, Teacher};
 
@@ -23,8 +24,7 @@ const MOST: f64 = 2.0;
 /// The share by which the tuning split may cost more for it.
 const WORSE: f64 = 1e-3;
 
-/// How often codes are in the records that a network was trained on, and in how many visits they could
-/// be.
+/// How often codes are there, by their positions, and in how many visits they could be.
 pub(crate) struct Seen {
     present: Vec<u64>,
     /// Static visits, and encounters.
@@ -33,17 +33,19 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Counts codes by their positions.
-    pub fn count(network: &Network, records: Selection<'_>) -> Self {
-        let codes = network.codes();
-        let mut seen =
-            Self { present: vec![0; codes.len()], visits: [0; 2], statics: codes.statics() };
+    /// Counts the visits of records, and no code yet.
+    fn visits(codes: &Order, records: Selection<'_>) -> Self {
+        let encounters = records.records().map(|record| record.len() as u64 - 1).sum();
+        let visits = [records.len() as u64, encounters];
+        Self { present: vec![0; codes.len()], visits, statics: codes.statics() }
+    }
+
+    /// Counts all codes of records.
+    pub fn count(codes: &Order, records: Selection<'_>) -> Self {
+        let mut seen = Self::visits(codes, records);
         for record in records.records() {
-            for visit in 0..record.len() {
-                seen.visits[visit.min(1)] += 1;
-                for position in codes.positions(record, visit) {
-                    seen.present[position as usize] += 1;
-                }
+            for position in (0..record.len()).flat_map(|visit| codes.positions(record, visit)) {
+                seen.present[position as usize] += 1;
             }
         }
         seen
@@ -63,17 +65,17 @@ impl Seen {
 
 /// Sets the biases of a trained network, as long as that does not make the tuning split much less likely:
 /// `nats` tells what it costs.
-pub(crate) fn calibrate<'r>(
+pub(crate) fn calibrate(
     network: &mut Network,
     teacher: &Teacher<'_>,
     pass: &mut TrainingPass,
-    train: Selection<'r>,
+    train: Selection<'_>,
     batches: &[Vec<usize>],
     mut nats: impl FnMut(&Network, &mut TrainingPass) -> f64,
 ) {
     let mut cost = nats(network, pass);
     for _ in 0..PASSES {
-        let mut counts = Counts::new(network, train);
+        let mut counts = Counts::new(network.codes(), train);
         for records in batches {
             let taught = teacher.batch(network, Selection::new(train.cohort(), records));
             let counting = Counting { taught: &taught, counts: Mutex::new(&mut counts) };
@@ -102,10 +104,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn new(network: &Network, records: Selection<'_>) -> Self {
-        let mut seen = Seen::count(network, records);
-        seen.present.fill(0);
-        Self { surplus: vec![0.0; seen.present.len()], seen }
+    fn new(codes: &Order, records: Selection<'_>) -> Self {
+        Self { seen: Seen::visits(codes, records), surplus: vec![0.0; codes.len()] }
     }
 
     /// The logits of the frequencies that are expected.

@@ -221,7 +221,7 @@ fn causal(
         let first = codes.range(visit).start;
         let mut settled = Vec::new();
         let truth = codes.positions(record, visit);
-        let outlook = writer.replay_ahead(&truth, |position, ruling, present| {
+        let outlook = writer.replay(&truth, |position, ruling, present| {
             let nats = match ruling {
                 Ruling::Free => return,
                 Ruling::Forced(_) => 0.0,

@@ -55,7 +55,7 @@ pub fn untrained(
     seed: u64,
 ) -> Result<Network, ShapeError> {
     let mut network = Network::drawn(codes, sizes, seed)?;
-    let seen = Seen::count(&network, examples.train);
+    let seen = Seen::count(network.codes(), examples.train);
     let biases: Vec<f32> = seen.logits(|_| 0.0).into_iter().map(|logit| logit as f32).collect();
     network.weights_mut().set_output_bias(&biases);
     Ok(network)
@@ -213,9 +213,7 @@ pub fn train(
     network.weights_mut().values_mut().copy_from_slice(&state.best);
     // Who asks to stop is not kept waiting.
     if !interrupted && teacher.expects_codewise() {
-        let indices: Vec<usize> = train.indices().collect();
-        let batches = cut(train.cohort(), indices, VALIDATED);
-        rayon::scope(|_| trainer.calibrate(&mut network, train, tuning, &batches));
+        rayon::scope(|_| trainer.calibrate(&mut network, examples));
     }
     let before = silent_before.filter(|_| !interrupted);
     let silent_units = before.and_then(|before| {
@@ -422,17 +420,13 @@ impl<'a> Trainer<'a> {
     }
 
     /// Sets the biases of the trained network.
-    fn calibrate(
-        &mut self,
-        network: &mut Network,
-        train: Selection<'_>,
-        tuning: Selection<'_>,
-        batches: &[Vec<usize>],
-    ) {
+    fn calibrate(&mut self, network: &mut Network, examples: &Examples<'_>) {
         let (teacher, pass) = (self.teacher, &mut self.pass);
+        let Examples { train, tuning } = *examples;
+        let batches = cut(train.cohort(), train.indices(), VALIDATED);
         let nats =
             |network: &Network, pass: &mut TrainingPass| nats(teacher, pass, network, tuning);
-        calibrate(network, teacher, pass, train, batches, nats);
+        calibrate(network, teacher, pass, train, &batches, nats);
     }
 
     /// The nats of records, in all.

@@ -1,13 +1,12 @@
 //! What was generated.
 
-use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 
 use consequence_model::{CARD_FILE, Card, ModelKind};
 use consequence_pipeline::Report;
 use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::words::{count, number};
-use consequence_rules::{Rule, RuleSet};
+use consequence_rules::RuleSet;
 use consequence_sample::{Mode, Totals, Written};
 use serde::Serialize;
 
@@ -136,11 +135,8 @@ fn unfit(card: &Card, mode: Mode) -> Option<String> {
 
 /// A warning where rules are not in force that decided codes in training.
 fn left_out(trained_with: Option<&RuleSet>, rules: &RuleSet, mode: Mode) -> Option<String> {
-    let in_force: HashMap<&str, &Rule> = rules.iter().map(|rule| (&*rule.name, rule)).collect();
-    let is_missing = |(_, rule): &(usize, &Rule)| {
-        in_force.get(&*rule.name).is_none_or(|one| one.says != rule.says)
-    };
-    let missing = trained_with?.hard().filter(is_missing).count() as u64;
+    let lacking = trained_with?.lacking_in(rules).filter(|(_, rule)| rule.is_hard());
+    let missing = lacking.count() as u64;
     let obeys = matches!(mode, Mode::Guided | Mode::Override);
     (obeys && missing > 0).then(|| {
         format!(

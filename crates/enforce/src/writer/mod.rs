@@ -2,6 +2,7 @@
 
 mod outlook;
 mod proposal;
+mod score;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -425,23 +426,6 @@ impl<'a> Writer<'a> {
             }
         }
         self.next = self.next_candidate();
-    }
-
-    /// Writes the next visit of a record that exists, given as ascending positions, whatever the
-    /// rules say. `each` is told of every code in order: its position, what the rules say of it,
-    /// and whether it is present.
-    ///
-    /// # Panics
-    ///
-    /// If the record has ended: [`Writer::take`] it first.
-    pub fn replay(&mut self, truth: &[u32], mut each: impl FnMut(u32, Ruling, bool)) {
-        let mut rest = truth.iter().copied().peekable();
-        for position in self.open() {
-            let present = rest.next_if_eq(&position).is_some();
-            each(position, self.ruling(position), present);
-            self.place(position, present);
-        }
-        self.close();
     }
 
     /// Ends the visit and gives it.
