@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::audit::AuditArguments;
 use crate::commands::check::CheckArguments;
+use crate::commands::common_sense::CommonSenseArguments;
 use crate::commands::compare::CompareArguments;
 use crate::commands::convert::ConvertArguments;
 use crate::commands::demo::DemoArguments;
@@ -129,6 +130,10 @@ pub enum RulesCommand {
     #[command(after_help = "Example:\n  consequence rules convert clinic.rules --to json --out \
                             clinic.json")]
     Convert(ConvertArguments),
+    /// Write the rules that nobody needs to be told: one sex, one age, nothing after death
+    #[command(after_help = "Example:\n  consequence rules common-sense cohort --out \
+                            common-sense.rules")]
+    CommonSense(CommonSenseArguments),
     /// Make a rule file of a table that experts publish
     #[command(
         subcommand,
@@ -147,6 +152,9 @@ pub struct CodeArguments {
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
+    /// Leave out the rules that the cohort brings along from its import
+    #[arg(long)]
+    pub no_own_rules: bool,
 }
 
 pub fn number(text: &str) -> Result<usize, String> {

@@ -36,6 +36,9 @@ fn main() -> ExitCode {
         Command::Synthesize(arguments) => commands::synthesize::run(arguments, shared.seed),
         Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),
         Command::Rules(RulesCommand::Convert(arguments)) => commands::convert::run(arguments),
+        Command::Rules(RulesCommand::CommonSense(arguments)) => {
+            commands::common_sense::run(arguments)
+        }
         Command::Rules(RulesCommand::From(command)) => commands::rules_from::run(command),
     };
     match outcome {

@@ -49,8 +49,12 @@ impl Arena {
         watch: &dyn Watch,
     ) -> Result<Self, Error> {
         let unknown_codes = task.unknown_codes;
-        let inputs =
-            RecordInputs { rules, unknown_codes, ..RecordInputs::new(task.cohort.clone()) };
+        let inputs = RecordInputs {
+            rules,
+            unknown_codes,
+            no_own_rules: task.no_own_rules,
+            ..RecordInputs::new(task.cohort.clone())
+        };
         let OpenedRecords { rules: loaded, cohort: known } = inputs.open(watch)?;
         let LoadedCohort { cohort, splits, .. } = known;
         let [mut train, mut tuning, held_out] =

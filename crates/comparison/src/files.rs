@@ -98,6 +98,9 @@ fn manifest(task: &ComparisonTask) -> Value {
         "effort": task.effort,
         "seed": task.seed,
     });
+    if task.no_own_rules {
+        manifest["no_own_rules"] = json!(true);
+    }
     if !task.rates.is_empty() {
         manifest["rates"] = json!(task.rates);
     }

@@ -47,6 +47,8 @@ pub struct ComparisonTask {
     pub rules: Vec<PathBuf>,
     /// What a code means that a rule names and the cohort does not have.
     pub unknown_codes: UnknownCodes,
+    /// Whether to leave out the rules that the cohort brings along.
+    pub no_own_rules: bool,
     /// The methods, in the order of the tables.
     pub methods: Vec<Method>,
     /// The network that every method is put on.
@@ -72,6 +74,7 @@ impl ComparisonTask {
             out: out.into(),
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
+            no_own_rules: false,
             methods: Method::ALL.to_vec(),
             network: NetworkTask::of(Preset::default()),
             also: None,

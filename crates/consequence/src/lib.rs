@@ -176,7 +176,9 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod broken;
 pub mod check;
+pub mod common_sense;
 pub mod convert;
 pub mod demo;
 pub mod enforce;
@@ -223,6 +225,8 @@ pub use consequence_pipeline::{
     RecordInputs, Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count,
     use_threads,
 };
+
+pub use broken::{BrokenBy, BrokenRecords};
 
 /// Crash-safe files.
 pub use consequence_store as store;

@@ -173,6 +173,16 @@ impl Finals {
         self.gaps.get(index).copied()
     }
 
+    /// The codes of age bands, from the youngest.
+    pub fn ages(&self) -> &[u32] {
+        &self.ages
+    }
+
+    /// The codes of times since the encounter before, from the shortest.
+    pub fn gaps(&self) -> &[u32] {
+        &self.gaps
+    }
+
     /// Whether rarity leaves a code alone: static codes and gaps are made here, not found.
     pub fn always_kept(&self, number: usize) -> bool {
         self.kinds[number] == Kind::Static || self.gaps.contains(&(number as u32))

@@ -37,6 +37,7 @@ mod files;
 mod finals;
 mod opened;
 mod options;
+mod own_rules;
 mod parquet;
 mod records;
 mod runs;

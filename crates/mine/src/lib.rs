@@ -35,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod common_sense;
 mod doubt;
 mod found;
 mod mine;
@@ -44,6 +45,7 @@ mod profile;
 mod records;
 mod templates;
 
+pub use common_sense::{CommonSense, MOST_BROKEN, Sense, SenseRule, common_sense};
 pub use found::{Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
 pub use mine::{MineError, mine};
 pub use options::{Cutoffs, Evidence, MineOptions, NearRules};

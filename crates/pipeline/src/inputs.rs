@@ -41,6 +41,8 @@ pub struct Inputs {
     pub vocabulary: Option<PathBuf>,
     /// What a code means that a rule names and neither of the two has.
     pub unknown_codes: UnknownCodes,
+    /// Whether to leave out the rules that the cohort brings along.
+    pub no_own_rules: bool,
 }
 
 /// Inputs that were opened.
@@ -58,7 +60,8 @@ impl Inputs {
     /// Opens them.
     pub fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
         let Codes { options, source, cohort } = self.codes(watch)?;
-        let rules = load::rules_over(&self.rules, &options, &source)?;
+        let rules = load::with_own(&self.rules, self.cohort.as_deref(), self.no_own_rules);
+        let rules = load::rules_over(&rules, &options, &source)?;
         let codes = CodeSummary::new(rules.rules.vocabulary(), source);
         Ok(Opened { rules, cohort, codes })
     }
@@ -96,6 +99,8 @@ pub struct RecordInputs {
     pub vocabulary: Option<PathBuf>,
     /// What a code means that a rule names and neither of the two has.
     pub unknown_codes: UnknownCodes,
+    /// Whether to leave out the rules that the cohort brings along.
+    pub no_own_rules: bool,
 }
 
 /// A cohort and rules over its codes.
@@ -120,7 +125,7 @@ impl RecordInputs {
 
     /// Opens both.
     pub fn open(&self, watch: &dyn Watch) -> Result<OpenedRecords, Error> {
-        let Self { cohort, rules, vocabulary, unknown_codes } = self;
+        let Self { cohort, rules, vocabulary, unknown_codes, no_own_rules } = self;
         let given = vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
         let loaded = load::cohort(cohort, given, watch)?;
         let options = RuleOptions {
@@ -133,7 +138,8 @@ impl RecordInputs {
             Some(path) => CodeSource::Vocabulary(path.display().to_string()),
             None => CodeSource::Cohort(cohort.display().to_string()),
         };
-        Ok(OpenedRecords { rules: load::rules_over(rules, &options, &source)?, cohort: loaded })
+        let rules = load::with_own(rules, Some(cohort), *no_own_rules);
+        Ok(OpenedRecords { rules: load::rules_over(&rules, &options, &source)?, cohort: loaded })
     }
 }
 

@@ -101,6 +101,25 @@ pub fn rules_over(
     })
 }
 
+/// The rule files, after those that a cohort brings along.
+///
+/// ```
+/// use consequence_pipeline::load::with_own;
+///
+/// let folder = tempfile::tempdir()?;
+/// let own = folder.path().join("metadata/own.rules");
+/// std::fs::create_dir(folder.path().join("metadata"))?;
+/// std::fs::write(&own, "rule own-one-SEX: at most one of SEX//F, SEX//M")?;
+/// let given = ["clinic.rules".into()];
+/// assert_eq!(with_own(&given, Some(folder.path()), false), [own, "clinic.rules".into()]);
+/// assert_eq!(with_own(&given, Some(folder.path()), true), given);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn with_own(rules: &[PathBuf], cohort: Option<&Path>, leave_out: bool) -> Vec<PathBuf> {
+    let own = cohort.filter(|_| !leave_out).and_then(meds::own_rules);
+    own.into_iter().chain(rules.iter().cloned()).collect()
+}
+
 /// Reads one file of rules; for tuples, also the vocabulary that the file brings.
 pub fn rule_file(
     path: &Path,

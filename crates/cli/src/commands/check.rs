@@ -36,6 +36,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
         cohort: arguments.cohort.clone(),
         vocabulary: arguments.codes.vocabulary.clone(),
         unknown_codes: unknown_codes(arguments.codes.allow_unknown),
+        no_own_rules: arguments.codes.no_own_rules,
     };
     let task = CheckTask {
         inputs,

@@ -25,6 +25,9 @@ pub struct CompareArguments {
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
+    /// Leave out the rules that the cohort brings along from its import
+    #[arg(long)]
+    pub no_own_rules: bool,
     /// Only these methods [default: all of the paper's]
     #[arg(long, value_name = "METHOD", num_args = 1.., value_parser = method)]
     pub methods: Vec<Method>,
@@ -77,6 +80,7 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
     let mut task = ComparisonTask {
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
+        no_own_rules: arguments.no_own_rules,
         network: arguments.network.task(usual, seed)?,
         also: match arguments.also_halo {
             true => Some(arguments.network.halo_beside(usual)?),

@@ -75,9 +75,10 @@ struct Tour {
 
 impl Narrator for Tour {
     fn begins(&self, begun: Step) -> Result<(), Error> {
-        let Workspace { cohort, rules, model, synthetic, report, .. } = &self.files;
-        let [cohort, rules, model, synthetic, report] =
-            [cohort, rules, model, synthetic, report].map(|path| shown(path));
+        let Workspace { cohort, common_sense, rules, model, synthetic, report, .. } = &self.files;
+        let [cohort, sense, mined, model, synthetic, report] =
+            [cohort, common_sense, rules, model, synthetic, report].map(|path| shown(path));
+        let rules = format!("{sense} {mined}");
         let patients = self.patients;
         // One is what `--seed` is without being told.
         let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
@@ -93,7 +94,10 @@ impl Narrator for Tour {
                     format!("simulate inpatient --patients {patients} --out {cohort}{seed}"),
                 )
             }
-            Step::Mine => ("Which rules do they obey?", format!("mine {cohort} --out {rules}")),
+            Step::CommonSense => {
+                ("What goes without saying?", format!("rules common-sense {cohort} --out {sense}"))
+            }
+            Step::Mine => ("Which rules do they obey?", format!("mine {cohort} --out {mined}")),
             Step::Check => {
                 ("Can the rules always be kept?", format!("check {rules} --cohort {cohort}"))
             }
@@ -121,15 +125,18 @@ impl Narrator for Tour {
     }
 
     fn done(&self, done: Done<'_>) -> Result<(), Error> {
-        let [cohort, rules, synthetic] =
-            [&self.files.cohort, &self.files.rules, &self.files.synthetic].map(|path| shown(path));
+        let Workspace { cohort, common_sense, rules, synthetic, .. } = &self.files;
+        let [cohort, sense, mined, synthetic] =
+            [cohort, common_sense, rules, synthetic].map(|path| shown(path));
+        let rules = format!("{sense} {mined}");
         match done {
             Done::Imported(report) => output::data(&report.to_string()),
             Done::Simulated(report) => output::data(&report.to_string()),
+            Done::CommonSense(report) => output::data(&report.to_string()),
             Done::Mined(report) => {
                 output::data(&report.to_string());
                 output::data(&format!(
-                    "\nThe best supported rule of each kind, as {rules} has it:\n"
+                    "\nThe best supported rule of each kind, as {mined} has it:\n"
                 ));
                 output::data(&best(report, &self.files.rules));
             }
@@ -165,7 +172,8 @@ impl Tour {
         asking: impl FnOnce(AuditTask) -> AuditTask,
         cohort: &Path,
     ) -> Result<AuditReport, Error> {
-        let inputs = RecordInputs::new(cohort).with_rules([&self.files.rules]);
+        let rules = [&self.files.common_sense, &self.files.rules];
+        let inputs = RecordInputs::new(cohort).with_rules(rules);
         let report = asking(AuditTask::new(inputs)).run(&Bar::default())?;
         output::data(&report.to_string());
         Ok(report)

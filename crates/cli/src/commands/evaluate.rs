@@ -40,6 +40,9 @@ pub struct EvaluateArguments {
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
+    /// Leave out the rules that the real cohort brings along from its import
+    #[arg(long)]
+    pub no_own_rules: bool,
     /// Write the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -63,6 +66,7 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
     let task = EvaluateTask {
         rules: rules.clone(),
         unknown_codes,
+        no_own_rules: arguments.no_own_rules,
         out: arguments.out.as_ref().map(out),
         ..EvaluateTask::new(real, synthetic)
     };

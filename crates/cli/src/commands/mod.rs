@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod check;
+pub mod common_sense;
 pub mod compare;
 pub mod convert;
 pub mod demo;
@@ -44,6 +45,7 @@ fn inputs(rules: &[PathBuf], cohort: &Path, codes: &CodeArguments) -> RecordInpu
         cohort: cohort.to_path_buf(),
         vocabulary: codes.vocabulary.clone(),
         unknown_codes: unknown_codes(codes.allow_unknown),
+        no_own_rules: codes.no_own_rules,
     }
 }
 

@@ -26,6 +26,15 @@ pub struct SynthesizeArguments {
     /// Rule files to obey, rather than rules that are mined
     #[arg(long, num_args = 1..)]
     pub rules: Vec<PathBuf>,
+    /// Leave out the rules of common sense: one sex, one age, nothing after death
+    #[arg(long)]
+    pub no_common_sense: bool,
+    /// Leave out the rules that the cohort brings along from its import
+    #[arg(long)]
+    pub no_own_rules: bool,
+    /// Keep rules that more than 1 real record in 100 breaks, rather than stop
+    #[arg(long)]
+    pub accept_broken: bool,
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
@@ -54,6 +63,9 @@ pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error>
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = SynthesizeTask {
         rules: arguments.rules.clone(),
+        no_common_sense: arguments.no_common_sense,
+        no_own_rules: arguments.no_own_rules,
+        accept_broken: arguments.accept_broken,
         unknown_codes: unknown_codes(arguments.allow_unknown),
         records: arguments.records,
         seed,

@@ -38,6 +38,9 @@ pub struct TrainArguments {
     /// Replace the model if it is there
     #[arg(long)]
     pub force: bool,
+    /// Keep rules that more than 1 real record in 100 breaks, rather than stop
+    #[arg(long)]
+    pub accept_broken: bool,
     #[command(flatten)]
     pub codes: CodeArguments,
     /// Write the report as JSON

@@ -18,6 +18,9 @@ pub use report::{
     RuleCounts, SharedOutput, SoftRule, SuperfluousRule, Verdict, WhySuperfluous,
 };
 
+use consequence_record::Selection;
+
+use crate::broken::BrokenRecords;
 use consequence_pipeline::{Error, Inputs, Opened, RuleReference, Task, Watch, watched};
 
 /// The rules to be analysed, and how.
@@ -58,6 +61,15 @@ impl Task for CheckTask {
         let longest = cohort.as_ref().map_or(0, |loaded| loaded.cohort.longest());
         let max_visits =
             self.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
+        let broken = match &cohort {
+            Some(loaded) if !set.is_empty() => {
+                let everyone: Vec<usize> = (0..loaded.cohort.len()).collect();
+                let records = Selection::new(&loaded.cohort, &everyone);
+                let find = || BrokenRecords::find(set, records);
+                Some(watched(watch, "auditing", None, find)?)
+            }
+            _ => None,
+        };
         let limits = CompileLimits::default();
         let failed = |error| Error::compile(set, error);
         let written = WrittenRules::new(Arc::clone(set), &limits).map_err(failed)?;
@@ -99,6 +111,7 @@ impl Task for CheckTask {
             rules: counts(set),
             forms: forms(&written),
             codes,
+            broken,
             max_visits,
             verdict,
             conflicts: found

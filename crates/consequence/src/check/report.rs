@@ -5,6 +5,7 @@ use consequence_record::{Code, Record, Vocabulary};
 use serde::Serialize;
 
 use super::Explanation;
+use crate::broken::BrokenRecords;
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +18,8 @@ pub struct CheckReport {
     pub forms: Vec<FormCount>,
     /// The codes the rules were read over.
     pub codes: CodeSummary,
+    /// What the records of the cohort break, if one was given.
+    pub broken: Option<BrokenRecords>,
     /// The most encounters of a record that the verdict holds for.
     pub max_visits: u16,
     /// Whether the rules can always be kept.

@@ -22,6 +22,9 @@ impl Display for CheckReport {
         if self.rules.total == 0 {
             return writeln!(out, "\nno rules: every record is allowed");
         }
+        if let Some(broken) = self.broken.as_ref().filter(|broken| broken.records > 0) {
+            write!(out, "\n{broken}")?;
+        }
         self.verdict(out)?;
         self.conflicts(out)?;
         self.cycles(out)?;

@@ -9,12 +9,14 @@ use consequence_evaluate::{
 };
 use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
 use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
+use consequence_record::Selection;
 use consequence_rules::{CompileLimits, UnknownCodes};
 use consequence_store::{AtomicFolder, Belongs, StoreError, write_atomically};
 use serde::Serialize;
 
 use super::page::page;
 use super::pair::{OnlyIn, Pair};
+use crate::broken::BrokenRecords;
 
 /// The page to read, and the figures for programs.
 const REPORT_FILE: &str = "report.html";
@@ -48,6 +50,8 @@ pub struct EvaluateTask {
     pub rules: Vec<PathBuf>,
     /// What a code means that a rule names and neither cohort has.
     pub unknown_codes: UnknownCodes,
+    /// Whether to leave out the rules that the real cohort brings along.
+    pub no_own_rules: bool,
     /// The folder for a report to read and the figures for programs; with it, utility and privacy are
     /// measured too.
     pub out: Option<Out>,
@@ -72,6 +76,8 @@ pub struct EvaluateReport {
     pub fresh: Option<FreshSample>,
     /// The rule files.
     pub files: Vec<String>,
+    /// What the real records break of the rules.
+    pub broken: Option<BrokenRecords>,
     /// How the generated records obey the rules.
     pub obedience: Option<Obedience>,
     /// The same rule by rule, rules within a visit and temporal rules apart.
@@ -134,9 +140,18 @@ impl Task for EvaluateTask {
         let (comparison, fresh) = watched(watch, "comparing", None, || -> Result<_, Error> {
             Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?))
         })?;
-        let rules = match self.rules.is_empty() {
+        let files = load::with_own(&self.rules, Some(&self.real), self.no_own_rules);
+        let rules = match files.is_empty() {
             true => None,
-            false => Some(self.rules_over(&pair)?),
+            false => Some(self.rules_over(&files, &pair)?),
+        };
+        let broken = match &rules {
+            Some(loaded) => {
+                let everyone: Vec<usize> = (0..pair.real.len()).collect();
+                let records = Selection::new(&pair.real, &everyone);
+                Some(BrokenRecords::find(&loaded.rules, records)?)
+            }
+            None => None,
         };
         let (judged, files, warnings) = match &rules {
             Some(loaded) => {
@@ -173,6 +188,7 @@ impl Task for EvaluateTask {
             comparison,
             fresh,
             files,
+            broken,
             obedience,
             violations: judged,
             deep,
@@ -212,6 +228,7 @@ impl EvaluateTask {
             synthetic: synthetic.into(),
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
+            no_own_rules: false,
             out: None,
         }
     }
@@ -227,14 +244,14 @@ impl EvaluateTask {
     }
 
     /// The rules, over the codes of both cohorts.
-    fn rules_over(&self, pair: &Pair) -> Result<LoadedRules, Error> {
+    fn rules_over(&self, files: &[PathBuf], pair: &Pair) -> Result<LoadedRules, Error> {
         let options = RuleOptions {
             vocabulary: Some(Arc::clone(&pair.vocabulary)),
             unknown_codes: self.unknown_codes,
             ..RuleOptions::default()
         };
         let both = format!("{} and {}", shown(&self.real), shown(&self.synthetic));
-        load::rules_over(&self.rules, &options, &CodeSource::Cohort(both))
+        load::rules_over(files, &options, &CodeSource::Cohort(both))
             .map_err(Error::without_vocabulary)
     }
 }

@@ -1,6 +1,7 @@
 //! From a source to generated records in one go.
 
 mod report;
+mod rules;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use consequence_store::{RunFolder, RunOptions, Site, write_atomically};
 use serde_json::{Value, json};
 
 use crate::check::{CheckReport, CheckTask};
+use crate::common_sense::{CommonSenseReport, CommonSenseTask};
 use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, PerplexityTask};
 use crate::generate::{GenerateReport, GenerateTask};
 use crate::import::{ImportReport, ImportTask};
@@ -24,12 +26,19 @@ use crate::simulate::{Preset, SimulateReport, SimulateTask};
 use crate::train::{ModelChoice, TrainReport, TrainTask};
 
 /// The number of the format of the folder.
-const RUN_FORMAT: u32 = 1;
+const RUN_FORMAT: u32 = 2;
+
+/// The files of rules.
+const COMMON_SENSE: &str = "common-sense.rules";
+const MINED: &str = "mined.rules";
 
 /// The report for programs, which is written last.
 const SUMMARY: &str = "summary.json";
 
+use rules::{AnsweredRules, OriginFile, ask_reality};
+
 pub use report::{SynthesizeReport, SynthesizeRules};
+pub use rules::{OriginRules, RuleOrigin};
 
 /// What to make generated records of.
 ///
@@ -58,6 +67,12 @@ pub struct SynthesizeTask {
     pub out: Out,
     /// Rule files; none: rules are mined.
     pub rules: Vec<PathBuf>,
+    /// Whether to leave out the rules of common sense.
+    pub no_common_sense: bool,
+    /// Whether to leave out the rules that the cohort brings along.
+    pub no_own_rules: bool,
+    /// Whether to keep rules of the user that more than one real record in a hundred breaks.
+    pub accept_broken: bool,
     /// What a code means that a rule names and the cohort does not have.
     pub unknown_codes: UnknownCodes,
     /// How many records to generate; none: as many as the cohort has.
@@ -96,6 +111,8 @@ pub enum Step {
     Simulate,
     /// A cohort is imported.
     Import,
+    /// Rules of common sense are written.
+    CommonSense,
     /// Rules are mined.
     Mine,
     /// The rules are proved.
@@ -117,6 +134,8 @@ pub enum Done<'a> {
     Simulated(&'a SimulateReport),
     /// A cohort was imported.
     Imported(&'a ImportReport),
+    /// Rules of common sense were written.
+    CommonSense(&'a CommonSenseReport),
     /// Rules were mined.
     Mined(&'a MineReport),
     /// The rules were proved.
@@ -154,6 +173,8 @@ impl Narrator for Silence {}
 pub struct Workspace {
     /// The cohort, where it is imported or simulated.
     pub cohort: PathBuf,
+    /// The rules of common sense.
+    pub common_sense: PathBuf,
     /// The mined rules.
     pub rules: PathBuf,
     /// The model.
@@ -171,7 +192,8 @@ impl Workspace {
         let file = |name: &str| folder.join(name);
         Self {
             cohort: file("cohort"),
-            rules: file("mined.rules"),
+            common_sense: file(COMMON_SENSE),
+            rules: file(MINED),
             model: file("model"),
             synthetic: file("synthetic"),
             report: file("report"),
@@ -183,8 +205,8 @@ impl Workspace {
 impl Task for SynthesizeTask {
     type Report = SynthesizeReport;
 
-    /// Imports or simulates a cohort where that is asked for, mines rules where none are given, proves
-    /// them, trains a model, generates records, audits them, and measures model and records.
+    /// Imports or simulates a cohort where that is asked for, mines rules where none are given, adds those
+    /// of common sense, holds all against reality, proves them, trains a model, generates records, audits them, and measures model and records.
     fn run(&self, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
         self.narrated(&Silence, watch)
     }
@@ -197,6 +219,9 @@ impl SynthesizeTask {
             origin,
             out: out.into(),
             rules: Vec::new(),
+            no_common_sense: false,
+            no_own_rules: false,
+            accept_broken: false,
             unknown_codes: UnknownCodes::default(),
             records: None,
             model_kind,
@@ -214,12 +239,27 @@ impl SynthesizeTask {
         let run = self.begin(&files)?;
         let chain = Chain { task: self, files: &files, narrator, watch };
         let cohort = chain.cohort()?;
-        let rules = chain.rules(&cohort)?;
+        let mut unchecked = Vec::new();
+        let files_of_rules = chain.rules(&cohort, &mut unchecked)?;
+        let rules: Vec<PathBuf> = files_of_rules.iter().map(|file| file.path.clone()).collect();
         chain.go_on()?;
+        let records = RecordInputs {
+            unknown_codes: self.unknown_codes,
+            no_own_rules: self.no_own_rules,
+            ..RecordInputs::new(&cohort)
+        }
+        .with_rules(&rules);
+        let AnsweredRules { origins, broken } =
+            ask_reality(&records, &files_of_rules, self.accept_broken, watch)
+                .map_err(Error::without_vocabulary)?;
+        if broken.records > 0 {
+            watch.note(&format!("note: {broken}"));
+        }
         let inputs = Inputs {
             rules: rules.clone(),
             cohort: Some(cohort.clone()),
             unknown_codes: self.unknown_codes,
+            no_own_rules: self.no_own_rules,
             ..Inputs::default()
         };
         let check = CheckTask { inputs, ..CheckTask::default() };
@@ -227,11 +267,11 @@ impl SynthesizeTask {
             .step(Step::Check, &check, |report| Done::Checked(report))
             .map_err(Error::without_vocabulary)?;
         chain.go_on()?;
-        let inputs =
-            RecordInputs { unknown_codes: self.unknown_codes, ..RecordInputs::new(&cohort) };
         let train = TrainTask {
-            inputs: inputs.with_rules(&rules),
+            inputs: records,
             model_kind: self.model_kind.clone(),
+            // Reality was asked above, and of all records.
+            accept_broken: true,
             ..TrainTask::new(&cohort, self.out.inside("model"))
         };
         let trained = chain.step(Step::Train, &train, |report| Done::Trained(report))?;
@@ -254,14 +294,18 @@ impl SynthesizeTask {
         let evaluate = EvaluateTask {
             rules: rules.clone(),
             unknown_codes: self.unknown_codes,
+            no_own_rules: self.no_own_rules,
             out: Some(Out::new(&files.report).replacing(true)),
             ..EvaluateTask::new(&cohort, &files.synthetic)
         };
         let compared = chain.step(Step::Evaluate, &evaluate, |report| Done::Evaluated(report))?;
         let shown = |path: &Path| path.display().to_string();
         let rules = SynthesizeRules {
-            files: rules.iter().map(|path| shown(path)).collect(),
+            files: origins.iter().map(|one| one.file.clone()).collect(),
             mined: self.rules.is_empty(),
+            origins,
+            broken,
+            unchecked,
             hard: trained.rules.hard,
             soft: trained.rules.soft,
             conflicts: checked.conflicts.len(),
@@ -294,8 +338,10 @@ impl SynthesizeTask {
         if makes_cohort && self.out.force && files.cohort.is_dir() {
             refuse_cohort(&files.cohort, true)?;
         }
-        let parts: &[&str] =
-            if makes_cohort { &["mined.rules", "cohort"] } else { &["mined.rules"] };
+        let parts: &[&str] = match makes_cohort {
+            true => &[COMMON_SENSE, MINED, "cohort"],
+            false => &[COMMON_SENSE, MINED],
+        };
         let options = RunOptions {
             parts,
             last: Some(SUMMARY),
@@ -322,6 +368,9 @@ impl SynthesizeTask {
             "source": source,
             "from": from,
             "rules": rules,
+            "no_common_sense": self.no_common_sense,
+            "no_own_rules": self.no_own_rules,
+            "accept_broken": self.accept_broken,
             "unknown_codes": format!("{:?}", self.unknown_codes),
             "records": self.records,
             "learner": model_kind,
@@ -376,17 +425,41 @@ impl Chain<'_> {
         Ok(cohort.clone())
     }
 
-    /// The rule files: those given, or the one that is mined.
-    fn rules(&self, cohort: &Path) -> Result<Vec<PathBuf>, Error> {
-        let (task, rules) = (self.task, &self.files.rules);
-        if !task.rules.is_empty() {
-            return Ok(task.rules.clone());
+    /// The rule files: those of common sense, then those given, or the one that is mined. What could not
+    /// be checked is added to a list.
+    fn rules(&self, cohort: &Path, unchecked: &mut Vec<String>) -> Result<Vec<OriginFile>, Error> {
+        let (task, files) = (self.task, self.files);
+        let mut found = Vec::new();
+        if task.no_common_sense {
+            unchecked.push("common sense was left out, as asked".to_owned());
+        } else {
+            // It takes a moment, so a resumed run looks again rather than remember what it found.
+            let out = task.out.inside(COMMON_SENSE).replacing(task.out.force || task.out.resume);
+            let sense = CommonSenseTask { cohort: cohort.to_path_buf(), out };
+            let report =
+                self.step(Step::CommonSense, &sense, |report| Done::CommonSense(report))?;
+            unchecked.extend(report.found.missing.iter().cloned());
+            unchecked.extend(report.found.left_out().map(|rule| {
+                format!(
+                    "{}: {} of {} real records break that",
+                    rule.sentence, rule.broken, rule.could_break
+                )
+            }));
+            found.push(OriginFile {
+                origin: RuleOrigin::CommonSense,
+                path: files.common_sense.clone(),
+            });
         }
-        if !(task.out.resume && is_there(rules)) {
-            let mine = MineTask::new(cohort, task.out.inside("mined.rules"));
-            self.step(Step::Mine, &mine, |report| Done::Mined(report))?;
+        if task.rules.is_empty() {
+            if !(task.out.resume && is_there(&files.rules)) {
+                let mine = MineTask::new(cohort, task.out.inside(MINED));
+                self.step(Step::Mine, &mine, |report| Done::Mined(report))?;
+            }
+            found.push(OriginFile { origin: RuleOrigin::Mined, path: files.rules.clone() });
         }
-        Ok(vec![rules.clone()])
+        let given = task.rules.iter().cloned();
+        found.extend(given.map(|path| OriginFile { origin: RuleOrigin::Given, path }));
+        Ok(found)
     }
 
     /// Ends here if that was asked for.

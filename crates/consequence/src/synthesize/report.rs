@@ -7,6 +7,8 @@ use consequence_pipeline::Report;
 use consequence_pipeline::words::{count, number};
 use serde::Serialize;
 
+use super::rules::OriginRules;
+use crate::broken::BrokenRecords;
 use crate::check::Verdict;
 use crate::evaluate::{FreshSample, Obedience};
 use crate::generate::GenerateReport;
@@ -47,6 +49,12 @@ pub struct SynthesizeRules {
     pub files: Vec<String>,
     /// Whether they were mined.
     pub mined: bool,
+    /// The same by where they come from.
+    pub origins: Vec<OriginRules>,
+    /// What real records break of them.
+    pub broken: BrokenRecords,
+    /// Sensible checks that could not be made, and why.
+    pub unchecked: Vec<String>,
     /// Rules that must hold.
     pub hard: usize,
     /// Rules that hold with a probability.
@@ -67,14 +75,7 @@ impl Display for SynthesizeReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let records = count(self.synthetic.records, "record");
         writeln!(out, "{}: {records} generated, after those of {}", self.out, self.cohort)?;
-        let SynthesizeRules { files, hard, soft, .. } = &self.rules;
-        let (all, soft) = (count((hard + soft) as u64, "rule"), number(*soft as u64));
-        let hard = number(*hard as u64);
-        writeln!(
-            out,
-            "  rules    {all} ({hard} hard, {soft} soft) of {}, proved",
-            files.join(", ")
-        )?;
+        self.rules.fmt(out)?;
         let model = &self.model;
         match (&model.network, model.best_epoch) {
             (Some(network), Some(epoch)) => {
@@ -91,11 +92,7 @@ impl Display for SynthesizeReport {
             Some(None) => {}
             None => writeln!(out, "           no perplexity: nobody is in the held-out split")?,
         }
-        write!(out, "  records  {}", self.synthetic.out)?;
-        match &self.obedience {
-            Some(obedience) => write!(out, ": {obedience}")?,
-            None => writeln!(out)?,
-        }
+        writeln!(out, "  records  {}", self.synthetic.out)?;
         writeln!(out, "           R2 of {}", agreement(&self.comparison))?;
         if let Some(fresh) = &self.fresh {
             let records = count(fresh.records as u64, "fresh real record");
@@ -104,7 +101,59 @@ impl Display for SynthesizeReport {
         if let Some(report) = &self.report {
             writeln!(out, "  report   {report}")?;
         }
-        writeln!(out, "  all of it, with every figure: {}", self.summary)
+        writeln!(out, "  all of it, with every figure: {}", self.summary)?;
+        self.promise(out)
+    }
+}
+
+impl SynthesizeReport {
+    /// What was promised, by which rules, and what could not be checked.
+    fn promise(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let SynthesizeRules { origins, unchecked, .. } = &self.rules;
+        let by: Vec<String> = origins
+            .iter()
+            .filter(|one| one.hard > 0)
+            .map(|one| format!("{} {}", number(one.hard as u64), one.origin.name()))
+            .collect();
+        let records = count(self.synthetic.records, "record");
+        writeln!(out)?;
+        match (&self.obedience, by.is_empty()) {
+            (Some(obedience), false) => {
+                let hard: usize = origins.iter().map(|one| one.hard).sum();
+                let rules = count(hard as u64, "hard rule");
+                let breaking = obedience.records - obedience.valid_records;
+                match breaking {
+                    0 => write!(out, "promised: none of {records} breaks any of {rules}")?,
+                    several => {
+                        let several = number(several);
+                        write!(out, "broken: {several} of {records} break some of {rules}")?;
+                    }
+                }
+                writeln!(out, " ({}); proved, and judged record by record", by.join(", "))?;
+            }
+            _ => writeln!(out, "promised: nothing, as there is no hard rule")?,
+        }
+        for missing in unchecked {
+            writeln!(out, "  not checked: {missing}")?;
+        }
+        for rule in origins.iter().flat_map(|one| &one.left_out) {
+            let records = count(rule.records, "real record");
+            writeln!(out, "  left out: {} ({records} break it)", rule.rule)?;
+        }
+        Ok(())
+    }
+}
+
+/// Rules by origin, and what reality says of them.
+impl Display for SynthesizeRules {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let (all, soft) = (count((self.hard + self.soft) as u64, "rule"), number(self.soft as u64));
+        writeln!(out, "  rules    {all} ({} hard, {soft} soft), proved", number(self.hard as u64))?;
+        for OriginRules { origin, file, hard, soft, .. } in &self.origins {
+            let (hard, soft) = (number(*hard as u64), number(*soft as u64));
+            writeln!(out, "           {}: {hard} hard, {soft} soft of {file}", origin.name())?;
+        }
+        writeln!(out, "           {}", self.broken.sentence())
     }
 }
 

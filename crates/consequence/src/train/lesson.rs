@@ -14,7 +14,8 @@ use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, comp
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
-use super::{BrokenRecords, ModelChoice, TrainTask};
+use super::{ModelChoice, TrainTask};
+use crate::broken::BrokenRecords;
 
 /// All that a model is trained on, made ready.
 pub(super) struct Lesson {

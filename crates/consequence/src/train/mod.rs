@@ -1,6 +1,5 @@
 //! Training a model on a cohort.
 
-mod broken;
 mod fit;
 mod lesson;
 mod report;
@@ -19,7 +18,8 @@ use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
 use fit::Outcome;
 use lesson::Lesson;
 
-pub use broken::{BrokenBy, BrokenRecords};
+use crate::broken::BrokenRecords;
+
 pub use consequence_model::{Epoch, HaloSizes, NetworkSizes, RecurrentSizes};
 pub use consequence_train::{
     NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
@@ -44,7 +44,7 @@ impl Task for TrainTask {
     ///
     /// The rules are compiled and proved first, and the model decides codes in their order. Records that
     /// break a hard rule are counted and told of before training begins; they are trained on all the same,
-    /// but for what rules decide. While a network trains, all that is needed to go on is in a folder beside its
+    /// but for what rules decide. A rule that more than one in a hundred breaks is refused. While a network trains, all that is needed to go on is in a folder beside its
     /// own, with `.unfinished` after the name: a run that was stopped and resumed ends in the same bytes as one
     /// that was not. The model is put in place whole, and one that it replaces stays there until then.
     fn run(&self, watch: &dyn Watch) -> Result<TrainReport, Error> {
@@ -53,7 +53,10 @@ impl Task for TrainTask {
         let reserved = RunFolder::reserve(&self.out.path, &options)?;
         let lesson = Lesson::prepare(self, watch)?;
         if lesson.broken.records > 0 {
-            watch.note(&lesson.broken.to_string());
+            watch.note(&broken_note(&lesson.broken));
+        }
+        if !self.accept_broken {
+            lesson.broken.refuse_often_broken(lesson.broken.often_broken())?;
         }
         let card = lesson.card(self);
         let fingerprint = fingerprint(&card);
@@ -99,6 +102,14 @@ impl TrainTask {
         let ours = env!("CARGO_PKG_VERSION").to_owned();
         Err(RunError::OtherVersion { path, version: None, format: None, ours }.into())
     }
+}
+
+/// Tells of records to train on that break a rule.
+fn broken_note(broken: &BrokenRecords) -> String {
+    format!(
+        "warning: {broken}  = help: nothing is trained where a rule decides; see them with `consequence \
+         audit`, repair them with `consequence enforce`\n"
+    )
 }
 
 /// Trains a model, from where the checkpoint left it.

@@ -11,9 +11,10 @@ use consequence_pipeline::words::{count, number};
 use consequence_train::SilentUnits;
 use serde::Serialize;
 
+use super::TrainTask;
 use super::fit::Run;
 use super::lesson::Lesson;
-use super::{BrokenRecords, TrainTask};
+use crate::broken::BrokenRecords;
 
 /// What was trained, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize)]

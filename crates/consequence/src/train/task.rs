@@ -41,6 +41,8 @@ pub struct TrainTask {
     pub model_kind: ModelChoice,
     /// The most encounters that a record may have; none: as many as the longest record has.
     pub max_visits: Option<u16>,
+    /// Whether to train with rules that more than one record in a hundred breaks.
+    pub accept_broken: bool,
     /// How often to write what a stopped run can be taken up from.
     pub checkpoint_every: Duration,
 }
@@ -53,6 +55,7 @@ impl TrainTask {
             out: out.into(),
             model_kind: ModelChoice::Network(NetworkTask::of(Preset::default())),
             max_visits: None,
+            accept_broken: false,
             checkpoint_every: CHECKPOINT_EVERY,
         }
     }

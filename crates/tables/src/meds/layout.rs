@@ -9,6 +9,8 @@ use crate::calendar::{DAY, UNDATED_START};
 pub(super) const DATA: &str = "data";
 /// Rules that are known to hold in the dataset, beside its folders.
 pub(super) const TRUTH: &str = "truth.rules";
+/// Rules that every record obeys by the way it was imported.
+pub(super) const OWN_RULES: &str = "metadata/own.rules";
 pub(super) const METADATA: &str = "metadata";
 pub(super) const CODES: &str = "metadata/codes.parquet";
 pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";

@@ -38,9 +38,16 @@ mod read;
 mod shards;
 mod write;
 
+use std::path::{Path, PathBuf};
+
 pub(crate) use write::try_path;
 
 pub use problem::MedsProblem;
 pub use read::{MedsOptions, Stream, Streamed, read};
 pub use shards::Shards;
 pub use write::{Subject, Writer, WriterOptions, write, write_with};
+
+/// The file of rules that every record of a dataset obeys by the way it was imported, if it has one.
+pub fn own_rules(dataset: &Path) -> Option<PathBuf> {
+    Some(dataset.join(layout::OWN_RULES)).filter(|path| path.is_file())
+}

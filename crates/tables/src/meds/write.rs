@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::encode::{self, Events, Shard, write_table};
-use super::layout::{DATA, METADATA, ORIGINAL, SUBJECT, SUBJECTS, TRUTH, data_file, is_part};
+use super::layout::{
+    DATA, METADATA, ORIGINAL, OWN_RULES, SUBJECT, SUBJECTS, TRUTH, data_file, is_part,
+};
 use super::metadata;
 use crate::{Dataset, WriteError};
 
@@ -31,11 +33,20 @@ pub struct WriterOptions {
     pub titles: BTreeMap<Code, String>,
     /// Rules that are known to hold, as text for a file `truth.rules` beside the two folders.
     pub truth: Option<String>,
+    /// Rules that every record obeys by the way it was made, as text for `metadata/own.rules`; see
+    /// [`own_rules`](super::own_rules).
+    pub own_rules: Option<String>,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { replace: false, shard_rows: 1_000_000, titles: BTreeMap::new(), truth: None }
+        Self {
+            replace: false,
+            shard_rows: 1_000_000,
+            titles: BTreeMap::new(),
+            truth: None,
+            own_rules: None,
+        }
     }
 }
 
@@ -183,9 +194,11 @@ impl Writer {
         let subjects = self.subjects.iter().copied().zip(self.splits.iter().copied());
         metadata::write_splits(folder, subjects)?;
         metadata::write_description(folder, self.dated == Some(true))?;
-        if let Some(truth) = &self.options.truth {
-            let path = self.folder.path().join(TRUTH);
-            write_atomically(path, |out| out.write_all(truth.as_bytes()))?;
+        for (name, text) in [(TRUTH, &self.options.truth), (OWN_RULES, &self.options.own_rules)] {
+            if let Some(text) = text {
+                let path = self.folder.path().join(name);
+                write_atomically(path, |out| out.write_all(text.as_bytes()))?;
+            }
         }
         let given = std::mem::take(&mut self.numbering).given();
         if !given.is_empty() {

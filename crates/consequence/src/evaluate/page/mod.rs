@@ -14,6 +14,9 @@ use consequence_rules::RuleSet;
 use super::cohorts::EvaluateReport;
 use super::pair::Pair;
 
+/// Rules that real records break named in the summary; the report as JSON has all.
+const NAMED: usize = 3;
+
 /// Fewer generated records than this give figures that luck moves.
 const FEW: u64 = 1_000;
 
@@ -107,7 +110,7 @@ impl Page<'_> {
             true => "those of the train split of the real cohort",
             false => "all that are not held out, since the real cohort has no train split",
         };
-        vec![
+        let mut summary = vec![
             format!(
                 "{} synthetic records were held against {} real ones: {base}.",
                 number(self.pair.generated.len() as u64),
@@ -117,7 +120,21 @@ impl Page<'_> {
              of utility and privacy presume that the generator saw the train split and not the \
              held-out records. If it saw those too, they say nothing."
                 .to_owned(),
-        ]
+        ];
+        if let Some(broken) = self.report.broken.as_ref().filter(|broken| broken.records > 0) {
+            let often: Vec<String> = broken
+                .rules
+                .iter()
+                .take(NAMED)
+                .map(|rule| format!("{} ({})", rule.rule, count(rule.records, "record")))
+                .collect();
+            let sentence = broken.sentence();
+            summary.push(format!(
+                "Of the rules that synthetic records obey, {sentence}; most often {}.",
+                often.join(", ")
+            ));
+        }
+        summary
     }
 
     fn statements(&self) -> Vec<Statement> {

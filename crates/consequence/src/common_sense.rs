@@ -1,0 +1,91 @@
+//! Rules that nobody needs to be told, for a cohort.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+
+use consequence_pipeline::words::{count, number};
+use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
+use consequence_tables::Dataset;
+use serde::Serialize;
+
+pub use consequence_mine::{CommonSense, Sense, SenseRule, common_sense as search};
+
+/// A cohort whose rules of common sense are written to a file: one sex and one age band, nothing
+/// after death, and whatever else follows from how records are built.
+///
+/// ```
+/// use consequence::common_sense::CommonSenseTask;
+/// use consequence::{Task, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, out] = ["cohort.jsonl", "common-sense.rules"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [\"SEX//F\"], \"visits\": [[], [\"DEATH\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+///
+/// let report = CommonSenseTask { cohort, out: out.clone().into() }.run(&Unwatched)?;
+/// assert_eq!(report.found.kept().count(), 2);
+/// assert!(std::fs::read_to_string(out)?.contains("DEATH => END"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CommonSenseTask {
+    /// The cohort: JSON lines, or a MEDS dataset.
+    pub cohort: PathBuf,
+    /// The rule file to write.
+    pub out: Out,
+}
+
+/// Rules of common sense that were written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommonSenseReport {
+    /// The cohort, as the user named it.
+    pub cohort: String,
+    /// The rule file that was written.
+    pub out: String,
+    /// The rules, those that were left out, and what could not be checked.
+    #[serde(flatten)]
+    pub found: CommonSense,
+}
+
+impl Task for CommonSenseTask {
+    type Report = CommonSenseReport;
+
+    /// Finds the rules of common sense that a cohort speaks of, and writes them.
+    fn run(&self, watch: &dyn Watch) -> Result<CommonSenseReport, Error> {
+        let out = self.out.file()?;
+        let dataset = watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort))?;
+        let Dataset { cohort, vocabulary, splits, .. } = &dataset;
+        let found = watched(watch, "looking", None, || search(cohort, vocabulary, splits));
+        out.write(|file| file.write_all(found.text().as_bytes()))?;
+        let cohort = self.cohort.display().to_string();
+        Ok(CommonSenseReport { cohort, out: self.out.shown(), found })
+    }
+}
+
+impl Report for CommonSenseReport {}
+
+impl Display for CommonSenseReport {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let Self { cohort, found, .. } = self;
+        let rules = count(found.kept().count() as u64, "rule");
+        writeln!(out, "{}: {rules} of common sense for {cohort}", self.out)?;
+        for rule in found.kept() {
+            write!(out, "  {}", rule.sentence)?;
+            match rule.broken {
+                0 => writeln!(out)?,
+                broken => {
+                    let all = count(rule.could_break, "record");
+                    writeln!(out, " ({} of {all} that could break it do)", number(broken))?;
+                }
+            }
+        }
+        for rule in found.left_out() {
+            let (broken, all) = (number(rule.broken), count(rule.could_break, "record"));
+            writeln!(out, "  left out: {} ({broken} of {all} break it)", rule.sentence)?;
+        }
+        for missing in &found.missing {
+            writeln!(out, "  not checked: {missing}")?;
+        }
+        Ok(())
+    }
+}

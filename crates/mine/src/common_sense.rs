@@ -1,0 +1,551 @@
+//! What nobody needs to be told: rules that follow from how records are built, rather than from
+//! medicine, each held against every record.
+//!
+//! - One code of each static category (one sex, one age band): what stands before the last `//`
+//!   tells which codes are of one category.
+//! - Nothing after death: a code of an encounter whose name says that the patient died.
+//! - One code for the time since the encounter before, in every encounter but the first.
+//! - Nobody has a code that no real patient of the same sex has. A code of three patients shows
+//!   too little for a rule of medicine; that none of them was a man is reason enough not to write
+//!   it for men. This goes for every static category of two or three codes.
+//!
+//! A rule stays unless more than [`MOST_BROKEN`] of the records that could break it do. What a sex
+//! never has is looked for outside the held-out split, which models are measured on.
+
+use std::fmt::Write;
+
+use consequence_feedback::words::number;
+use consequence_record::{Code, Cohort, RecordView, Split, Vocabulary};
+use consequence_rules::language::Expression;
+use consequence_rules::{Formula, Window};
+use serde::Serialize;
+
+use crate::claim::statement;
+use crate::records::{Columns, sweep};
+
+/// The most of the records that could break a rule that may do so.
+pub const MOST_BROKEN: f64 = 0.01;
+/// Records that a sex needs before what it never has counts.
+const LEAST_RECORDS: u64 = 20;
+/// The most codes of a static category whose patients are told apart by what they never have.
+const MOST_KINDS: usize = 3;
+/// What stands before codes for the time since the encounter before.
+const GAPS: &str = "GAP";
+/// Words of names that say that the patient died.
+const DEATH: [&str; 5] = ["DEATH", "DEAD", "DIED", "DECEASED", "EXPIRED"];
+
+/// What a rule of common sense is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sense {
+    /// One code of a static category.
+    OneOf,
+    /// Nothing comes after death.
+    Death,
+    /// One code for the time since the encounter before.
+    Gap,
+    /// Codes that no patient of a sex has.
+    NeverSeen,
+}
+
+impl Sense {
+    const ALL: [Self; 4] = [Self::OneOf, Self::Death, Self::Gap, Self::NeverSeen];
+
+    fn heading(self) -> &'static str {
+        match self {
+            Self::OneOf => "One code of each static category",
+            Self::Death => "Nothing after death",
+            Self::Gap => "One time since the encounter before",
+            Self::NeverSeen => "Codes that no patient of a sex has, here",
+        }
+    }
+}
+
+/// A rule of common sense, and what real records say of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SenseRule {
+    /// What it is about.
+    pub sense: Sense,
+    /// Its name in the rule file.
+    pub name: String,
+    /// The rule as a statement of the language.
+    pub statement: String,
+    /// What it says, in words.
+    pub sentence: String,
+    /// Records that could break it.
+    pub could_break: u64,
+    /// Records that do.
+    pub broken: u64,
+    /// Whether it is a rule; false where too many records break it.
+    pub kept: bool,
+}
+
+/// Rules of common sense for a cohort.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CommonSense {
+    /// The rules, and those that were left out.
+    pub rules: Vec<SenseRule>,
+    /// Sensible checks that could not be made, and why.
+    pub missing: Vec<String>,
+    /// Codes that are static, as the rule file declares them.
+    #[serde(skip)]
+    statics: Vec<String>,
+}
+
+/// Finds the rules of common sense that a cohort speaks of.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_mine::common_sense;
+/// use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+///
+/// let names = [("SEX//F", Kind::Static), ("SEX//M", Kind::Static), ("DEATH", Kind::Encounter)];
+/// let vocabulary = Vocabulary::new(names)?;
+/// let [female, male, death] = ["SEX//F", "SEX//M", "DEATH"].map(|name| vocabulary.code(name).unwrap());
+/// let mut cohort = Cohort::default();
+/// for number in 0..60 {
+///     let sex = if number % 2 == 0 { female } else { male };
+///     cohort.push(&number.to_string(), &Record::new(vec![vec![sex], vec![], vec![death]]));
+/// }
+/// let found = common_sense(&cohort, &vocabulary, &vec![Split::Train; 60]);
+/// let text = found.text();
+/// assert!(text.contains("exactly one of SEX//F, SEX//M\n"));
+/// assert!(text.contains("DEATH => END\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn common_sense(cohort: &Cohort, vocabulary: &Vocabulary, splits: &[Split]) -> CommonSense {
+    let columns = Columns::new(vocabulary, false);
+    let found = Found::in_cohort(cohort, splits, vocabulary, &columns);
+    let mut writer =
+        RuleWriter { vocabulary, columns: &columns, found: &found, out: CommonSense::default() };
+    writer.one_of();
+    writer.death();
+    writer.gaps();
+    writer.never_seen();
+    writer.out
+}
+
+impl CommonSense {
+    /// The rules that are kept.
+    pub fn kept(&self) -> impl Iterator<Item = &SenseRule> {
+        self.rules.iter().filter(|rule| rule.kept)
+    }
+
+    /// The rules that too many real records break.
+    pub fn left_out(&self) -> impl Iterator<Item = &SenseRule> {
+        self.rules.iter().filter(|rule| !rule.kept)
+    }
+
+    /// The text of a rule file.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(
+            out,
+            "# Common sense about the records of this cohort: rules of how records are built,"
+        )?;
+        writeln!(out, "# held against every real record.")?;
+        if !self.statics.is_empty() {
+            writeln!(out, "\nstatic {}", self.statics.join(", "))?;
+        }
+        for sense in Sense::ALL {
+            let of_sense: Vec<&SenseRule> =
+                self.rules.iter().filter(|rule| rule.sense == sense).collect();
+            if !of_sense.is_empty() {
+                writeln!(out, "\n\n# ---- {} ----", sense.heading())?;
+            }
+            for rule in of_sense {
+                let (broken, all) = (number(rule.broken), number(rule.could_break));
+                writeln!(out, "\n# {}", rule.sentence)?;
+                writeln!(out, "# broken by {broken} of the {all} records that could break it")?;
+                match rule.kept {
+                    true => writeln!(out, "{}", rule.statement)?,
+                    false => writeln!(out, "# left out, as that is too many: {}", rule.name)?,
+                }
+            }
+        }
+        if !self.missing.is_empty() {
+            writeln!(out, "\n\n# ---- What could not be checked ----\n")?;
+            for missing in &self.missing {
+                writeln!(out, "# {missing}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A category of static codes: what they share before the last `//`, and which groups they are.
+#[derive(Debug)]
+struct Category<'a> {
+    name: &'a str,
+    groups: Vec<usize>,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+struct Counts {
+    records: u64,
+    /// By category: records with none of its codes, and with several.
+    without: Vec<u64>,
+    several: Vec<u64>,
+    /// By column: records with the code, and those of them that go on after it.
+    with: Vec<u64>,
+    goes_on: Vec<u64>,
+    /// Records with a gap in their first encounter, and with none or several in a later one.
+    gap_at_first: u64,
+    odd_gaps_later: u64,
+    /// Records with several gaps in an encounter.
+    several_gaps: u64,
+    /// By group: records to learn from; and by group and column, those with the code.
+    group_records: Vec<u64>,
+    group_with: Vec<u64>,
+}
+
+struct Found<'a> {
+    categories: Vec<Category<'a>>,
+    /// Columns whose names say that the patient died.
+    deaths: Vec<usize>,
+    /// Columns of times since the encounter before.
+    gaps: Vec<usize>,
+    counts: Counts,
+}
+
+impl<'a> Found<'a> {
+    fn in_cohort(
+        cohort: &Cohort,
+        splits: &[Split],
+        vocabulary: &'a Vocabulary,
+        columns: &Columns,
+    ) -> Self {
+        let name = |column: usize| vocabulary.name(columns.codes[column]);
+        let of_columns = |wanted: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            (0..columns.end()).filter(|&column| wanted(name(column))).collect()
+        };
+        let categories = categories(vocabulary, &columns.groups);
+        let deaths = of_columns(&says_dead);
+        let gaps = of_columns(&|name| name.split_once("//").is_some_and(|parts| parts.0 == GAPS));
+        let empty = || Counts {
+            without: vec![0; categories.len()],
+            several: vec![0; categories.len()],
+            with: vec![0; columns.len()],
+            goes_on: vec![0; columns.len()],
+            group_records: vec![0; columns.groups.len()],
+            group_with: vec![0; columns.groups.len() * columns.len()],
+            ..Counts::default()
+        };
+        let work = |part: &mut (Counts, Scratch), record: usize| {
+            let (counts, scratch) = part;
+            let learnt = splits.get(record) != Some(&Split::HeldOut);
+            scratch.read(&cohort.record(record), columns);
+            counts.record(scratch, columns, &categories, &gaps, learnt);
+        };
+        let start = || (empty(), Scratch::default());
+        let join = |(mut one, scratch): (Counts, Scratch), (other, _): (Counts, Scratch)| {
+            one.add(&other);
+            (one, scratch)
+        };
+        let workers = rayon::current_num_threads();
+        let (counts, _) = sweep(cohort.len(), workers, start, work, join);
+        Self { categories, deaths, gaps, counts }
+    }
+}
+
+/// Whether a word of the name says that the patient died.
+fn says_dead(name: &str) -> bool {
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
+    words.any(|word| DEATH.iter().any(|dead| word.eq_ignore_ascii_case(dead)))
+}
+
+/// Static codes by category. A code without `//` in its name is of none.
+fn categories<'a>(vocabulary: &'a Vocabulary, groups: &[Code]) -> Vec<Category<'a>> {
+    let mut found: Vec<Category<'a>> = Vec::new();
+    for (group, &code) in groups.iter().enumerate() {
+        let Some((name, _)) = vocabulary.name(code).rsplit_once("//") else { continue };
+        match found.iter_mut().find(|category| category.name == name) {
+            Some(category) => category.groups.push(group),
+            None => found.push(Category { name, groups: vec![group] }),
+        }
+    }
+    found
+}
+
+/// A record as it is counted.
+#[derive(Debug, Default)]
+struct Scratch {
+    groups: Vec<usize>,
+    /// Codes of the record, each once, and those of the last encounter.
+    seen: Vec<u32>,
+    last: Vec<u32>,
+    encounters: Vec<Vec<u32>>,
+}
+
+impl Scratch {
+    fn read(&mut self, record: &RecordView<'_>, columns: &Columns) {
+        columns.groups_of(record, &mut self.groups);
+        let encounters = record.len().saturating_sub(1);
+        self.encounters.resize_with(encounters, Vec::new);
+        self.seen.clear();
+        for (visit, codes) in (1..).zip(&mut self.encounters) {
+            columns.encounter(record, visit, codes);
+            self.seen.extend_from_slice(codes);
+        }
+        self.seen.sort_unstable();
+        self.seen.dedup();
+        self.last.clear();
+        if let Some(codes) = self.encounters.last().filter(|_| record.ended()) {
+            self.last.extend_from_slice(codes);
+        }
+    }
+
+    /// Whether a code is in an encounter that is not the last.
+    fn goes_on_after(&self, column: u32) -> bool {
+        let ended = self.last.binary_search(&column).is_ok();
+        let before = self.encounters.len().saturating_sub(usize::from(ended));
+        self.encounters[..before].iter().any(|codes| codes.binary_search(&column).is_ok())
+    }
+}
+
+impl Counts {
+    fn record(
+        &mut self,
+        scratch: &Scratch,
+        columns: &Columns,
+        categories: &[Category<'_>],
+        gaps: &[usize],
+        learnt: bool,
+    ) {
+        self.records += 1;
+        for (number, category) in categories.iter().enumerate() {
+            let codes = scratch.groups.iter().filter(|group| category.groups.contains(group));
+            match codes.count() {
+                0 => self.without[number] += 1,
+                1 => {}
+                _ => self.several[number] += 1,
+            }
+        }
+        for &column in &scratch.seen {
+            self.with[column as usize] += 1;
+            self.goes_on[column as usize] += u64::from(scratch.goes_on_after(column));
+        }
+        if !gaps.is_empty() && !scratch.encounters.is_empty() {
+            let present = |codes: &Vec<u32>| {
+                gaps.iter().filter(|&&gap| codes.contains(&(gap as u32))).count()
+            };
+            let (first, later) = scratch.encounters.split_at(1);
+            self.gap_at_first += u64::from(first.iter().any(|codes| present(codes) > 0));
+            self.odd_gaps_later += u64::from(later.iter().any(|codes| present(codes) != 1));
+            let several = scratch.encounters.iter().any(|codes| present(codes) > 1);
+            self.several_gaps += u64::from(several);
+        }
+        if learnt {
+            for &group in &scratch.groups {
+                self.group_records[group] += 1;
+                for &column in &scratch.seen {
+                    self.group_with[group * columns.len() + column as usize] += 1;
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.gap_at_first += other.gap_at_first;
+        self.odd_gaps_later += other.odd_gaps_later;
+        self.several_gaps += other.several_gaps;
+        for (into, from) in [
+            (&mut self.without, &other.without),
+            (&mut self.several, &other.several),
+            (&mut self.with, &other.with),
+            (&mut self.goes_on, &other.goes_on),
+            (&mut self.group_records, &other.group_records),
+            (&mut self.group_with, &other.group_with),
+        ] {
+            crate::records::add(into, from);
+        }
+    }
+}
+
+/// Writes rules of what was counted.
+struct RuleWriter<'a> {
+    vocabulary: &'a Vocabulary,
+    columns: &'a Columns,
+    found: &'a Found<'a>,
+    out: CommonSense,
+}
+
+impl RuleWriter<'_> {
+    fn push(
+        &mut self,
+        sense: Sense,
+        name: &str,
+        sentence: String,
+        formula: &Formula,
+        [could_break, broken]: [u64; 2],
+    ) -> bool {
+        let kept = broken as f64 <= MOST_BROKEN * could_break as f64;
+        let name = format!("common-sense-{}", plain(name));
+        let statement = statement(&name, formula, None, self.vocabulary);
+        self.out.rules.push(SenseRule {
+            sense,
+            name,
+            statement,
+            sentence,
+            could_break,
+            broken,
+            kept,
+        });
+        kept
+    }
+
+    fn group_codes(&self, category: &Category<'_>) -> Vec<Formula> {
+        category.groups.iter().map(|&group| Formula::Now(self.columns.groups[group])).collect()
+    }
+
+    fn one_of(&mut self) {
+        let Found { categories, counts, .. } = self.found;
+        let statics: Vec<usize> =
+            categories.iter().flat_map(|category| category.groups.iter().copied()).collect();
+        let shown = |&group: &usize| {
+            Expression::literal(self.vocabulary.name(self.columns.groups[group])).to_string()
+        };
+        self.out.statics = statics.iter().map(shown).collect();
+        if categories.is_empty() {
+            let missing =
+                "one sex and one age a record: no static code names a category, as `SEX//F` does";
+            self.out.missing.push(missing.into());
+        }
+        for (number, category) in categories.iter().enumerate() {
+            let (without, several) = (counts.without[number], counts.several[number]);
+            let codes = self.group_codes(category);
+            let (name, records) = (category.name, counts.records);
+            let missing_too = without + several;
+            if missing_too as f64 <= MOST_BROKEN * records as f64 {
+                let sentence = format!("every record has one of {name}");
+                let formula = Formula::ExactlyOne(codes);
+                let rule_name = format!("exactly-one-{name}");
+                self.push(Sense::OneOf, &rule_name, sentence, &formula, [records, missing_too]);
+            } else if category.groups.len() > 1 {
+                let sentence = format!("no record has two of {name}");
+                let formula = Formula::AtMostOne(codes);
+                let rule_name = format!("at-most-one-{name}");
+                let tally = [records - without, several];
+                self.push(Sense::OneOf, &rule_name, sentence, &formula, tally);
+            }
+        }
+    }
+
+    fn death(&mut self) {
+        let Found { deaths, counts, .. } = self.found;
+        if deaths.is_empty() {
+            let missing = "nothing after death: no code of an encounter is called death, dead, died, deceased or expired";
+            self.out.missing.push(missing.into());
+        }
+        let end = Formula::Now(self.vocabulary.end());
+        for &column in deaths {
+            let code = self.columns.codes[column];
+            let name = self.vocabulary.name(code);
+            let formula = Formula::Now(code).implies(end.clone());
+            let tally = [counts.with[column], counts.goes_on[column]];
+            let sentence = format!("nothing comes after {name}");
+            self.push(Sense::Death, &format!("nothing-after-{name}"), sentence, &formula, tally);
+        }
+    }
+
+    /// In a record's first encounter the visit before is the static one, which tells the first from
+    /// the others where every record has a static code.
+    fn gaps(&mut self) {
+        let Found { categories, gaps, counts, .. } = self.found;
+        if gaps.is_empty() {
+            return;
+        }
+        let codes = || gaps.iter().map(|&gap| Formula::Now(self.columns.codes[gap])).collect();
+        let exact = categories.iter().enumerate().find(|&(number, _)| {
+            let odd = counts.without[number] + counts.several[number];
+            odd as f64 <= MOST_BROKEN * counts.records as f64
+        });
+        let Some((_, category)) = exact else {
+            let sentence = "no encounter has two times since the one before".to_owned();
+            let formula = Formula::AtMostOne(codes());
+            let tally = [counts.records, counts.several_gaps];
+            self.push(Sense::Gap, "one-gap", sentence, &formula, tally);
+            return;
+        };
+        let statics = category.groups.iter().map(|&group| self.columns.groups[group]);
+        let first =
+            Formula::Or(statics.map(|code| Formula::In(code, Window::previous())).collect());
+        let none = Formula::Or(codes()).not();
+        let one = Formula::ExactlyOne(codes());
+        let tally = [counts.records, counts.gap_at_first];
+        let sentence = "the first encounter has no time since the one before".to_owned();
+        self.push(Sense::Gap, "no-gap-at-first", sentence, &first.clone().implies(none), tally);
+        let tally = [counts.records, counts.odd_gaps_later];
+        let sentence = "every encounter but the first has one time since the one before".to_owned();
+        self.push(Sense::Gap, "one-gap-later", sentence, &first.not().implies(one), tally);
+    }
+
+    fn never_seen(&mut self) {
+        let Found { categories, counts, .. } = self.found;
+        let width = self.columns.len();
+        for category in categories {
+            if !(2..=MOST_KINDS).contains(&category.groups.len()) {
+                continue;
+            }
+            for &group in &category.groups {
+                let records = counts.group_records[group];
+                if records < LEAST_RECORDS {
+                    continue;
+                }
+                let seen = |group: usize, column: usize| counts.group_with[group * width + column];
+                let never: Vec<Formula> = (0..self.columns.end())
+                    .filter(|&column| seen(group, column) == 0)
+                    .filter(|&column| category.groups.iter().any(|&other| seen(other, column) > 0))
+                    .map(|column| Formula::Now(self.columns.codes[column]))
+                    .collect();
+                if never.is_empty() {
+                    continue;
+                }
+                let code = self.columns.groups[group];
+                let name = self.vocabulary.name(code);
+                let sentence = format!(
+                    "{} codes that others have and none of {} records with {name}",
+                    number(never.len() as u64),
+                    number(records)
+                );
+                let formula =
+                    Formula::In(code, Window::static_visit()).implies(Formula::Or(never).not());
+                let rule_name = format!("never-seen-for-{name}");
+                self.push(Sense::NeverSeen, &rule_name, sentence, &formula, [records, 0]);
+            }
+        }
+    }
+}
+
+/// A name without anything that needs quotes.
+fn plain(name: &str) -> String {
+    const LONGEST: usize = 80;
+    let plain = |character: char| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,
+        _ => '-',
+    };
+    name.chars().take(LONGEST).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_dead;
+
+    #[test]
+    fn names_that_say_that_the_patient_died() {
+        for name in ["DEATH", "MEDS_DEATH", "DISCHARGE//EXPIRED", "disposition//Died at home"] {
+            assert!(says_dead(name), "{name}");
+        }
+        for name in ["ICD9CM//798", "RX//deadline", "DISCHARGE//HOME", "EXPIREDNESS"] {
+            assert!(!says_dead(name), "{name}");
+        }
+    }
+}
