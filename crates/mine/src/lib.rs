@@ -44,6 +44,8 @@ mod profile;
 mod records;
 mod templates;
 
-pub use found::{Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
+pub use found::{
+    Dropped, Mined, MinedRule, Reason, Tally, Template, Tried, evidence, sentence, static_codes,
+};
 pub use mine::{MineError, mine};
 pub use options::{Cutoffs, Evidence, MineOptions, NearRules};
