@@ -207,7 +207,7 @@ class ReviewPage(Reader):
         self.search("SPINA rule-10")
         self.assertTrue(self.shown())
         self.assertTrue(all("rule-10" in line for line in self.shown()))
-        self.assertEqual(self.find("[data-shown]").text, f"{len(self.shown())} of 3,001 rules shown")
+        self.assertEqual(self.find("[data-shown]").text, f"{len(self.shown())} of 3,001 shown")
         self.search("no such words")
         self.assertEqual(self.shown(), [])
         self.assertTrue(self.find("[data-none]").is_displayed())
@@ -314,6 +314,7 @@ class ReviewPage(Reader):
                 self.screen(width, 2600)
                 self.media(scheme)
                 self.open_anew(page)
+                self.scroll_to(self.find("h1"))
                 self.picture(f"{page}-{name}", tallest=2600)
 
     def test_everything_has_a_name(self):

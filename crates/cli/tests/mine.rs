@@ -185,10 +185,6 @@ fn a_page_to_choose_from() {
     let mut count = 0;
     for rule in ticked {
         let statement = text(rule, 2);
-        assert_eq!(
-            page.matches(&serde_json::json!(statement).to_string().replace('>', "\\u003e")).count(),
-            1
-        );
         assert!(written.contains(&format!("\n# {}\n# ", text(rule, 3))), "{rule}");
         assert!(written.contains(&format!("\n{statement}\n")), "{rule}");
         saved.push_str(&format!("# {}\n# {}\n{statement}\n", text(rule, 3), text(rule, 4)));

@@ -71,7 +71,7 @@ fn every_rule_is_there_once_and_ticked_as_suggested() {
         heading: format!("heading {}", number % 3),
         name: format!("rule-{number}"),
         statement: format!("rule rule-{number}: A{number} => B"),
-        ticked: number % 2 == 0,
+        ticked: number.is_multiple_of(2),
         ..ReviewRule::default()
     };
     let class = |name: &str, from: usize| ReviewClass {
@@ -90,7 +90,7 @@ fn every_rule_is_there_once_and_ticked_as_suggested() {
     for rule in rules {
         let number: usize =
             rule[1].as_str().and_then(|name| name[5..].parse().ok()).expect("a number");
-        assert_eq!(rule[6], number % 2 == 0, "rule-{number}");
+        assert_eq!(rule[6], number.is_multiple_of(2), "rule-{number}");
         let group = &data["groups"][rule[0].as_u64().expect("a group") as usize];
         assert_eq!(group[0], if number < 1_000 { "certain" } else { "frequent" });
         assert_eq!(group[1], format!("heading {}", number % 3));

@@ -52,6 +52,8 @@ pub(super) fn page(
         codes: (rule.codes.iter())
             .map(|name| {
                 let times = vocabulary.code(name).map(|code| seen[code.index()]);
+                // The end of a record is written in none.
+                let times = times.filter(|&times| times > 0);
                 ReviewCode {
                     code: name.clone(),
                     title: titles(name).unwrap_or_default(),
@@ -121,11 +123,11 @@ fn opening(cohort: &str, mined: &Mined, rules: &[(&str, &MinedRule)]) -> String 
 
 /// What was seen, and how far that leaves a doubt.
 fn with_doubt(rule: &MinedRule) -> String {
+    let seen = evidence(rule);
     match rule.doubt {
-        Some(doubt) => {
-            format!("{}; rare exceptions are {:.1}% likely", evidence(rule), doubt * 100.0)
-        }
-        None => evidence(rule),
+        None => seen,
+        Some(doubt) if doubt < 0.001 => format!("{seen}; rare exceptions are below 0.1% likely"),
+        Some(doubt) => format!("{seen}; rare exceptions are {:.1}% likely", doubt * 100.0),
     }
 }
 

@@ -138,13 +138,18 @@ fn bar(markup: &mut Markup, review: &Review, groups: &[Group]) {
     select(markup, "heading", "Kind ", headings.into_iter().map(|heading| (heading, heading)));
     let states = [("chosen", "chosen"), ("left", "not chosen"), ("noted", "with a note")];
     select(markup, "state", "Choice ", states.into_iter());
-    markup.raw(" <output data-shown></output></p>\n<p class=\"controls choice\">");
-    markup.raw("<output class=\"count\" data-chosen></output>");
-    markup.raw(" <button type=\"button\" class=\"primary\" data-save>Save the chosen rules");
-    markup.raw("</button> <span class=\"ticks\">Tick <button type=\"button\" data-tick=\"all\">");
-    markup.raw("all shown</button> <button type=\"button\" data-tick=\"none\">none shown</button>");
-    markup.raw(" <button type=\"button\" data-tick=\"suggested\">as suggested</button></span>");
-    markup.raw(" <output data-told></output></p>\n</div>\n");
+    markup.raw("</p>\n<p class=\"controls ticks\"><output data-shown></output>");
+    for (to, label, title) in [
+        ("all", "Tick all that are shown", "Tick all"),
+        ("none", "Tick none that are shown", "Tick none"),
+        ("suggested", "As suggested, for all that are shown", "As suggested"),
+    ] {
+        markup.raw(" <button type=\"button\"").attribute("data-tick", to);
+        markup.attribute("aria-label", label).raw(">").raw(title).raw("</button>");
+    }
+    markup.raw("</p>\n<p class=\"choice\"><span><output data-chosen></output>");
+    markup.raw("<output class=\"note\" data-told></output></span> <button type=\"button\"");
+    markup.raw(" class=\"primary\" data-save>Save chosen rules</button></p>\n</div>\n");
 }
 
 fn select<'a>(

@@ -48,7 +48,7 @@ function review(root) {
           if (typeof notes[at] === "string") rule.note = oneLine(notes[at]).slice(0, longestNote);
         });
       } catch {
-        // Nothing was kept, or it cannot be read: the page begins anew.
+        // What was kept cannot be read: the page begins anew.
       }
     },
     write() {
@@ -60,7 +60,7 @@ function review(root) {
           this.key,
           JSON.stringify({ ticked: Object.fromEntries(ticked), notes: Object.fromEntries(notes) }),
         );
-        tell("Kept in this browser.");
+        tell("Choices are kept in this browser.");
       } catch {
         tell("This browser keeps no choices: save before you leave.");
       }
@@ -74,7 +74,7 @@ function review(root) {
     const list = element("ul", "codes");
     for (const [code, title, seen] of codes.slice(0, mostCodes)) {
       const item = document.createElement("li");
-      item.append(element("span", "name", code), visible([title, seen].filter((part) => part !== "").join(", ")));
+      item.append(element("span", "name", code), " " + visible([title, seen].filter((part) => part !== "").join(", ")));
       list.append(item);
     }
     if (codes.length > mostCodes) list.append(element("li", "", `and ${number(codes.length - mostCodes)} more`));
@@ -148,7 +148,7 @@ function review(root) {
     }
     groups.forEach((group, at) => { group.hidden = !used.has(at); });
     for (const section of sections) section.hidden = !section.querySelector(".group:not([hidden])");
-    find("shown").textContent = shown === rules.length ? named(shown) : `${number(shown)} of ${named(rules.length)} shown`;
+    find("shown").textContent = `${number(shown)} of ${number(rules.length)} shown`;
     if (rules.length === 0) return;
     find("none").hidden = shown > 0;
     find("none").textContent = "No rule matches.";
@@ -200,6 +200,7 @@ function review(root) {
   });
 
   memory.read();
+  memory.write();
   const rows = groups.map(() => []);
   for (const rule of rules) rows[rule.group].push(draw(rule));
   groups.forEach((group, at) => { group.querySelector("ul").append(...rows[at]); });
