@@ -228,6 +228,26 @@ pub fn static_codes<'a>(rules: impl IntoIterator<Item = &'a MinedRule>) -> Strin
 }
 
 /// What a rule says, in words. `titles` gives the title of a code where it is known.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use consequence_mine::{MineOptions, evidence, mine, sentence, static_codes};
+/// # use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+/// # let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//741", Kind::Encounter)])?);
+/// # let bifida = vocabulary.code("ICD9CM//741").unwrap();
+/// # let mut cohort = Cohort::default();
+/// # for number in 0..200 {
+/// #     let visit = if number % 5 == 0 { vec![bifida] } else { vec![] };
+/// #     cohort.push(&number.to_string(), &Record::new(vec![vec![], visit.clone(), visit]));
+/// # }
+/// # let splits = vec![Split::Train; cohort.len()];
+/// let mined = mine(&cohort, &vocabulary, &splits, &MineOptions::default())?;
+/// let rule = &mined.rules[0];
+/// assert_eq!(sentence(rule, &|_| Some("Spina bifida".to_owned())), "Spina bifida stays");
+/// assert!(evidence(rule).starts_with("no exception in 40 visits with another after them"));
+/// assert_eq!(static_codes(&mined.rules), "", "no rule is about a demographic category");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String {
     let shown = |index: usize| {
         let code = rule.codes.get(index).map_or("", String::as_str);
