@@ -70,7 +70,7 @@ pub(super) fn page(
             .map(|(_, rule)| drawn(rule, ticked))
             .collect(),
     });
-    let cohort = path.display().to_string();
+    let (cohort, listed) = (path.display().to_string(), count(rules.len() as u64, "rule"));
     let facts = [
         ("Cohort", cohort.clone()),
         ("Found in the train split", count(mined.train_records, "record")),
@@ -80,14 +80,12 @@ pub(super) fn page(
     ];
     Review {
         title: "Which of these rules are true?".to_owned(),
-        about: format!("{} found in {cohort}, to be chosen by someone who knows the field", {
-            count(rules.len() as u64, "rule")
-        }),
+        about: format!("{listed} found in {cohort}, to be chosen by someone who knows the field"),
         lead: "Records show what was written down, not what must be. Tick the rules that hold in \
                medicine, leave out those that are a habit of this place, and save the chosen ones as \
                a rule file. The rate given with each rule is the most that exceptions may come to, \
-               with 95% confidence; after it stands how often records broke the rule that it was not \
-               found in. The arrow keys go from rule to rule, and the space bar ticks."
+               with 95% confidence; after it stands how often the tuning split broke the rule. The \
+               arrow keys go from rule to rule, and the space bar ticks."
             .to_owned(),
         facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
         opening: opening(&cohort, mined, &rules),
