@@ -1,4 +1,4 @@
-"""Runs the example programs that tests look at."""
+"""Runs the programs that tests look at: examples, and the program itself."""
 
 import os
 import subprocess
@@ -7,14 +7,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run_example(name, folder):
-    """Has an example write into a folder.
+def build(*what):
+    """Builds a program, and gives the folder that it is in.
 
     It is built as a part of the whole workspace: alone it would want its dependencies with other
     features, and they would all be built again.
     """
-    build = ["cargo", "build", "--quiet", "--locked", "--workspace", "--example", name]
-    subprocess.run(build, cwd=ROOT, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    program = ROOT / target / "debug" / "examples" / name
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--workspace", *what], cwd=ROOT, check=True)
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug"
+
+
+def run_example(name, folder):
+    """Has an example write into a folder."""
+    program = build("--example", name) / "examples" / name
     subprocess.run([str(program), str(folder)], cwd=ROOT, check=True)
+
+
+def run_program(folder, *arguments):
+    """Runs the program in a folder, and gives what it prints."""
+    program = build("--bin", "consequence") / "consequence"
+    ran = subprocess.run([str(program), *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return ran.stdout

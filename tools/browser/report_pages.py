@@ -1,148 +1,22 @@
 #!/usr/bin/env python3
-"""Opens sample reports in a browser, as a reviewer would, and looks for what must not happen.
-
-Needs `selenium` in this Python, and `chromium` with `chromedriver`; `make browser-test` sees to them. The
-pages come from the example `sample_report` of `crates/report`. Screenshots go to `target/browser`.
-"""
+"""Opens sample reports in a browser, as a reviewer would, and looks for what must not happen."""
 
 import base64
 import json
-import os
-import shutil
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-from selenium import webdriver
-from selenium.common.exceptions import NoAlertPresentException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from contrast import FAINT_TEXT
+from reader import OUT, Reader
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from examples import run_example  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-OUT = ROOT / "target" / "browser"
 PAGES = ("compare", "evaluate", "empty")
 HOSTILE = "<script>alert(1)</script>"
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 
 
-def write_pages():
-    run_example("sample_report", OUT)
-
-
-def start_browser(profile):
-    # The driver is at hand: selenium must not look for another one on the network.
-    os.environ["SE_OFFLINE"] = "true"
-    os.environ["SE_AVOID_STATS"] = "true"
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-
-class Pages(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        OUT.mkdir(parents=True, exist_ok=True)
-        write_pages()
-        cls.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        cls.browser = start_browser(cls.profile.name)
-        # What the browser's own first page asks for is none of ours.
-        cls.browser.get("about:blank")
-        cls.browser.get_log("performance")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.quit()
-        cls.profile.cleanup()
-
-    def setUp(self):
-        self.errors_expected = False
-        # Nobody looks at a window without a screen, and unseen windows have no focus.
-        self.command("Emulation.setFocusEmulationEnabled", enabled=True)
-        self.screen(1280)
-        self.media()
-
-    def tearDown(self):
-        with self.assertRaises(NoAlertPresentException):
-            self.browser.switch_to.alert.dismiss()
-        complaints = [entry["message"] for entry in self.browser.get_log("browser")]
-        if not self.errors_expected:
-            self.assertEqual(complaints, [])
-        for entry in self.browser.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                self.assertRegex(message["params"]["request"]["url"], "^(file|data):")
-
-    # What a reader does.
-
-    def command(self, name, **values):
-        return self.browser.execute_cdp_cmd(name, values)
-
-    def screen(self, width, height=900):
-        self.command(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
-
-    def media(self, scheme="light", medium=""):
-        # A page that scrolls slowly moves away under the pointer.
-        still = {"name": "prefers-reduced-motion", "value": "reduce"}
-        features = [{"name": "prefers-color-scheme", "value": scheme}, still]
-        self.command("Emulation.setEmulatedMedia", media=medium, features=features)
-
-    def open(self, page):
-        # A page that is open already could be read before it is loaded anew.
-        self.browser.get("about:blank")
-        self.browser.get((OUT / f"{page}.html").as_uri())
-
-    def find(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def find_all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def ask(self, script, *values):
-        return self.browser.execute_script(script, *values)
-
-    def scroll_to(self, element):
-        """Scrolls there, and waits until the page has noticed."""
-        self.browser.execute_async_script(
-            "arguments[0].scrollIntoView({ block: 'center' });"
-            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
-            element,
-        )
-
-    def point_at(self, element):
-        x, y = self.ask(
-            "const box = arguments[0].getBoundingClientRect();"
-            "return [box.left + box.width / 2, box.top + box.height / 2]",
-            element,
-        )
-        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-
+class Pages(Reader):
     def tip(self):
         """What the hint says; None where it is hidden."""
         element = self.find("#tip")
@@ -158,15 +32,6 @@ class Pages(unittest.TestCase):
         report = json.loads((OUT / "compare.json").read_text())
         blocks = [block for section in report["sections"] for block in section["blocks"]]
         return next(block["rules"]["rules"] for block in blocks if "rules" in block)
-
-    def picture(self, name):
-        self.ask("window.scrollTo(0, 0)")
-        width, height = self.ask(
-            "const root = document.documentElement; return [root.clientWidth, root.scrollHeight]"
-        )
-        clip = {"x": 0, "y": 0, "width": width, "height": min(height, 16000), "scale": 1}
-        shot = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        (OUT / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
     # What must hold.
 

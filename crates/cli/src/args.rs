@@ -81,7 +81,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  consequence export cohort csv --out cohort.csv")]
     Export(ExportArguments),
     /// Find rules in a cohort, with the evidence for each
-    #[command(after_help = "Example:\n  consequence mine cohort --out mined.rules\n\n\
+    #[command(after_help = "Example:\n  consequence mine cohort --out mined.rules\n  \
+                            consequence mine cohort --out mined.rules --review review.html\n\n\
                             Rules are mined in the train split of the cohort and held against its \
                             tuning split.")]
     Mine(MineArguments),

@@ -161,6 +161,107 @@ fn titles_come_from_a_list() {
     folder.run(&format!("{MINE} --force --titles none")).refuses(&["--> none", "help: check"]);
 }
 
+/// What a page holds for its script.
+fn review_data(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("id=\"review-data\">").expect("data");
+    let (inside, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(inside).expect("JSON")
+}
+
+#[test]
+fn a_page_to_choose_from() {
+    let folder = with_cohort();
+    let ran = folder.run(&format!("{MINE} --min-support 20 --review review.html")).exits(0);
+    ran.prints("to choose from them: open review.html in a browser");
+    assert_eq!(folder.names(), ["cohort.jsonl", "mined.rules", "review.html"]);
+    let (page, written) = (folder.read("review.html"), folder.read("mined.rules"));
+    let data = review_data(&page);
+    let rules = data["rules"].as_array().expect("rules");
+    let text =
+        |rule: &serde_json::Value, part: usize| rule[part].as_str().expect("text").to_owned();
+    // What is ticked at first is the rule file, with the same words above each rule.
+    let ticked = rules.iter().filter(|rule| rule[6] == true);
+    let mut saved = text(&serde_json::json!([data["opening"]]), 0);
+    let mut count = 0;
+    for rule in ticked {
+        let statement = text(rule, 2);
+        assert!(written.contains(&format!("\n# {}\n# ", text(rule, 3))), "{rule}");
+        assert!(written.contains(&format!("\n{statement}\n")), "{rule}");
+        saved.push_str(&format!("# {}\n# {}\n{statement}\n", text(rule, 3), text(rule, 4)));
+        count += 1;
+    }
+    assert_eq!(count, written.matches("\nrule ").count());
+    assert!(count > 3);
+    assert!(!page.contains("\"id\":"), "no record is in the page");
+    folder.write("reviewed.rules", saved);
+    for check in ["check reviewed.rules", "check reviewed.rules --cohort cohort.jsonl"] {
+        let ran = folder.run(check).exits(0).prints("proved: no input can end in a violation");
+        assert_eq!(ran.err, "");
+    }
+    let report = folder.run(&format!("{MINE} --review review.html --force --json")).exits(0).json();
+    assert_eq!(report["review"], "review.html");
+    assert!(folder.run(&format!("{MINE} --force --json")).exits(0).json()["review"].is_null());
+}
+
+#[test]
+fn what_is_doubted_can_be_chosen_and_is_not_ticked() {
+    let folder = Folder::new();
+    // Pairs that are nearly bound, and a rare one that is bound as far as it was seen.
+    let mut lines = String::new();
+    for number in 0..6_000 {
+        let mut codes = Vec::new();
+        for pair in 0..30 {
+            if number % 40 == pair {
+                codes.push(format!("A{pair}"));
+                if number % (40 * (7 + pair)) != pair {
+                    codes.push(format!("B{pair}"));
+                }
+            }
+        }
+        if number % 200 == 31 {
+            codes.extend(["RARE".to_owned(), "COMPANION".to_owned()]);
+        }
+        let record = serde_json::json!({"id": number, "static": [], "visits": [codes]});
+        writeln!(lines, "{record}").expect("text");
+    }
+    folder.write("cohort.jsonl", lines);
+    let mine = format!("{MINE} --min-support 10 --review review.html --json");
+    let report = folder.run(&mine).exits(0).json();
+    let dropped = report["dropped"].as_array().expect("a list");
+    let doubted: Vec<_> = dropped.iter().filter(|one| one["reason"] == "doubted").collect();
+    assert!(!doubted.is_empty(), "{report}");
+    let data = review_data(&folder.read("review.html"));
+    let rules = data["rules"].as_array().expect("rules");
+    for one in doubted {
+        let mut found = rules.iter().filter(|rule| rule[2] == one["rule"]["statement"]);
+        let rule = found.next().expect("the rule");
+        assert!(found.next().is_none());
+        assert_eq!(rule[6], false);
+        assert_eq!(data["groups"][rule[0].as_u64().expect("a group") as usize][0], "doubted");
+    }
+}
+
+#[test]
+fn pages_that_must_not_be_written() {
+    let folder = with_cohort();
+    folder.write("review.html", "mine");
+    let mine = format!("{MINE} --review");
+    folder.run(&format!("{mine} review.html")).refuses(&[
+        "already there",
+        "--> review.html",
+        "--force",
+    ]);
+    assert_eq!(folder.read("review.html"), "mine");
+    folder.run(&format!("{mine} none/review.html")).refuses(&["no directory `none`", "help"]);
+    folder.run(&format!("{mine} mined.rules")).refuses(&["would be one file", "--> mined.rules"]);
+    assert_eq!(folder.names(), ["cohort.jsonl", "review.html"], "nothing is mined before");
+    folder.write("mined.rules", "mine");
+    folder.run(&format!("{mine} other.html")).refuses(&["already there", "--> mined.rules"]);
+    assert_eq!(folder.names(), ["cohort.jsonl", "mined.rules", "review.html"]);
+    folder.run(&format!("{mine} review.html --force")).exits(0);
+    assert!(folder.read("review.html").starts_with("<!DOCTYPE html>"));
+}
+
 #[test]
 fn cohorts_that_cannot_be_mined() {
     let folder = Folder::new();

@@ -55,7 +55,8 @@
 //! ```
 //!
 //! # Rules from data and from experts
-//! [`MineTask`](mine::MineTask) finds rules in a cohort and writes them with the evidence for each;
+//! [`MineTask`](mine::MineTask) finds rules in a cohort and writes them with the evidence for each, and as a page
+//! on which an expert chooses from them;
 //! [`RulesFromTask`](packs::RulesFromTask) makes rules of the tables that experts publish. Both write rule files to
 //! be read, checked and corrected like any other. [`mine::search`] works on records in memory.
 //! ```

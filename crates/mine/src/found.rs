@@ -199,11 +199,7 @@ impl Mined {
             }
             writeln!(out, "\n\n# ---- {} ----", template.heading())?;
             if template == Template::OneOf && !rules.is_empty() {
-                // Without a cohort at hand nothing else says that these codes are static.
-                let codes = rules.iter().flat_map(|rule| &rule.codes);
-                let codes: Vec<String> =
-                    codes.map(|code| Expression::literal(code).to_string()).collect();
-                writeln!(out, "\nstatic {}", codes.join(", "))?;
+                writeln!(out, "\n{}", static_codes(rules.iter().copied()))?;
             }
             for rule in rules {
                 writeln!(out, "\n# {}", sentence(rule, titles))?;
@@ -222,8 +218,37 @@ impl Mined {
     }
 }
 
-/// What the rule says, in words.
-fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String {
+/// The line of a rule file that says that the codes of demographic categories are static: without a
+/// cohort at hand nothing else does. Empty where no rule is about a category.
+pub fn static_codes<'a>(rules: impl IntoIterator<Item = &'a MinedRule>) -> String {
+    let of_category = rules.into_iter().filter(|rule| rule.template == Template::OneOf);
+    let codes = of_category.flat_map(|rule| &rule.codes);
+    let codes: Vec<String> = codes.map(|code| Expression::literal(code).to_string()).collect();
+    if codes.is_empty() { String::new() } else { format!("static {}", codes.join(", ")) }
+}
+
+/// What a rule says, in words. `titles` gives the title of a code where it is known.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use consequence_mine::{MineOptions, evidence, mine, sentence, static_codes};
+/// # use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+/// # let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//741", Kind::Encounter)])?);
+/// # let bifida = vocabulary.code("ICD9CM//741").unwrap();
+/// # let mut cohort = Cohort::default();
+/// # for number in 0..200 {
+/// #     let visit = if number % 5 == 0 { vec![bifida] } else { vec![] };
+/// #     cohort.push(&number.to_string(), &Record::new(vec![vec![], visit.clone(), visit]));
+/// # }
+/// # let splits = vec![Split::Train; cohort.len()];
+/// let mined = mine(&cohort, &vocabulary, &splits, &MineOptions::default())?;
+/// let rule = &mined.rules[0];
+/// assert_eq!(sentence(rule, &|_| Some("Spina bifida".to_owned())), "Spina bifida stays");
+/// assert!(evidence(rule).starts_with("no exception in 40 visits with another after them"));
+/// assert_eq!(static_codes(&mined.rules), "", "no rule is about a demographic category");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String {
     let shown = |index: usize| {
         let code = rule.codes.get(index).map_or("", String::as_str);
         one_line(&titles(code).unwrap_or_else(|| code.to_owned()))
@@ -250,8 +275,8 @@ fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String
     }
 }
 
-/// What was seen, in words.
-fn evidence(rule: &MinedRule) -> String {
+/// What was seen of a rule, in words.
+pub fn evidence(rule: &MinedRule) -> String {
     let occasions = match rule.template {
         Template::OneOf => "records",
         Template::Together | Template::NeverFor | Template::OnlyAfter => "visits",

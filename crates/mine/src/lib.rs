@@ -46,6 +46,8 @@ mod records;
 mod templates;
 
 pub use common_sense::{CommonSense, MOST_BROKEN, Sense, SenseRule, common_sense};
-pub use found::{Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
+pub use found::{
+    Dropped, Mined, MinedRule, Reason, Tally, Template, Tried, evidence, sentence, static_codes,
+};
 pub use mine::{MineError, mine};
 pub use options::{Cutoffs, Evidence, MineOptions, NearRules};

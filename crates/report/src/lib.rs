@@ -11,7 +11,9 @@
 //! - [`RuleTable`]: every rule and how often it was broken, with search and sorting.
 //! - [`Records`]: example records as timelines, with what the rules did.
 //!
-//! Every name in a report is somebody's data. It is shown as text and never read as markup, and the
+//! A [`Review`] is another page: rules for an expert to choose from, and to save as a file.
+//!
+//! Every name in a page is somebody's data. It is shown as text and never read as markup, and the
 //! page forbids the browser to run or fetch anything but its own script and style.
 //!
 //! ```
@@ -39,6 +41,7 @@ mod tree;
 pub use tree::{
     Act, Bar, BarPanel, Bars, Better, Block, Caution, CautionKind, Cell, Chip, Column, Count,
     ExampleRecord, ExampleVisit, Finding, Findings, Head, Histogram, Histograms, Holds, LinePanel,
-    LineSeries, Lines, Measure, Reach, Records, Report, Row, RowKind, Rule, RuleTable, ScaleKind,
-    Scatter, ScatterPanel, Section, Source, Statement, Strength, Table, Value, Verdict,
+    LineSeries, Lines, Measure, Reach, Records, Report, Review, ReviewClass, ReviewCode,
+    ReviewRule, Row, RowKind, Rule, RuleTable, ScaleKind, Scatter, ScatterPanel, Section, Source,
+    Statement, Strength, Table, Value, Verdict,
 };

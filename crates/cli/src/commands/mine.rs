@@ -15,7 +15,10 @@ pub struct MineArguments {
     /// The rule file to write
     #[arg(long)]
     pub out: PathBuf,
-    /// Replace the file if it is there
+    /// A page to write (HTML) on which an expert chooses from the rules, and saves the chosen ones
+    #[arg(long, value_name = "FILE")]
+    pub review: Option<PathBuf>,
+    /// Replace the files if they are there
     #[arg(long)]
     pub force: bool,
     /// How often codes must have been seen [default: by the size of the cohort]
@@ -50,9 +53,11 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
         Some(Kind::Outpatient) => Some(Cutoffs::outpatient()),
         None => arguments.min_support.map(Cutoffs::alike),
     };
+    let out = |path: &PathBuf| Out::new(path).replacing(arguments.force);
     let task = MineTask {
         cohort: arguments.cohort.clone(),
-        out: Out::new(&arguments.out).replacing(arguments.force),
+        out: out(&arguments.out),
+        review: arguments.review.as_ref().map(out),
         titles: arguments.titles.clone(),
         search: SearchOptions {
             cutoffs,

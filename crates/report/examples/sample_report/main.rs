@@ -1,5 +1,5 @@
 //! Writes sample reports into a folder: `compare`, `evaluate` and `empty`, each as a page and as
-//! the figures behind it.
+//! the figures behind it; and reviews, `choices` and `no-choices`.
 //!
 //! The figures are made up: the pages show what a report looks like, and the browser test opens
 //! them. Some names try to be markup.
@@ -7,6 +7,7 @@
 mod compare;
 mod evaluate;
 mod invented;
+mod review;
 
 use std::error::Error;
 use std::fs;
@@ -25,6 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     {
         fs::write(folder.join(name).with_extension("html"), report.html())?;
         fs::write(folder.join(name).with_extension("json"), serde_json::to_string(&report)?)?;
+    }
+    for (name, review) in [("choices", review::review(3_000)), ("no-choices", review::review(0))] {
+        fs::write(folder.join(name).with_extension("html"), review.html())?;
+        fs::write(folder.join(name).with_extension("json"), serde_json::to_string(&review)?)?;
     }
     Ok(())
 }

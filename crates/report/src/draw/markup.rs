@@ -55,8 +55,25 @@ impl Markup {
         self
     }
 
-    /// Data for the page's script, in an element that browsers do not run.
+    /// Data for the page's script to show, in an element that browsers do not run.
     pub(crate) fn data(&mut self, id: &str, data: &impl Serialize) -> &mut Self {
+        self.json(id, data, |text, _| text.push('\u{fffd}'))
+    }
+
+    /// Data that the script must have letter by letter; it takes care of what it shows.
+    pub(crate) fn exact_data(&mut self, id: &str, data: &impl Serialize) -> &mut Self {
+        self.json(id, data, |text, letter| {
+            // Treacherous letters are all of the sixteen bits that an escape has room for.
+            text.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        })
+    }
+
+    fn json(
+        &mut self,
+        id: &str,
+        data: &impl Serialize,
+        treacherous: impl Fn(&mut String, char),
+    ) -> &mut Self {
         self.raw("<script type=\"application/json\"").attribute("id", id).raw(">");
         // Structs of strings and numbers always serialize.
         let json = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
@@ -66,7 +83,7 @@ impl Markup {
                 '<' => self.0.push_str("\\u003c"),
                 '>' => self.0.push_str("\\u003e"),
                 '&' => self.0.push_str("\\u0026"),
-                _ if is_treacherous(letter) => self.0.push('\u{fffd}'),
+                _ if is_treacherous(letter) => treacherous(&mut self.0, letter),
                 _ => self.0.push(letter),
             }
         }
@@ -103,15 +120,21 @@ mod tests {
     fn data_cannot_end_its_element_and_reads_back() {
         let hostile =
             ["</script><script>alert(1)</script>", "<!--<script>", "]]>", "\u{2028}&amp;"];
-        let mut markup = Markup::default();
-        markup.data("x", &hostile);
-        let page = markup.finish();
-        let inside = page
-            .strip_prefix("<script type=\"application/json\" id=\"x\">")
-            .and_then(|rest| rest.strip_suffix("</script>\n"))
-            .unwrap();
-        assert!(!inside.contains(['<', '>', '&']));
-        assert_eq!(serde_json::from_str::<Vec<String>>(inside).unwrap(), hostile);
+        let read_back = |markup: Markup| {
+            let page = markup.finish();
+            let inside = page
+                .strip_prefix("<script type=\"application/json\" id=\"x\">")
+                .and_then(|rest| rest.strip_suffix("</script>\n"))
+                .unwrap();
+            assert!(!inside.contains(['<', '>', '&', '\u{202e}', '\u{85}']));
+            serde_json::from_str::<Vec<String>>(inside).unwrap()
+        };
+        let [mut shown, mut exact] = [Markup::default(), Markup::default()];
+        shown.data("x", &hostile);
+        assert_eq!(read_back(shown), hostile);
+        let turned = ["\u{202e}\u{85}\u{0}\n</script>"];
+        exact.exact_data("x", &turned);
+        assert_eq!(read_back(exact), turned);
     }
 
     #[test]

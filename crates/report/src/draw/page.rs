@@ -1,26 +1,28 @@
-//! The page as a whole: its parts in order, its style and script, and what it lets a browser do;
-//! and its head: what was compared, what holds, what to be careful about, what went in.
-
-use sha2::{Digest, Sha256};
+//! The page of a report: its parts in order, and those that are not figures: what was compared, what
+//! holds, what to be careful about, what went in.
 
 use super::markup::Markup;
 use super::number::count;
+use super::shell::{self, Shell};
 use super::table::{close_table, open_table};
 use super::{bars, histograms, lines, records, rules, scatter, table};
 use crate::tree::{Block, Caution, CautionKind, Head, Holds, Report, Section, Source, Statement};
 
-const STYLE: &str = concat!(
-    include_str!("../page/style.css"),
-    include_str!("../page/tables.css"),
-    include_str!("../page/plots.css"),
-    include_str!("../page/print.css"),
-);
-const SCRIPT: &str = concat!(
-    include_str!("../page/shared.js"),
-    include_str!("../page/tips.js"),
-    include_str!("../page/scatter.js"),
-    include_str!("../page/rules.js"),
-);
+pub(crate) const SHELL: Shell = Shell {
+    style: concat!(
+        include_str!("../page/style.css"),
+        include_str!("../page/tables.css"),
+        include_str!("../page/plots.css"),
+        include_str!("../page/print.css"),
+    ),
+    script: concat!(
+        include_str!("../page/shared.js"),
+        include_str!("../page/tips.js"),
+        include_str!("../page/scatter.js"),
+        include_str!("../page/rules.js"),
+    ),
+    skip: "Skip to the report",
+};
 
 /// One entry of the contents.
 struct Part<'a> {
@@ -38,37 +40,19 @@ enum Content<'a> {
 
 pub(crate) fn page(report: &Report) -> String {
     let parts = parts(report);
-    let mut markup = Markup::default();
-    markup.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    // Nothing may be fetched, and nothing runs but the script below, whatever a name in the data
-    // says.
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; \
-         form-action 'none'",
-        digest(STYLE),
-        digest(SCRIPT),
-    );
-    markup.raw("<meta http-equiv=\"Content-Security-Policy\"").attribute("content", &policy);
-    markup.raw(">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    markup.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    markup.text(title(&report.head)).raw("</title>\n<style>").raw(STYLE);
-    markup.raw(
-        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n",
-    );
-    markup.raw("<button type=\"button\" id=\"theme\" hidden>Dark</button>\n");
-    head(&mut markup, &report.head);
-    markup.raw("<div class=\"page\">\n");
-    contents(&mut markup, &parts);
-    markup.raw("<main id=\"main\">\n");
-    for (number, part) in parts.iter().enumerate() {
-        draw_part(&mut markup, report, part, number);
-    }
-    if parts.is_empty() {
-        markup.raw("<p class=\"missing\">This report holds no figures.</p>\n");
-    }
-    markup.raw("</main>\n</div>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script>");
-    markup.raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
-    markup.finish()
+    SHELL.page(title(&report.head), |markup| {
+        head(markup, &report.head);
+        markup.raw("<div class=\"page\">\n");
+        contents(markup, &parts);
+        markup.raw("<main id=\"main\">\n");
+        for (number, part) in parts.iter().enumerate() {
+            draw_part(markup, report, part, number);
+        }
+        if parts.is_empty() {
+            markup.raw("<p class=\"missing\">This report holds no figures.</p>\n");
+        }
+        markup.raw("</main>\n</div>\n<div id=\"tip\" role=\"status\" hidden></div>\n");
+    })
 }
 
 fn parts(report: &Report) -> Vec<Part<'_>> {
@@ -147,41 +131,13 @@ fn draw_block(markup: &mut Markup, block: &Block, id: &str) {
     }
 }
 
-/// The SHA-256 digest of a text as a content security policy writes it.
-fn digest(text: &str) -> String {
-    base64(&Sha256::digest(text.as_bytes()))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = (0..3).fold(0_u32, |bits, index| {
-            bits << 8 | u32::from(group.get(index).copied().unwrap_or(0))
-        });
-        for index in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
-            text.push(if index <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 /// The title, and the facts of the run.
 fn head(markup: &mut Markup, head: &Head) {
-    markup.raw("<header>\n<h1>").text(title(head)).raw("</h1>\n");
-    if !head.compared.is_empty() {
-        markup.raw("<p class=\"compared\">").text(&head.compared).raw("</p>\n");
-    }
     let seed = head.seed.map(|seed| seed.to_string()).unwrap_or_default();
     let own = [("When", &head.when), ("Program", &head.program), ("Seed", &seed)];
     let own = own.into_iter().filter(|fact| !fact.1.is_empty());
     let given = head.facts.iter().map(|(name, value)| (name.as_str(), value));
-    markup.raw("<dl class=\"facts\">");
-    for (name, value) in own.chain(given) {
-        markup.raw("<div><dt>").text(name).raw("</dt><dd>").text(value).raw("</dd></div>");
-    }
-    markup.raw("</dl>\n</header>\n");
+    shell::head(markup, title(head), &head.compared, own.chain(given));
 }
 
 /// The title of the page, which is never empty.
@@ -255,19 +211,6 @@ fn sources(markup: &mut Markup, sources: &[Source]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_as_in_its_standard() {
-        let samples = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
-        let coded = samples.map(|sample| base64(sample.as_bytes()));
-        assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
-
-    #[test]
-    fn the_script_and_style_cannot_end_their_elements() {
-        assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
-        assert!(!STYLE.contains("</") && !STYLE.contains("<!--"));
-    }
 
     #[test]
     fn every_part_has_an_id_of_its_own() {

@@ -1,7 +1,8 @@
 //! What a report says, as plain data: what a reader sees first, every rule and how often it was
-//! broken, example records visit by visit; and, in the modules, tables and plots.
+//! broken, example records visit by visit; and, in the modules, tables and plots, and rules to choose from.
 
 mod plots;
+mod review;
 mod table;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ pub use plots::{
     Bar, BarPanel, Bars, Histogram, Histograms, LinePanel, LineSeries, Lines, Measure, ScaleKind,
     Scatter, ScatterPanel,
 };
+pub use review::{Review, ReviewClass, ReviewCode, ReviewRule};
 pub use table::{Better, Cell, Column, Finding, Findings, Row, RowKind, Table, Value, Verdict};
 
 /// A whole report. Every part may be empty; an empty part is left out of the page.

@@ -1,4 +1,6 @@
-//! Rules found in a cohort, as a file to read and to check.
+//! Rules found in a cohort, as a file to read and to check, and as a page to choose from.
+
+mod review;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -8,7 +10,7 @@ use std::time::Instant;
 
 use consequence_mine::MineError;
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Advice, Error, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{Advice, Error, OpenOut, Out, Report, Task, Watch, watched};
 use consequence_record::Code;
 use consequence_rules::{
     CompileError, CompileOptions, LanguageLimits, Plan, ResolveOptions, RuleSet, compile, parse,
@@ -46,6 +48,8 @@ pub struct MineTask {
     pub cohort: PathBuf,
     /// The rule file to write.
     pub out: Out,
+    /// The page to write on which an expert chooses from the rules; none: no page.
+    pub review: Option<Out>,
     /// A list of codes with titles, for codes that the cohort gives none.
     pub titles: Option<PathBuf>,
     /// What counts as enough evidence.
@@ -59,6 +63,8 @@ pub struct MineReport {
     pub cohort: String,
     /// The rule file that was written.
     pub out: String,
+    /// The page that was written.
+    pub review: Option<String>,
     /// Rules that must hold.
     pub hard_rules: usize,
     /// Rules that hold with a probability.
@@ -112,10 +118,18 @@ pub struct Seconds {
 }
 
 impl MineTask {
-    /// The usual cut-offs, and titles of the cohort alone.
+    /// The usual cut-offs, titles of the cohort alone, and no page.
     pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         let search = SearchOptions::default();
-        Self { cohort: cohort.into(), out: out.into(), titles: None, search }
+        Self { cohort: cohort.into(), out: out.into(), review: None, titles: None, search }
+    }
+
+    fn review_file(&self) -> Result<Option<OpenOut<'_>>, Error> {
+        if self.review.as_ref().is_some_and(|review| review.path == self.out.path) {
+            let what = "the rules and the page to choose from would be one file";
+            return Err(Error::refused_at(&self.out.path, what, "give the page another name"));
+        }
+        self.review.as_ref().map(Out::file).transpose()
     }
 }
 
@@ -128,6 +142,7 @@ impl Task for MineTask {
     /// rules can be kept together, and writes them with their evidence.
     fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
         let out = self.out.file()?;
+        let review = self.review_file()?;
         let list = self.titles.as_deref().map(code_list).transpose()?;
         let (dataset, reading) =
             timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort)));
@@ -158,10 +173,15 @@ impl Task for MineTask {
         });
         let statements = plan?.proof().goals;
         out.write(|file| file.write_all(text.as_bytes()))?;
+        if let Some(review) = review {
+            let page = review::page(&self.cohort, &dataset, &mined, &title).html();
+            review.write(|file| file.write_all(page.as_bytes()))?;
+        }
         let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
         Ok(MineReport {
             cohort: self.cohort.display().to_string(),
             out: self.out.shown(),
+            review: self.review.as_ref().map(Out::shown),
             hard_rules: mined.rules.len() - soft_rules,
             soft_rules,
             templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
@@ -269,6 +289,9 @@ impl Display for MineReport {
             }
         }
         self.left_out(out)?;
+        if let Some(review) = &self.review {
+            writeln!(out, "\nto choose from them: open {review} in a browser")?;
+        }
         let tried: u64 = mined.tried.iter().map(|tried| tried.candidates).sum();
         let without: u64 = mined.tried.iter().map(|tried| tried.without_exception).sum();
         let probability: u64 = mined.tried.iter().map(|tried| tried.by_chance).sum();

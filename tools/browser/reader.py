@@ -1,0 +1,140 @@
+"""What a reader does with a page, and what no page may do meanwhile.
+
+Needs `selenium` in this Python, and `chromium` with `chromedriver`; `make browser-test` sees to them. The
+pages come from the example `sample_report` of `crates/report`. Screenshots go to `target/browser`.
+"""
+
+import base64
+import json
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.common.exceptions import NoAlertPresentException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from examples import run_example  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "target" / "browser"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+def start_browser(profile):
+    # The driver is at hand: selenium must not look for another one on the network.
+    os.environ["SE_OFFLINE"] = "true"
+    os.environ["SE_AVOID_STATS"] = "true"
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+class Reader(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        OUT.mkdir(parents=True, exist_ok=True)
+        run_example("sample_report", OUT)
+        cls.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.browser = start_browser(cls.profile.name)
+        # What the browser's own first page asks for is none of ours.
+        cls.browser.get("about:blank")
+        cls.browser.get_log("performance")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.profile.cleanup()
+
+    def setUp(self):
+        self.errors_expected = False
+        # Nobody looks at a window without a screen, and unseen windows have no focus.
+        self.command("Emulation.setFocusEmulationEnabled", enabled=True)
+        self.screen(1280)
+        self.media()
+
+    def tearDown(self):
+        with self.assertRaises(NoAlertPresentException):
+            self.browser.switch_to.alert.dismiss()
+        complaints = [entry["message"] for entry in self.browser.get_log("browser")]
+        if not self.errors_expected:
+            self.assertEqual(complaints, [])
+        for entry in self.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                self.assertRegex(message["params"]["request"]["url"], "^(file|data|blob):")
+
+    def command(self, name, **values):
+        return self.browser.execute_cdp_cmd(name, values)
+
+    def screen(self, width, height=900):
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def media(self, scheme="light", medium=""):
+        # A page that scrolls slowly moves away under the pointer.
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        features = [{"name": "prefers-color-scheme", "value": scheme}, still]
+        self.command("Emulation.setEmulatedMedia", media=medium, features=features)
+
+    def open(self, page):
+        # A page that is open already could be read before it is loaded anew.
+        self.browser.get("about:blank")
+        self.browser.get((OUT / f"{page}.html").as_uri())
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def find_all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def ask(self, script, *values):
+        return self.browser.execute_script(script, *values)
+
+    def scroll_to(self, element):
+        """Scrolls there, and waits until the page has noticed."""
+        self.browser.execute_async_script(
+            "arguments[0].scrollIntoView({ block: 'center' });"
+            "requestAnimationFrame(() => requestAnimationFrame(arguments[1]))",
+            element,
+        )
+
+    def point_at(self, element):
+        x, y = self.ask(
+            "const box = arguments[0].getBoundingClientRect();"
+            "return [box.left + box.width / 2, box.top + box.height / 2]",
+            element,
+        )
+        self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, name, tallest=16000):
+        self.ask("window.scrollTo(0, 0)")
+        width, height = self.ask(
+            "const root = document.documentElement; return [root.clientWidth, root.scrollHeight]"
+        )
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, tallest), "scale": 1}
+        shot = self.command("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        (OUT / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
