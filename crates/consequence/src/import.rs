@@ -92,6 +92,7 @@ fn write(import: &Import, out: &Out, watch: &dyn Watch) -> Result<ImportSummary,
     let options = WriterOptions {
         replace: out.force,
         titles: import.titles().clone(),
+        concepts: import.concepts().clone(),
         ..WriterOptions::default()
     };
     let mut writer = CohortWriter::create(&out.path, import.vocabulary(), options)?;
