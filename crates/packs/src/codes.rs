@@ -102,9 +102,9 @@ impl System {
             (Self::Icd9, [b'E', ..]) => (4..=5).contains(&length) && digits(&code[1..]),
             (Self::Icd9, _) => (3..=5).contains(&length) && digits(code),
             (Self::Icd9Procedure, _) => (2..=4).contains(&length) && digits(code),
-            (Self::Icd10, [first, second, ..]) => {
-                let begins = first.is_ascii_uppercase() && second.is_ascii_digit();
-                (3..=7).contains(&length) && begins && signs(code)
+            (Self::Icd10, [first, second, third, ..]) => {
+                let digit = second.is_ascii_digit() || third.is_ascii_digit();
+                (3..=7).contains(&length) && first.is_ascii_uppercase() && digit && signs(code)
             }
             (Self::Icd10, _) => false,
             (Self::Icd10Procedure, _) => length == 7 && signs(code),

@@ -66,6 +66,8 @@ pub struct ExpertTable {
     pub(crate) file: String,
     /// What the table is, and its version.
     pub(crate) about: String,
+    /// Its version, where it states one.
+    pub(crate) version: Option<u32>,
     pub(crate) entries: Vec<Entry>,
     /// What is said of ranges of codes.
     pub(crate) notes: Vec<Note>,
@@ -79,6 +81,11 @@ impl ExpertTable {
     /// What the table is, with its version where it states one.
     pub fn about(&self) -> &str {
         &self.about
+    }
+
+    /// Its version, where it states one as a number: the greater, the newer.
+    pub fn version(&self) -> Option<u32> {
+        self.version
     }
 
     /// What it says of single codes, in the order of the file.
@@ -115,7 +122,7 @@ impl ExpertTable {
 
     fn of(table: Table, about: String, entries: Vec<Entry>, complete: Option<CodeList>) -> Self {
         let (notes, passed_over) = (Vec::new(), 0);
-        Self { file: table.file, about, entries, notes, passed_over, complete }
+        Self { file: table.file, about, version: None, entries, notes, passed_over, complete }
     }
 }
 
@@ -195,7 +202,8 @@ impl ExpertTable {
             }
         }
         let about = format!("CMS Medicare Code Editor, version {version}");
-        Ok(Self::of(table, about, entries, None))
+        let version = version.split('.').next().and_then(|version| version.parse().ok());
+        Ok(Self { version, ..Self::of(table, about, entries, None) })
     }
 
     /// Reads the concept level checks of the OHDSI Data Quality Dashboard, the plausible genders

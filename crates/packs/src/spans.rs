@@ -103,9 +103,11 @@ fn item_span(item: &str) -> Option<Span> {
 fn code(text: &str) -> Option<(String, &str)> {
     let bytes = text.as_bytes();
     let plain = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+    // `E11`, `C7A`, `QA0`: a letter, then a digit or two.
     let category = bytes.first().is_some_and(u8::is_ascii_uppercase)
-        && bytes.get(1).is_some_and(u8::is_ascii_digit)
-        && bytes.get(2).is_some_and(plain);
+        && bytes
+            .get(1..CATEGORY)
+            .is_some_and(|rest| rest.iter().all(plain) && rest.iter().any(u8::is_ascii_digit));
     if !category {
         return None;
     }
@@ -149,6 +151,7 @@ mod tests {
             assert_eq!(list(odd), None, "{odd}");
         }
         assert_eq!(list("Z99-A00"), None);
+        assert_eq!(inside("Q00-QA0", &["Q999", "QA00101", "R00"]), [true, true, false]);
     }
 
     #[test]

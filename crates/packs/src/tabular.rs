@@ -94,10 +94,16 @@ impl ExpertTable {
         limits: &PackLimits,
     ) -> Result<Self, PackError> {
         let text = read_text(file, input, limits)?;
-        let (about, complete, notes, passed_over) = read(file, &text, limits)?;
-        let entries = Vec::new();
-        let file = file.to_owned();
-        Ok(Self { file, about, entries, notes, passed_over, complete: Some(complete) })
+        let Whole { version, codes, notes, passed_over } = read(file, &text, limits)?;
+        Ok(Self {
+            file: file.to_owned(),
+            about: format!("ICD-10-CM tabular list, {version}"),
+            version: version.parse().ok(),
+            entries: Vec::new(),
+            notes,
+            passed_over,
+            complete: Some(codes),
+        })
     }
 }
 
@@ -107,10 +113,16 @@ pub(crate) fn code_list(
     text: &str,
     limits: &PackLimits,
 ) -> Result<CodeList, PackError> {
-    Ok(read(file, text, limits)?.1)
+    Ok(read(file, text, limits)?.codes)
 }
 
-type Whole = (String, CodeList, Vec<Note>, usize);
+/// A list that was read.
+struct Whole {
+    version: String,
+    codes: CodeList,
+    notes: Vec<Note>,
+    passed_over: usize,
+}
 
 fn read(file: &str, text: &str, limits: &PackLimits) -> Result<Whole, PackError> {
     let mut tabular = Tabular {
@@ -155,8 +167,8 @@ fn read(file: &str, text: &str, limits: &PackLimits) -> Result<Whole, PackError>
     if titles.is_empty() {
         return Err(PackError::Empty { file: file.to_owned() });
     }
-    let about = format!("ICD-10-CM tabular list, {version}");
-    Ok((about, CodeList { system: System::Icd10, titles }, notes, passed_over))
+    let codes = CodeList { system: System::Icd10, titles };
+    Ok(Whole { version, codes, notes, passed_over })
 }
 
 /// What is wrong: at the place that is read, or with the whole.

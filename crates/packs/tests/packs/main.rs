@@ -3,3 +3,4 @@
 mod bad_input;
 mod options;
 mod real_tables;
+mod tabular;
