@@ -81,7 +81,7 @@ pub struct FolderPacks {
 /// The rules of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FolderPack {
-    /// A name for it: that of the file, without its endings.
+    /// A name for it that no other has: that of the file, without its endings if that is enough.
     pub name: String,
     /// The file, as it lies in the folder.
     pub file: String,
@@ -308,8 +308,9 @@ impl Opened {
         }
         let about = "rules as they are";
         self.note(path, Some(about), FileOutcome::Rules(count));
+        let name = self.named(path);
         self.packs.push(FolderPack {
-            name: stem(path),
+            name,
             file: name_of(path),
             about: about.to_owned(),
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -434,17 +435,23 @@ impl Opened {
         }
     }
 
+    /// A name that no other pack has.
+    fn named(&self, path: &Path) -> String {
+        let name = stem(path);
+        let taken = self.packs.iter().any(|pack| pack.name == name);
+        if taken { name_of(path) } else { name }
+    }
+
     /// Adds the rules of a pack whose names no other has.
     fn add(&mut self, path: &Path, pack: &mut Pack) -> FileOutcome {
-        let all = pack.rules.len();
         pack.rules.retain(|rule| self.names.insert(rule.name.clone()));
         let rules = pack.rules.len();
         if rules == 0 {
-            let what = format!("its {} are those of other packs", count(all as u64, "rule"));
-            return FileOutcome::Nothing(what);
+            return FileOutcome::Nothing("other packs have all its rules".to_owned());
         }
+        let name = self.named(path);
         self.packs.push(FolderPack {
-            name: stem(path),
+            name,
             file: name_of(path),
             about: pack.about.clone(),
             text: pack.text(),
@@ -461,7 +468,8 @@ const NO_CATEGORIES: &str = "no table needs a list for the categories of codes";
 /// The name of a file without its endings.
 fn stem(path: &Path) -> String {
     let name = name_of(path);
-    name.split_once('.').map_or(name.as_str(), |(stem, _)| stem).to_owned()
+    let unpacked = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
+    unpacked.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
 impl FolderPacks {

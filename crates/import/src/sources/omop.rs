@@ -228,10 +228,10 @@ fn read_ancestors(
         .map(|name| Column::needed(&[name]))
         .to_vec();
     collector.read(parts, columns, |collector, table| {
-        let number = |column| -> Result<u64, ImportError> {
-            Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()).unwrap_or_default())
+        let number = |column| -> Result<Option<u64>, ImportError> {
+            Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()))
         };
-        let (above, below) = (number(0)?, number(1)?);
+        let (Some(above), Some(below)) = (number(0)?, number(1)?) else { return Ok(()) };
         if let Some(&fact) = concepts.get(&below).filter(|_| above != below) {
             collector.codes.ancestor(fact, above);
         }
