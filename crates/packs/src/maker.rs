@@ -69,6 +69,9 @@ impl<'a> Names<'a> {
             }
             names.dialects.push(dialect);
         }
+        if !table.systems().contains(&System::Omop) {
+            return names;
+        }
         for (&code, concept) in options.concepts.into_iter().flatten() {
             if code.index() < vocabulary.len() && is_encounter(vocabulary, code) {
                 names.concepts.push((vocabulary.name(code), concept.id, Some(concept)));
@@ -79,6 +82,11 @@ impl<'a> Names<'a> {
 
     pub fn dialects(&self) -> &[Dialect] {
         &self.dialects
+    }
+
+    /// The codes whose concepts are known, under whatever names.
+    pub fn concepts(&self) -> usize {
+        self.concepts.iter().filter(|(.., concept)| concept.is_some()).count()
     }
 
     /// As the vocabulary has most codes; single codes where categories could not be judged.

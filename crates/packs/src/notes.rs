@@ -137,7 +137,8 @@ fn exclude(
     let mut kept: Vec<(Met<'_, '_>, Sides)> = Vec::new();
     for met in met {
         let sides = met.sides.each_ref().map(|side| numbered(vocabulary, side));
-        let mut news = told.len() >= MOST_PAIRS;
+        let pairs = sides[0].len().saturating_mul(sides[1].len());
+        let mut news = told.len().saturating_add(pairs) > MOST_PAIRS;
         if !news {
             for &one in &sides[0] {
                 for &other in &sides[1] {

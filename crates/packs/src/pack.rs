@@ -115,6 +115,8 @@ pub struct Pack {
     pub rules: Vec<PackRule>,
     /// How the vocabulary speaks of the codes of the table.
     pub dialects: Vec<Dialect>,
+    /// The codes of the vocabulary whose concepts are known, if the table is about concepts.
+    pub concepts: usize,
     /// Single codes or categories.
     pub level: Level,
     /// Of how many statements the rules were made: entries and notes of the table, or categories
@@ -146,6 +148,7 @@ impl Pack {
             file: table.file.clone(),
             rules: Vec::new(),
             dialects: names.dialects().to_vec(),
+            concepts: names.concepts(),
             level,
             limits,
             unknown: 0,

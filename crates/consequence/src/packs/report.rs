@@ -24,6 +24,8 @@ pub struct RulesFromReport {
     pub passed_over: usize,
     /// How the known codes of the table are spelt.
     pub spoken: Vec<Spoken>,
+    /// Codes whose OMOP concepts are known, if the table is about concepts.
+    pub concepts: usize,
     /// Limits that all codes of a category share; none where the rules are for single codes.
     pub categories: Option<usize>,
     /// Where the codes come from that the rules were restricted to; none: not restricted.
@@ -117,6 +119,7 @@ impl RulesFromReport {
             entries: table.statements(),
             passed_over: table.passed_over(),
             spoken: pack.dialects.iter().map(Spoken::of).collect(),
+            concepts: pack.concepts,
             categories: categories.then_some(pack.limits),
             codes,
             unknown: pack.unknown,
@@ -148,7 +151,8 @@ impl Display for RulesFromReport {
         for kind in &self.kinds {
             writeln!(out, "  {:>6}  {}", number(kind.rules as u64), kind.limit)?;
         }
-        writeln!(out, "\nthe table has {} on codes", count(self.entries as u64, "limit"))?;
+        let what = if self.passed_over > 0 { "note" } else { "limit" };
+        writeln!(out, "\nthe table has {} on codes", count(self.entries as u64, what))?;
         if self.passed_over > 0 {
             let notes = count(self.passed_over as u64, "note");
             writeln!(out, "  and {notes} that name no codes, or examples, or exceptions")?;
@@ -164,6 +168,10 @@ impl Display for RulesFromReport {
                 | CodeSource::Model(file) => file,
                 CodeSource::Rules => "the rules",
             };
+            if self.concepts > 0 {
+                let codes = count(self.concepts as u64, "code");
+                writeln!(out, "  {file} has {codes} of which the OMOP concepts are known")?;
+            }
             for spoken in &self.spoken {
                 writeln!(out, "  {file} has {spoken}")?;
             }

@@ -44,6 +44,13 @@ pub(super) fn no_rules(
 fn unknown(table: &ExpertTable, pack: &Pack, vocabulary: &Vocabulary) -> (String, &'static str) {
     let about: Vec<&str> = table.systems().into_iter().map(System::name).collect();
     let about = about.join(" and ");
+    if pack.concepts > 0 {
+        let (limits, concepts) = (number(pack.limits as u64), number(pack.concepts as u64));
+        let what = format!(
+            "none of the {limits} limits of the table is about one of the {concepts} known concepts"
+        );
+        return (what, "say with {ancestors} which concepts are below others");
+    }
     if let Some(dialect) = pack.dialects.first() {
         let first = table.entries().iter().find(|entry| entry.system == dialect.system);
         let looked_for = first.map_or(dialect.example.as_str(), |entry| entry.code.as_str());
