@@ -238,7 +238,7 @@ fn refused(error: PackError) -> Error {
         PackError::NoCategories { .. } => "leave out {level}, or give {level=codes}",
         PackError::NoSex { .. } => "name the codes with {female} and {male}",
         PackError::NoVocabulary { .. } => "name the codes with {cohort} or {vocabulary}",
-        PackError::Probability(_) => "give {stays} and {code-first} numbers such as 0.9",
+        PackError::Probability(_) => "give {stays} and {code_first} numbers such as 0.9",
         PackError::MissingColumn { .. } | PackError::Xml { .. } => {
             "check that the kind of table before the name of the file is the right one, and the file whole"
         }

@@ -35,7 +35,7 @@ pub(super) fn no_rules(
         _ => {
             let what = "what the table says of known codes, the records contradict, or they do not \
                         tell how likely it is";
-            (what.into(), "give {cohort}, or the probability with {code-first}")
+            (what.into(), "give {cohort}, or the probability with {code_first}")
         }
     }
 }
