@@ -52,8 +52,9 @@ impl TableKind {
         ];
         let start = text.trim_start();
         if start.starts_with('<') {
-            let end = start.floor_char_boundary(4096);
-            return start[..end].contains("<ICD10CM.tabular").then_some(Self::Icd10);
+            // The outermost element comes after a declaration, and comments if there are any.
+            let named = start.split('<').take(8).any(|tag| tag.starts_with("ICD10CM.tabular"));
+            return named.then_some(Self::Icd10);
         }
         let known = COLUMNS.iter().find(|(_, columns)| has_columns(text, columns));
         known.map(|&(kind, _)| kind)

@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
                     Ok(Event::Close(name))
                 }
                 open => {
-                    let expected = open.map_or("nothing".to_owned(), |open| shown(open));
+                    let expected = open.map_or("nothing".to_owned(), shown);
                     let name = shown(name);
                     Err(self.fault(format!("`{name}` ends where `{expected}` is open")))
                 }
