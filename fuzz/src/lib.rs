@@ -12,6 +12,7 @@
 mod cohorts;
 mod models;
 mod mutate;
+mod packs;
 mod rules;
 mod seeds;
 
@@ -24,6 +25,7 @@ use consequence_store::{create_directory, digest, write_atomically};
 
 pub use cohorts::COHORT_LINES;
 pub use models::{MARKOV_TABLES, MODEL_CARD, NETWORK_WEIGHTS};
+pub use packs::EXPERT_TABLES;
 pub use rules::{RULE_JSON, RULE_TEXT, RULE_TUPLES};
 
 use mutate::Mutator;

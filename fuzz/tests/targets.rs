@@ -1,7 +1,8 @@
 //! Every target with what it ever failed on, its seeds, and inputs made from them.
 
 use consequence_fuzz::{
-    COHORT_LINES, MARKOV_TABLES, MODEL_CARD, NETWORK_WEIGHTS, RULE_JSON, RULE_TEXT, RULE_TUPLES,
+    COHORT_LINES, EXPERT_TABLES, MARKOV_TABLES, MODEL_CARD, NETWORK_WEIGHTS, RULE_JSON, RULE_TEXT,
+    RULE_TUPLES,
 };
 
 #[test]
@@ -22,6 +23,11 @@ fn rule_tuples() {
 #[test]
 fn cohort_lines() {
     COHORT_LINES.run(40_000);
+}
+
+#[test]
+fn expert_tables() {
+    EXPERT_TABLES.run(20_000);
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub fn sex_rules(level: Level, vocabulary: &Arc<Vocabulary>) -> Fallible<RuleSet
     let limits = PackLimits::default();
     let codes = CodeList::read(CODES, open(CODES)?, &limits)?;
     let options = PackOptions {
-        level,
+        level: Some(level),
         vocabulary: Some(vocabulary),
         codes: Some(&codes),
         ..PackOptions::default()

@@ -65,8 +65,16 @@ fn only_codes_that_are_known() {
         {"id": 2, "static": ["SEX//M"], "visits": [["DX//650"]]}"#;
     folder.write("cohort.jsonl", line.replace("\n        ", "\n"));
     let ran = folder.run(&format!("{MCE} --force --cohort cohort.jsonl --prefix DX//")).exits(0);
-    ran.prints("1 rule ");
-    assert!(folder.read("a.rules").contains("SEX//M in static => not DX//65.0"));
+    ran.prints("2 rules").prints("has 2 codes of ICD-9-CM after `DX//`: categories, with dots");
+    // One code, spelt in two ways.
+    for name in ["DX//65.0", "DX//650"] {
+        let rule = format!("SEX//M in static => not {name}\n");
+        assert!(folder.read("a.rules").contains(&rule));
+    }
+    // The prefix is found without being told.
+    let told = folder.read("a.rules");
+    folder.run(&format!("{MCE} --force --cohort cohort.jsonl")).exits(0).prints("2 rules");
+    assert_eq!(folder.read("a.rules"), told);
     folder
         .run(&format!("{MCE} --cohort cohort.jsonl --vocabulary codes.json --force"))
         .refuses(&["cannot be used"]);
@@ -121,6 +129,102 @@ fn phecodes_and_concepts() {
 }
 
 #[test]
+fn concepts_that_are_below_others() {
+    let folder = Folder::new();
+    let checks =
+        "conceptId,conceptName,plausibleGender,plausibleGenderUseDescendants\n10,Prostate,,Male\n";
+    folder.write("checks.csv", checks);
+    folder.write("PERSON.csv", "person_id,gender_concept_id,year_of_birth\n1,8532,1980\n");
+    let visits = "person_id,visit_occurrence_id,visit_start_date\n1,7,2020-01-01\n";
+    folder.write("VISIT_OCCURRENCE.csv", visits);
+    folder.write(
+        "CONDITION_OCCURRENCE.csv",
+        "person_id,condition_concept_id,condition_start_date,visit_occurrence_id\n1,11,2020-01-01,7\n",
+    );
+    folder.write(
+        "CONCEPT.csv",
+        "concept_id,concept_name,vocabulary_id,concept_code\n11,Prostatitis,SNOMED,9713002\n",
+    );
+    let import = "import omop . --out cohort";
+    folder.run(import).exits(0);
+    let dqd = "rules from dqd checks.csv --cohort cohort --out a.rules --force";
+    folder.run(dqd).refuses(&["the 1 known concepts", "help: say with --ancestors"]);
+    let above = "ancestor_concept_id\tdescendant_concept_id\n10\t11\n";
+    folder.write("above.csv", above);
+    folder.run(&format!("{dqd} --ancestors above.csv")).exits(0).prints("1 rule ");
+    assert!(folder.read("a.rules").contains("SEX//F in static => not SNOMED//9713002"));
+    folder
+        .run(&format!("{dqd} --ancestors checks.csv"))
+        .refuses(&["no column `ancestor_concept_id`"]);
+    folder.run(&format!("{dqd} --ancestors none.csv")).refuses(&["--> none.csv"]);
+    // The importer keeps what it finds.
+    folder.write("CONCEPT_ANCESTOR.csv", above);
+    folder.run(&format!("{import} --force")).exits(0);
+    folder.run(dqd).exits(0).prints("1 rule ");
+}
+
+#[test]
+fn the_list_of_icd_10() {
+    let folder = Folder::new();
+    folder.write(
+        "list.xml",
+        "<ICD10CM.tabular><version>2026</version><chapter><name>4</name><desc>Some (E00-I99)</desc>\
+         <section id='E08-I99'><diag><name>E10</name><desc>One</desc><excludes1><note>two (E11.-)</note>\
+         </excludes1></diag><diag><name>I43</name><desc>Heart</desc><codeFirst><note>one (E10.-)</note>\
+         </codeFirst></diag></section></chapter></ICD10CM.tabular>",
+    );
+    let records: Vec<String> = (0..40)
+        .map(|id| {
+            let visit = ["\"DX//E10\", \"DX//I43\"", "\"DX//E11.9\"", "\"DX//I43\"", ""][id % 4];
+            format!("{{\"id\": {id}, \"static\": [], \"visits\": [[{visit}]]}}")
+        })
+        .collect();
+    folder.write("cohort.jsonl", records.join("\n"));
+    let icd10 = "rules from icd10 list.xml --out a.rules --force";
+    folder.run(icd10).refuses(&["the codes must be known", "help: name the codes with --cohort"]);
+    let known = format!("{icd10} --cohort cohort.jsonl");
+    let report = folder.run(&format!("{known} --json")).exits(0).json();
+    assert_eq!((&report["rules"], &report["soft"]), (&2.into(), &1.into()));
+    assert_eq!((&report["spoken"][0]["prefix"], &report["broken"]), (&"DX//".into(), &0.into()));
+    let text = folder.read("a.rules");
+    assert!(text.contains("rule excludes1-E10: DX//E10 => not DX//E11.9\n"), "{text}");
+    assert!(text.contains("not DX//E10 => not DX//I43 with probability 0."), "{text}");
+    folder.run("check a.rules --cohort cohort.jsonl").exits(0).prints("proved");
+    folder.run(&format!("{known} --code-first 0.99")).exits(0).prints("needs another code first");
+    assert!(folder.read("a.rules").contains("with probability 0.99\n"));
+    folder
+        .run(&format!("{known} --code-first 2"))
+        .refuses(&["2", "help: give --stays and --code-first"]);
+    folder
+        .write("codes.json", r#"{"static": [], "encounter": ["DX//E10", "DX//E11.9", "DX//I43"]}"#);
+    let vocabulary = format!("{icd10} --vocabulary codes.json");
+    folder.run(&vocabulary).exits(0).prints("1 left out: nobody knows how likely what they say is");
+    folder.write("list.xml", "<ICD10CM.tabular><chapter>");
+    folder.run(&known).refuses(&["list.xml:1", "cut short", "help: check that the kind"]);
+    folder.write("list.xml", "<!DOCTYPE x [<!ENTITY a \"b\">]><ICD10CM.tabular/>");
+    folder.run(&known).refuses(&["a declaration of a document type"]);
+}
+
+#[test]
+fn what_is_chronic_stays_as_often_as_records_show() {
+    let folder = with_tables();
+    let again = r#"{"id": 1, "static": [], "visits": [["ICD9CM//4010"], ["ICD9CM//4010"], []]}"#;
+    let records: Vec<String> =
+        (0..60).map(|id| again.replace("\"id\": 1", &format!("\"id\": {id}"))).collect();
+    folder.write("cohort.jsonl", records.join("\n"));
+    let cci = "rules from cci cci.csv --cohort cohort.jsonl --out c.rules --force";
+    folder.run(cci).exits(0).prints("1 rule ");
+    let text = folder.read("c.rules");
+    assert!(
+        text.ends_with("ICD9CM//4010 in previous => ICD9CM//4010 with probability 0.5\n"),
+        "{text}"
+    );
+    assert!(text.contains("0.5000 over all codes of the pack\n"), "{text}");
+    folder.run(&format!("{cci} --stays 0.8")).exits(0);
+    assert!(folder.read("c.rules").ends_with("with probability 0.8\n"));
+}
+
+#[test]
 fn tables_that_are_not_what_they_claim_to_be() {
     let folder = with_tables();
     for table in ["dqd", "phecode", "cci"] {
@@ -153,19 +257,33 @@ fn tables_that_are_not_what_they_claim_to_be() {
 #[test]
 fn a_table_that_matches_nothing() {
     let folder = with_tables();
-    folder.write("codes.json", CODES.replace("ICD9CM//", "ICD10//"));
-    folder.run(&format!("{MCE} --vocabulary codes.json")).refuses(&[
+    let known = format!("{MCE} --vocabulary codes.json");
+    folder.write("codes.json", CODES.replace("185", "999").replace("650", "401"));
+    folder.run(&known).refuses(&[
         "none of the 5 limits",
         "`ICD9CM//185`",
-        "such as `ICD10//185`",
+        "such as `ICD9CM//",
         "--> edits.txt",
         "help: say with --prefix",
+    ]);
+    folder.write("codes.json", CODES.replace("ICD9CM//", "RX//"));
+    folder.run(&known).refuses(&[
+        "about ICD-9-CM and ICD-9-CM procedure codes",
+        "such as `RX//185`",
+        "--> edits.txt",
+        "help: say with --prefix",
+    ]);
+    folder.write("codes.json", CODES.replace("ICD9CM//", "ICD10CM//C"));
+    folder.run(&known).refuses(&[
+        "the versions do not match",
+        "the known codes are ICD-10-CM, such as `ICD10CM//C185`",
+        "--> edits.txt",
+        "help: take the table of the other version",
     ]);
     let ages = EDITS.lines().filter(|line| !line.contains("ale_Only"));
     folder.write("edits.txt", ages.collect::<Vec<_>>().join("\n"));
     folder.run(MCE).refuses(&["limits ages only", "--> edits.txt", "help: give --cohort"]);
     folder.write("codes.json", CODES.replace("0-11", "0-12").replace("65+", "45-64"));
-    let known = format!("{MCE} --vocabulary codes.json");
     folder.run(&known).refuses(&["no age band lies outside", "--> edits.txt", "help: "]);
     folder.write("cci.csv", CHRONIC.replace("'1'", "'0'"));
     let cci = "rules from cci cci.csv --out a.rules";

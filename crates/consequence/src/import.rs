@@ -93,6 +93,7 @@ fn write(import: &Import, out: &Out, watch: &dyn Watch) -> Result<ImportSummary,
         replace: out.force,
         titles: import.titles().clone(),
         own_rules: import.own_rules(),
+        concepts: import.concepts().clone(),
         ..WriterOptions::default()
     };
     let mut writer = CohortWriter::create(&out.path, import.vocabulary(), options)?;

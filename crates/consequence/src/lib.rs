@@ -56,8 +56,10 @@
 //!
 //! # Rules from data and from experts
 //! [`MineTask`](mine::MineTask) finds rules in a cohort and writes them with the evidence for each, and as a page
-//! on which an expert chooses from them;
-//! [`RulesFromTask`](packs::RulesFromTask) makes rules of the tables that experts publish. Both write rule files to
+//! on which an expert chooses from them; [`CommonSenseTask`](common_sense::CommonSenseTask) writes those that nobody
+//! needs to be told;
+//! [`RulesFromTask`](packs::RulesFromTask) makes rules of the tables that experts publish, and
+//! [`packs::from_folder`] of all that lie in a folder. Rule files are to
 //! be read, checked and corrected like any other. [`mine::search`] works on records in memory.
 //! ```
 //! use std::sync::Arc;
@@ -194,7 +196,7 @@ pub mod synthesize;
 pub mod train;
 
 pub use consequence_record::{
-    Code, Cohort, Kind, Record, RecordView, Selection, Split, Vocabulary, VocabularyError,
+    Code, Cohort, Concept, Kind, Record, RecordView, Selection, Split, Vocabulary, VocabularyError,
 };
 
 pub use consequence_rules::{

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use consequence_record::Concept;
 use rustc_hash::FxHashMap;
 
 use crate::event::Fact;
@@ -24,6 +25,7 @@ pub(crate) enum Role {
 pub(crate) struct RawCode {
     pub name: Box<str>,
     pub title: Option<Box<str>>,
+    pub concept: Option<Concept>,
     roles: u8,
 }
 
@@ -41,6 +43,9 @@ pub(crate) struct Codes {
     name: String,
     code_bytes: usize,
 }
+
+/// The most concepts kept above one; no real one has nearly as many.
+const MOST_ANCESTORS: usize = 10_000;
 
 /// The most bytes kept of a title.
 const TITLE_BYTES: usize = 512;
@@ -84,7 +89,12 @@ impl Codes {
         }
         let (name, number): (Box<str>, u32) =
             (self.name.as_str().into(), self.entries.len() as u32);
-        self.entries.push(RawCode { name: name.clone(), title: None, roles: 1 << role as u8 });
+        self.entries.push(RawCode {
+            name: name.clone(),
+            title: None,
+            concept: None,
+            roles: 1 << role as u8,
+        });
         self.numbers.insert(name, number);
         Ok(Fact(number))
     }
@@ -106,6 +116,22 @@ impl Codes {
     pub fn title_of(&mut self, parts: &[&str], title: &str) {
         if let Some(&number) = self.numbers.get(parts.join("//").as_str()) {
             self.title(Fact(number), title);
+        }
+    }
+
+    /// Keeps the OMOP concept that a code stands for.
+    pub fn concept(&mut self, fact: Fact, concept: Concept) {
+        if let Some(entry) = fact.code().and_then(|number| self.entries.get_mut(number)) {
+            entry.concept = Some(concept);
+        }
+    }
+
+    /// Keeps a concept that is above that of a code.
+    pub fn ancestor(&mut self, fact: Fact, ancestor: u64) {
+        let entry = fact.code().and_then(|number| self.entries.get_mut(number));
+        let concept = entry.and_then(|entry| entry.concept.as_mut());
+        if let Some(concept) = concept.filter(|kept| kept.ancestors.len() < MOST_ANCESTORS) {
+            concept.ancestors.push(ancestor);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use consequence_record::Kind;
+use consequence_record::{Concept, Kind};
 use consequence_tables::shown;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,6 +29,7 @@ pub(crate) struct Finals {
     pub names: Vec<String>,
     pub kinds: Vec<Kind>,
     pub titles: Vec<Option<Box<str>>>,
+    pub concepts: FxHashMap<u32, Concept>,
     numbers: FxHashMap<String, u32>,
     /// What each code of the source becomes without a value.
     plain: Vec<Target>,
@@ -62,7 +63,8 @@ impl Finals {
                     let title = code.title.as_deref();
                     let valued = (1..=parts)
                         .map(|part| finals.intern(&format!("{base}//q{part}"), kind, title))
-                        .collect::<Result<_, _>>()?;
+                        .collect::<Result<Vec<u32>, _>>()?;
+                    finals.stand_for(&valued, code);
                     finals.valued.insert(number as u32, valued);
                 }
             }
@@ -112,12 +114,26 @@ impl Finals {
         match truncate.filter(|_| is_icd(&code.name)) {
             Some(characters) => {
                 let name = truncated(&code.name, characters);
-                let title = code.title.as_deref().filter(|_| name == *code.name);
-                Ok(Target::Codes(vec![self.intern(&name, kind, title)?]))
+                let whole = name == *code.name;
+                let title = code.title.as_deref().filter(|_| whole);
+                let number = self.intern(&name, kind, title)?;
+                if whole {
+                    self.stand_for(&[number], code);
+                }
+                Ok(Target::Codes(vec![number]))
             }
             None => {
-                Ok(Target::Codes(vec![self.intern(&code.name, kind, code.title.as_deref())?]))
+                let number = self.intern(&code.name, kind, code.title.as_deref())?;
+                self.stand_for(&[number], code);
+                Ok(Target::Codes(vec![number]))
             }
+        }
+    }
+
+    /// Keeps the concept of a code of the source for what it becomes.
+    fn stand_for(&mut self, numbers: &[u32], code: &RawCode) {
+        if let Some(concept) = &code.concept {
+            self.concepts.extend(numbers.iter().map(|&number| (number, concept.clone())));
         }
     }
 

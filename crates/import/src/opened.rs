@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use consequence_feedback::Watch;
-use consequence_record::{Code, Cohort, Kind, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Concept, Kind, Split, Vocabulary};
 use consequence_tables::{Dataset, VisitTimes};
 use rustc_hash::FxHashMap;
 
@@ -69,6 +69,7 @@ pub struct Import {
     pub(crate) kept: Vec<Option<Code>>,
     pub(crate) vocabulary: Arc<Vocabulary>,
     pub(crate) titles: BTreeMap<Code, String>,
+    pub(crate) concepts: BTreeMap<Code, Concept>,
     pub(crate) summary: ImportSummary,
 }
 
@@ -117,6 +118,7 @@ impl Import {
             finals,
             vocabulary: Arc::new(Vocabulary::new::<&str>([]).map_err(|error| whole(error.into()))?),
             titles: BTreeMap::new(),
+            concepts: BTreeMap::new(),
             summary,
         };
         watch.begin("counting", None);
@@ -174,6 +176,9 @@ impl Import {
             if let Some(title) = &finals.titles[number] {
                 self.titles.insert(code, title.to_string());
             }
+            if let Some(concept) = finals.concepts.get(&(number as u32)) {
+                self.concepts.insert(code, concept.clone());
+            }
             match finals.kinds[number] {
                 Kind::Static => self.summary.static_vocabulary += 1,
                 Kind::Encounter => self.summary.vocabulary += 1,
@@ -191,6 +196,11 @@ impl Import {
     /// What codes mean, where the source tells.
     pub fn titles(&self) -> &BTreeMap<Code, String> {
         &self.titles
+    }
+
+    /// The OMOP concepts that codes stand for, where the source tells.
+    pub fn concepts(&self) -> &BTreeMap<Code, Concept> {
+        &self.concepts
     }
 
     /// Whether encounters have dates, rather than an order only.
@@ -218,6 +228,7 @@ impl Import {
         let mut dataset = Dataset::new(cohort, self.vocabulary());
         dataset.splits = splits;
         dataset.titles = self.titles.clone();
+        dataset.concepts = self.concepts.clone();
         dataset.times = self.profile.dated.then_some(times);
         Ok((dataset, records.summary().clone()))
     }

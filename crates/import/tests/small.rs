@@ -178,6 +178,49 @@ fn mimic4_in_its_folders() {
 }
 
 #[test]
+fn omop_codes_keep_their_concepts() {
+    let mut files = vec![
+        ("PERSON.csv", "person_id,gender_concept_id,year_of_birth\n1,8532,1980\n"),
+        (
+            "VISIT_OCCURRENCE.csv",
+            "person_id,visit_occurrence_id,visit_start_date\n1,7,2020-01-01\n1,8,2020-06-01\n",
+        ),
+        (
+            "CONDITION_OCCURRENCE.csv",
+            "person_id,condition_concept_id,condition_start_date,visit_occurrence_id\n\
+             1,201826,2020-01-01,7\n1,45548,2020-01-01,7\n1,999,2020-06-01,8\n",
+        ),
+        (
+            "CONCEPT.csv",
+            "concept_id,concept_name,vocabulary_id,concept_code\n\
+             201826,Type 2 diabetes mellitus,SNOMED,44054006\n45548,Diabetes,ICD10CM,E11.9\n",
+        ),
+    ];
+    let concept = |dataset: &Dataset, name: &str| {
+        let code = dataset.vocabulary.code(name).unwrap();
+        dataset.concepts.get(&code).map(|known| (known.id, known.ancestors.clone()))
+    };
+    let (dataset, _) = import(Source::Omop, &files, &plain());
+    assert_eq!(concept(&dataset, "SNOMED//44054006"), Some((201_826, vec![])));
+    assert_eq!(concept(&dataset, "OMOP//999"), Some((999, vec![])));
+    assert_eq!(dataset.concepts.len(), 3);
+    // What is above is kept for the codes that were met, and a category has no concept.
+    let above = "ancestor_concept_id\tdescendant_concept_id\tmin_levels_of_separation\n\
+                 201820\t201826\t1\n201826\t201826\t0\n4\t5\t1\n\t201826\t1\n";
+    files.push(("concept_ancestor.csv.gz", above));
+    let options = ImportOptions { truncate: Some(3), ..plain() };
+    let (dataset, _) = import(Source::Omop, &files, &options);
+    assert_eq!(concept(&dataset, "SNOMED//44054006"), Some((201_826, vec![201_820])));
+    assert_eq!(concept(&dataset, "ICD10CM//E11"), None);
+    // Another import of the cohort keeps them.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cohort");
+    meds::write(&path, &dataset).unwrap();
+    let (again, _) = open(&Source::Meds, &path, &plain(), &Unwatched).unwrap().collect().unwrap();
+    assert_eq!(again.concepts, dataset.concepts);
+}
+
+#[test]
 fn omop_with_tabs_and_without_concepts() {
     let files = [
         (

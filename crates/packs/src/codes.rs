@@ -5,6 +5,7 @@ use std::io::Read;
 
 use crate::error::PackError;
 use crate::table::{PackLimits, Table, read_text};
+use crate::tabular;
 
 /// A system of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,16 @@ pub enum System {
 }
 
 impl System {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Icd9,
+        Self::Icd9Procedure,
+        Self::Icd10,
+        Self::Icd10Procedure,
+        Self::Phecode,
+        Self::Omop,
+    ];
+
     /// What stands before a code of this system in a vocabulary, unless told otherwise.
     pub fn prefix(self) -> &'static str {
         match self {
@@ -80,6 +91,30 @@ impl System {
         };
         code.get(..length)
     }
+
+    /// Whether a plain code could be one of this system, by its letters and digits alone.
+    pub(crate) fn shapes(self, code: &str) -> bool {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let signs = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let length = code.len();
+        match (self, code.as_bytes()) {
+            (Self::Icd9, [b'V', ..]) => (3..=5).contains(&length) && digits(&code[1..]),
+            (Self::Icd9, [b'E', ..]) => (4..=5).contains(&length) && digits(&code[1..]),
+            (Self::Icd9, _) => (3..=5).contains(&length) && digits(code),
+            (Self::Icd9Procedure, _) => (2..=4).contains(&length) && digits(code),
+            (Self::Icd10, [first, second, third, ..]) => {
+                let digit = second.is_ascii_digit() || third.is_ascii_digit();
+                (3..=7).contains(&length) && first.is_ascii_uppercase() && digit && signs(code)
+            }
+            (Self::Icd10, _) => false,
+            (Self::Icd10Procedure, _) => length == 7 && signs(code),
+            (Self::Phecode, _) => {
+                let (whole, part) = code.split_once('.').unwrap_or((code, ""));
+                (1..=3).contains(&whole.len()) && digits(whole) && digits(part)
+            }
+            (Self::Omop, _) => (1..=10).contains(&length) && digits(code),
+        }
+    }
 }
 
 /// Ages in years, both ends included.
@@ -126,8 +161,9 @@ pub struct CodeList {
 }
 
 impl CodeList {
-    /// Reads the list of ICD-9-CM diagnoses (`dgns_cd`, `longdesc`), a phecode map, or a table of
-    /// chronic condition indicators, each of which lists all codes of its system; gzip or plain.
+    /// Reads the list of ICD-9-CM diagnoses (`dgns_cd`, `longdesc`), a phecode map, a table of
+    /// chronic condition indicators or the tabular list of ICD-10-CM as XML, each of which lists all
+    /// codes of its system; gzip or plain.
     ///
     /// ```
     /// use consequence_packs::{CodeList, PackLimits};
@@ -147,6 +183,9 @@ impl CodeList {
             (System::Icd10, ["ICD-10-CM CODE", "ICD-10-CM CODE DESCRIPTION"]),
         ];
         let text = read_text(file, input, limits)?;
+        if text.trim_start().starts_with('<') {
+            return tabular::code_list(file, &text, limits);
+        }
         let mut unknown = None;
         for (system, columns) in KNOWN {
             match Table::read(file, &text, &columns, HELP) {
@@ -170,6 +209,20 @@ impl CodeList {
             }
         }
         Self { system, titles }
+    }
+
+    /// The system of the codes.
+    pub fn system(&self) -> System {
+        self.system
+    }
+
+    /// Whether a plain code, or a category of codes, is in the list.
+    pub(crate) fn lists(&self, code: &str) -> bool {
+        // The codes below a category come right after it.
+        self.titles
+            .range(code.to_owned()..)
+            .next()
+            .is_some_and(|(next, _)| next == code || (self.system.category(next) == Some(code)))
     }
 
     /// The title of a code of a vocabulary, with or without a dot.

@@ -75,6 +75,32 @@ pub enum PackError {
         /// What could be there.
         expected: &'static str,
     },
+    /// XML that is damaged, or another document.
+    #[error("{file}:{line}: {what}")]
+    Xml {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// More codes, or more pairs of them, than are taken in.
+    #[error("{file}: more than {most} {what}; is this the right file?")]
+    TooMany {
+        /// The file.
+        file: String,
+        /// Of what there are too many.
+        what: &'static str,
+        /// The limit.
+        most: usize,
+    },
+    /// Notes hold for whole chapters: the rules need to know which codes are meant.
+    #[error("{file}: its notes hold for ranges of codes, so that the codes must be known")]
+    NoVocabulary {
+        /// The table.
+        file: String,
+    },
     /// A header and nothing below it.
     #[error("{file}: the table has no rows; is the file cut short?")]
     Empty {

@@ -1,12 +1,13 @@
-//! What expert tables say, limits on codes, and the readers of four published ones.
+//! What expert tables say of codes, and the readers of four published ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 
 use crate::codes::{CodeList, System};
 use crate::error::PackError;
 use crate::table::{PackLimits, Table, read_text};
+use crate::tabular::Note;
 
 /// What an expert table says of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +25,10 @@ pub enum Limit {
     },
     /// It is chronic: it stays.
     Chronic,
+    /// It never stands in one visit with some others.
+    Excludes,
+    /// One of some others stands in the visit with it.
+    CodeFirst,
 }
 
 impl fmt::Display for Limit {
@@ -34,6 +39,8 @@ impl fmt::Display for Limit {
             Self::Ages { from: 0, to: 0 } => out.write_str("newborn only"),
             Self::Ages { from, to } => write!(out, "age {from} to {to}"),
             Self::Chronic => out.write_str("chronic"),
+            Self::Excludes => out.write_str("excludes another code"),
+            Self::CodeFirst => out.write_str("needs another code first"),
         }
     }
 }
@@ -49,6 +56,8 @@ pub struct Entry {
     pub title: String,
     /// What the table says of it.
     pub limit: Limit,
+    /// Whether the same holds for all concepts below it.
+    pub below: bool,
 }
 
 /// An expert table that was read.
@@ -57,7 +66,13 @@ pub struct ExpertTable {
     pub(crate) file: String,
     /// What the table is, and its version.
     pub(crate) about: String,
+    /// Its version, where it states one.
+    pub(crate) version: Option<u32>,
     pub(crate) entries: Vec<Entry>,
+    /// What is said of ranges of codes.
+    pub(crate) notes: Vec<Note>,
+    /// Notes that no rule can be made of: they name no codes, or examples, or exceptions.
+    pub(crate) passed_over: usize,
     /// All codes of the table's system, if the table lists them.
     pub(crate) complete: Option<CodeList>,
 }
@@ -68,9 +83,46 @@ impl ExpertTable {
         &self.about
     }
 
-    /// What it says, in the order of the file.
+    /// Its version, where it states one as a number: the greater, the newer.
+    pub fn version(&self) -> Option<u32> {
+        self.version
+    }
+
+    /// What it says of single codes, in the order of the file.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How much it says: of single codes, and in notes on ranges of codes.
+    pub fn statements(&self) -> usize {
+        self.entries.len() + self.notes.len()
+    }
+
+    /// Notes that no rule can be made of: they name no codes, or examples, or exceptions.
+    pub fn passed_over(&self) -> usize {
+        self.passed_over
+    }
+
+    /// The systems of the codes that it speaks of.
+    pub fn systems(&self) -> BTreeSet<System> {
+        let notes = self.notes.first().map(|_| System::Icd10);
+        self.entries.iter().map(|entry| entry.system).chain(notes).collect()
+    }
+
+    /// All codes of its system, if it lists them.
+    pub fn codes(&self) -> Option<&CodeList> {
+        self.complete.as_ref()
+    }
+
+    /// The concepts whose limits hold for all below them too.
+    pub fn ancestors(&self) -> BTreeSet<u64> {
+        let below = self.entries.iter().filter(|entry| entry.below);
+        below.filter_map(|entry| entry.code.parse().ok()).collect()
+    }
+
+    fn of(table: Table, about: String, entries: Vec<Entry>, complete: Option<CodeList>) -> Self {
+        let (notes, passed_over) = (Vec::new(), 0);
+        Self { file: table.file, about, version: None, entries, notes, passed_over, complete }
     }
 }
 
@@ -146,16 +198,17 @@ impl ExpertTable {
             }
             if let Some(limit) = limit(edit) {
                 let code = system.plain(code);
-                entries.push(Entry { system, code, title: title.clone(), limit });
+                entries.push(Entry { system, code, title: title.clone(), limit, below: false });
             }
         }
         let about = format!("CMS Medicare Code Editor, version {version}");
-        Ok(Self { file: table.file, about, entries, complete: None })
+        let version = version.split('.').next().and_then(|version| version.parse().ok());
+        Ok(Self { version, ..Self::of(table, about, entries, None) })
     }
 
     /// Reads the concept level checks of the OHDSI Data Quality Dashboard, the plausible genders
-    /// among them; gzip or plain. Where a check is meant for a concept
-    /// and all below it, the rule is for the concept itself: the table does not say what is below.
+    /// among them; gzip or plain. Some checks are meant for a concept and all below it: what is
+    /// below, [`PackOptions::concepts`](crate::PackOptions::concepts) says.
     ///
     /// ```
     /// use consequence_packs::{ExpertTable, PackLimits};
@@ -173,6 +226,7 @@ impl ExpertTable {
         for (line, cells) in &table.rows {
             let [concept, title, own, below] = cells.as_slice() else { continue };
             let (column, sex) = if own.is_empty() { (3, below) } else { (2, own) };
+            let below = !below.is_empty();
             let limit = match sex.as_str() {
                 "" => continue,
                 "Female" => Limit::Female,
@@ -190,11 +244,11 @@ impl ExpertTable {
                 }
                 let own = if names.len() == concepts.len() { names[index] } else { title };
                 let (code, title) = (concept.to_owned(), own.to_owned());
-                entries.push(Entry { system: System::Omop, code, title, limit });
+                entries.push(Entry { system: System::Omop, code, title, limit, below });
             }
         }
         let about = "OHDSI Data Quality Dashboard, plausible gender of concepts".to_owned();
-        Ok(Self { file: table.file, about, entries, complete: None })
+        Ok(Self::of(table, about, entries, None))
     }
 
     /// Reads a phecode map of ICD-9 or ICD-10 codes, version 1.2: phenotypes that only one sex has;
@@ -261,13 +315,13 @@ impl ExpertTable {
                 && limits.iter().all(|&other| other == Some(limit))
             {
                 let (code, title) = (code.clone(), title.clone());
-                entries.push(Entry { system: target, code, title, limit });
+                entries.push(Entry { system: target, code, title, limit, below: false });
             }
         }
         let titles = limits_of.into_iter().map(|(code, (title, _))| (code, title)).collect();
         let complete = CodeList { system: target, titles };
         let about = format!("phecode map 1.2 for {}, sex of phenotypes", system.name());
-        Ok(Self { file: table.file, about, entries, complete: Some(complete) })
+        Ok(Self::of(table, about, entries, Some(complete)))
     }
 
     /// Reads the HCUP chronic condition indicator for ICD-9, or the refined one for ICD-10:
@@ -308,7 +362,8 @@ impl ExpertTable {
             }
             if chronic {
                 let (code, title) = (code.clone(), title.clone());
-                entries.push(Entry { system, code, title, limit: Limit::Chronic });
+                let limit = Limit::Chronic;
+                entries.push(Entry { system, code, title, limit, below: false });
             }
             titles.insert(code, title.clone());
         }
@@ -317,6 +372,6 @@ impl ExpertTable {
             _ => "HCUP chronic condition indicator, ICD-9-CM",
         };
         let complete = CodeList { system, titles };
-        Ok(Self { file: table.file, about: about.to_owned(), entries, complete: Some(complete) })
+        Ok(Self::of(table, about.to_owned(), entries, Some(complete)))
     }
 }

@@ -19,7 +19,7 @@
 //! let text = "'ICD-9-CM CODE','ICD-9-CM CODE DESCRIPTION','CATEGORY DESCRIPTION'\n\
 //!             '4010',\"MALIGNANT HYPERTENSION\",'1'\n'4019',\"HYPERTENSION NOS\",'1'\n";
 //! let table = ExpertTable::read_cci("cci.csv", text.as_bytes(), &PackLimits::default())?;
-//! let options = PackOptions { level: Level::Categories, ..PackOptions::default() };
+//! let options = PackOptions { level: Some(Level::Categories), ..PackOptions::default() };
 //! assert_eq!(
 //!     table.pack(&options)?.rules[0].statement,
 //!     "rule chronic-ICD9CM//401: ICD9CM//401 in previous => ICD9CM//401 with probability 0.9"
@@ -28,14 +28,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod ancestors;
 mod codes;
+mod dialect;
 mod error;
 mod expert;
+mod maker;
+mod notes;
+mod observed;
 mod pack;
+mod recognize;
+mod spans;
 mod table;
+mod tabular;
+mod xml;
 
+pub use ancestors::Ancestors;
 pub use codes::{CodeList, System};
+pub use dialect::Dialect;
 pub use error::PackError;
 pub use expert::{Entry, ExpertTable, Limit, Over};
 pub use pack::{Level, Pack, PackOptions, PackRule};
+pub use recognize::TableKind;
 pub use table::PackLimits;

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use consequence_record::{Kind, Vocabulary};
-use consequence_rules::Window;
-use consequence_rules::language::{Expression, ExpressionKind, Quantifier, RuleItem};
+use consequence_record::{Code, Concept, Selection, Vocabulary};
 
-use crate::codes::{Band, CodeList, System, band};
+use crate::ancestors::Ancestors;
+use crate::codes::CodeList;
+use crate::dialect::Dialect;
 use crate::error::{PackError, shown};
 use crate::expert::{Entry, ExpertTable, Limit};
+use crate::maker::{Maker, Names};
+use crate::notes;
 
 /// What the rules are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,19 +26,26 @@ pub enum Level {
 /// How to make rules of an expert table.
 #[derive(Clone, Debug)]
 pub struct PackOptions<'a> {
-    /// Single codes or categories.
-    pub level: Level,
+    /// Single codes or categories; none: as the vocabulary has them, or else single codes.
+    pub level: Option<Level>,
     /// Only codes that this vocabulary has, spelt as it spells them; none: all codes.
     pub vocabulary: Option<&'a Vocabulary>,
+    /// Records over the vocabulary, from which soft rules take their probabilities.
+    pub records: Option<Selection<'a>>,
+    /// The OMOP concepts of the vocabulary's codes, where they are known.
+    pub concepts: Option<&'a BTreeMap<Code, Concept>>,
+    /// Which concepts are below others, beside what `concepts` says.
+    pub ancestors: Option<&'a Ancestors>,
     /// All codes of the system, for categories. Tables that list all codes do not need it.
     pub codes: Option<&'a CodeList>,
-    /// What stands before diagnoses, phecodes and concepts, instead of the prefix of their system.
+    /// What stands before diagnoses, phecodes and concepts; none: what stands before most codes of
+    /// their system in the vocabulary, or else the prefix of the system.
     pub prefix: Option<&'a str>,
-    /// What stands before procedures, instead of the prefix of their system.
+    /// What stands before procedures; none: the same.
     pub procedure_prefix: Option<&'a str>,
-    /// The static codes that mean female. Default `SEX//F`.
+    /// The static codes that mean female; none: `SEX//F`, or what the vocabulary has for it.
     pub female: Vec<String>,
-    /// The static codes that mean male. Default `SEX//M`.
+    /// The static codes that mean male; none: `SEX//M`, or what the vocabulary has for it.
     pub male: Vec<String>,
     /// What stands before age bands in the vocabulary. Default `AGE//`. Rules about ages need a
     /// vocabulary with age bands.
@@ -44,24 +53,31 @@ pub struct PackOptions<'a> {
     /// Years that a record may go on after its age band was taken: whoever is too young for a code
     /// may grow into it by then. Default 0: the band holds for all of the record.
     pub years: u16,
-    /// How likely a chronic condition is coded again in the next visit. Default 0.9: an assumption,
-    /// which the table does not state, and data differ.
-    pub stays: f64,
+    /// How likely a chronic condition is coded again in the next visit; none: as often as the
+    /// records show, or without any 0.9, an assumption.
+    pub stays: Option<f64>,
+    /// How likely a code is absent from a visit that lacks all codes to put before it; none: as
+    /// often as the records show. Without either, notes on such codes are left out.
+    pub code_first: Option<f64>,
 }
 
 impl Default for PackOptions<'_> {
     fn default() -> Self {
         Self {
-            level: Level::Codes,
+            level: None,
             vocabulary: None,
+            records: None,
+            concepts: None,
+            ancestors: None,
             codes: None,
             prefix: None,
             procedure_prefix: None,
-            female: vec!["SEX//F".to_owned()],
-            male: vec!["SEX//M".to_owned()],
+            female: Vec::new(),
+            male: Vec::new(),
             ages: "AGE//",
             years: 0,
-            stays: 0.9,
+            stays: None,
+            code_first: None,
         }
     }
 }
@@ -69,15 +85,24 @@ impl Default for PackOptions<'_> {
 /// One rule of a pack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackRule {
-    /// The code it is about, as the vocabulary or the system spells it.
+    /// Its name.
+    pub name: String,
+    /// The code it is about, as the vocabulary or the system spells it, or where its note stands.
     pub code: String,
-    /// What the code stands for.
+    /// What the code stands for, or what the note says.
     pub title: String,
     /// What the table says of it.
     pub limit: Limit,
+    /// Its probability, if it is soft.
+    pub probability: Option<f64>,
+    /// What the records show of it.
+    pub evidence: Option<String>,
     /// The rule as a statement of the language.
     pub statement: String,
 }
+
+/// Rules by what they say, and by what they are about.
+pub(crate) type Rules = BTreeMap<(Limit, String), PackRule>;
 
 /// Rules made of an expert table.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +113,14 @@ pub struct Pack {
     pub file: String,
     /// The rules: by limit, then by code.
     pub rules: Vec<PackRule>,
-    /// How many limits the rules were made of: entries of the table, or categories that share one.
+    /// How the vocabulary speaks of the codes of the table.
+    pub dialects: Vec<Dialect>,
+    /// The codes of the vocabulary whose concepts are known, if the table is about concepts.
+    pub concepts: usize,
+    /// Single codes or categories.
+    pub level: Level,
+    /// Of how many statements the rules were made: entries and notes of the table, or categories
+    /// that share a limit.
     pub limits: usize,
     /// How many of them are about codes that the vocabulary does not have.
     pub unknown: usize,
@@ -96,8 +128,39 @@ pub struct Pack {
     pub without_ages: usize,
     /// How many limits of age no rule was made of, because no age band lies outside them.
     pub within_bands: usize,
+    /// How many say what others said before.
+    pub repeated: usize,
+    /// How many would be soft rules whose probability nobody knows.
+    pub without_probability: usize,
+    /// How many would be soft rules that depend on themselves.
+    pub cyclic: usize,
+    /// Rules left out since the records break them, of notes on codes that exclude each other.
+    pub broken: Vec<PackRule>,
     /// What every rule assumes.
     notes: Vec<String>,
+}
+
+impl Pack {
+    /// A pack without rules yet.
+    fn new(table: &ExpertTable, names: &Names<'_>, level: Level, limits: usize) -> Self {
+        Self {
+            about: table.about.clone(),
+            file: table.file.clone(),
+            rules: Vec::new(),
+            dialects: names.dialects().to_vec(),
+            concepts: names.concepts(),
+            level,
+            limits,
+            unknown: 0,
+            without_ages: 0,
+            within_bands: 0,
+            repeated: 0,
+            without_probability: 0,
+            cyclic: 0,
+            broken: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl ExpertTable {
@@ -117,44 +180,57 @@ impl ExpertTable {
     /// # Ok::<(), consequence_packs::PackError>(())
     /// ```
     pub fn pack(&self, options: &PackOptions<'_>) -> Result<Pack, PackError> {
-        if !(options.stays > 0.0 && options.stays < 1.0) {
-            return Err(PackError::Probability(options.stays));
-        }
-        let entries = match options.level {
-            Level::Codes => self.entries.clone(),
-            Level::Categories => self.categories(options)?,
-        };
-        let spellings = options.vocabulary.map(|vocabulary| spellings(vocabulary, options));
-        let maker = Maker::new(options);
-        let mut rules = BTreeMap::new();
-        let (mut unknown, mut ages_left_out) = (0, 0);
-        for entry in &entries {
-            let code = match &spellings {
-                None => format!("{}{}", prefix(entry.system, options), entry.code),
-                Some(known) => match known.get(&(entry.system, entry.code.clone())) {
-                    Some(name) => name.clone(),
-                    None => {
-                        unknown += 1;
-                        continue;
-                    }
-                },
-            };
-            match maker.statement(entry, &code)? {
-                Some(statement) => {
-                    let (title, limit) = (entry.title.clone(), entry.limit);
-                    let rule = PackRule { code: code.clone(), title, limit, statement };
-                    rules.entry((limit, code)).or_insert(rule);
-                }
-                None => ages_left_out += 1,
+        for probability in options.stays.into_iter().chain(options.code_first) {
+            if !(probability > 0.0 && probability < 1.0) {
+                return Err(PackError::Probability(probability));
             }
         }
-        let rules: Vec<PackRule> = rules.into_values().collect();
-        let notes = maker.notes(&rules, options);
-        let (without_ages, within_bands) =
-            if maker.bands.is_empty() { (ages_left_out, 0) } else { (0, ages_left_out) };
-        let (about, file) = (self.about.clone(), self.file.clone());
-        let limits = entries.len();
-        Ok(Pack { about, file, rules, limits, unknown, without_ages, within_bands, notes })
+        let names = Names::new(self, options);
+        let level = options.level.unwrap_or_else(|| names.level());
+        let entries = match level {
+            Level::Categories if !self.entries.is_empty() => self.categories(options)?,
+            _ => self.entries.clone(),
+        };
+        let mut pack = Pack::new(self, &names, level, entries.len() + self.notes.len());
+        let mut maker = Maker::new(options);
+        let mut rules = Rules::new();
+        let (mut ages_left_out, mut chronic) = (0, BTreeMap::new());
+        for entry in &entries {
+            let codes = names.of(entry);
+            if codes.is_empty() {
+                pack.unknown += 1;
+                continue;
+            }
+            let (mut made, mut outside_bands) = (false, false);
+            for code in codes {
+                let key = (entry.limit, code);
+                if rules.contains_key(&key) || chronic.contains_key(&key.1) {
+                    continue;
+                }
+                if entry.limit == Limit::Chronic {
+                    chronic.insert(key.1, entry.title.clone());
+                    made = true;
+                } else if let Some(rule) = maker.limited(entry, &key.1)? {
+                    rules.insert(key, rule);
+                    made = true;
+                } else {
+                    outside_bands = true;
+                }
+            }
+            ages_left_out += usize::from(outside_bands);
+            pack.repeated += usize::from(!made && !outside_bands);
+        }
+        for rule in maker.chronic(chronic) {
+            rules.insert((rule.limit, rule.code.clone()), rule);
+        }
+        if !self.notes.is_empty() {
+            ages_left_out += notes::add(self, &names, &mut maker, options, &mut pack, &mut rules)?;
+        }
+        pack.rules = rules.into_values().collect();
+        pack.notes = maker.notes(&pack.rules, level);
+        (pack.without_ages, pack.within_bands) =
+            if maker.knows_ages() { (0, ages_left_out) } else { (ages_left_out, 0) };
+        Ok(pack)
     }
 
     /// The limits of categories: of those that all codes of a category share.
@@ -197,153 +273,18 @@ impl ExpertTable {
                             title.map_or("", String::as_str)
                         ),
                     };
-                    entries.push(Entry { system, code: (*category).to_owned(), title, limit });
+                    entries.push(Entry {
+                        system,
+                        code: (*category).to_owned(),
+                        title,
+                        limit,
+                        below: false,
+                    });
                 }
             }
         }
         Ok(entries)
     }
-}
-
-fn prefix<'a>(system: System, options: &PackOptions<'a>) -> &'a str {
-    let given = match system {
-        System::Icd9Procedure | System::Icd10Procedure => options.procedure_prefix,
-        _ => options.prefix,
-    };
-    given.unwrap_or(system.prefix())
-}
-
-/// How the vocabulary spells the codes of each system.
-fn spellings(
-    vocabulary: &Vocabulary,
-    options: &PackOptions<'_>,
-) -> BTreeMap<(System, String), String> {
-    const SYSTEMS: [System; 6] = [
-        System::Icd9,
-        System::Icd9Procedure,
-        System::Icd10,
-        System::Icd10Procedure,
-        System::Phecode,
-        System::Omop,
-    ];
-    let mut known = BTreeMap::new();
-    for code in vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Encounter) {
-        let name = vocabulary.name(code);
-        for system in SYSTEMS {
-            if let Some(bare) = name.strip_prefix(prefix(system, options)) {
-                known.entry((system, system.plain(bare))).or_insert_with(|| name.to_owned());
-            }
-        }
-    }
-    known
-}
-
-/// Writes rules, and remembers what they need.
-struct Maker {
-    female: Vec<String>,
-    male: Vec<String>,
-    bands: Vec<(String, Band)>,
-    years: u16,
-    stays: f64,
-    wanted_female: String,
-    wanted_male: String,
-}
-
-impl Maker {
-    fn new(options: &PackOptions<'_>) -> Self {
-        let is_static = |name: &String| {
-            options.vocabulary.is_none_or(|vocabulary| {
-                let code = vocabulary.code(name);
-                code.is_some_and(|code| vocabulary.kind(code) == Kind::Static)
-            })
-        };
-        let present =
-            |names: &[String]| names.iter().filter(|name| is_static(name)).cloned().collect();
-        let names = options.vocabulary.into_iter().flat_map(|vocabulary| {
-            let statics = vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static);
-            statics.map(|code| vocabulary.name(code))
-        });
-        let bands = names
-            .filter_map(|name| Some((name.to_owned(), band(name.strip_prefix(options.ages)?)?)));
-        Self {
-            female: present(&options.female),
-            male: present(&options.male),
-            bands: bands.collect(),
-            years: options.years,
-            stays: options.stays,
-            wanted_female: options.female.join(", "),
-            wanted_male: options.male.join(", "),
-        }
-    }
-
-    /// The rule for an entry; none if it is about ages and no age band is excluded.
-    fn statement(&self, entry: &Entry, code: &str) -> Result<Option<String>, PackError> {
-        let now = Expression::literal(code);
-        let excluded: Vec<&str> = match entry.limit {
-            Limit::Chronic => {
-                let formula = now.clone().within(Window::previous()).implies(now);
-                let mut rule = RuleItem::new(name("chronic", code), formula);
-                rule.probability = Some(self.stays);
-                return Ok(Some(rule.to_string()));
-            }
-            Limit::Female if self.male.is_empty() => {
-                return Err(PackError::NoSex { sex: "male", names: self.wanted_male.clone() });
-            }
-            Limit::Male if self.female.is_empty() => {
-                return Err(PackError::NoSex { sex: "female", names: self.wanted_female.clone() });
-            }
-            Limit::Female => self.male.iter().map(String::as_str).collect(),
-            Limit::Male => self.female.iter().map(String::as_str).collect(),
-            Limit::Ages { from, to } => {
-                let bands = self.bands.iter();
-                let excluded = bands.filter(|(_, band)| band.excludes(from, to, self.years));
-                excluded.map(|(name, _)| name.as_str()).collect()
-            }
-        };
-        if excluded.is_empty() {
-            return Ok(None);
-        }
-        let mut statics: Vec<Expression> = excluded.into_iter().map(Expression::literal).collect();
-        let who: Expression = match statics.len() {
-            1 => statics.remove(0),
-            _ => ExpressionKind::Group(Quantifier::Any, statics).into(),
-        };
-        let kind = entry.limit.to_string().replace(' ', "-");
-        let formula = who.within(Window::static_visit()).implies(now.not());
-        Ok(Some(RuleItem::new(name(&kind, code), formula).to_string()))
-    }
-
-    fn notes(&self, rules: &[PackRule], options: &PackOptions<'_>) -> Vec<String> {
-        let mut notes = Vec::new();
-        if options.level == Level::Categories {
-            notes.push("A category has a rule where all codes below it are listed.".to_owned());
-        }
-        if rules.iter().any(|rule| matches!(rule.limit, Limit::Ages { .. })) {
-            notes.push(match self.years {
-                0 => "The age band is taken to hold for all of a record.".to_owned(),
-                years => {
-                    format!("Records may go on for {years} years after the age band was taken.")
-                }
-            });
-        }
-        if rules.iter().any(|rule| rule.limit == Limit::Chronic) {
-            let stays = self.stays;
-            notes.push(format!(
-                "The table says that these conditions stay, not how often they are coded again: \
-                 {stays} is an assumption."
-            ));
-        }
-        notes
-    }
-}
-
-/// A name for a rule that needs no quotes.
-fn name(kind: &str, code: &str) -> String {
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,
-        _ => '-',
-    };
-    format!("{kind}-{}", code.chars().map(plain).collect::<String>())
 }
 
 impl Pack {
@@ -370,7 +311,23 @@ impl Pack {
             if limit.replace(rule.limit) != Some(rule.limit) {
                 writeln!(out, "\n\n# ---- {} ----", rule.limit)?;
             }
-            writeln!(out, "\n# {}\n{}", shown_line(&rule.title), rule.statement)?;
+            writeln!(out, "\n# {}", shown_line(&rule.title))?;
+            if let Some(evidence) = &rule.evidence {
+                writeln!(out, "# {evidence}")?;
+            }
+            writeln!(out, "{}", rule.statement)?;
+        }
+        if !self.broken.is_empty() {
+            writeln!(out, "\n\n# ---- left out, since the records break them ----")?;
+        }
+        for rule in &self.broken {
+            writeln!(out, "\n# {}", shown_line(&rule.title))?;
+            if let Some(evidence) = &rule.evidence {
+                writeln!(out, "# {evidence}")?;
+            }
+            for line in rule.statement.lines() {
+                writeln!(out, "# {line}")?;
+            }
         }
         Ok(())
     }

@@ -12,11 +12,13 @@ use crate::error::{PackError, shown};
 pub struct PackLimits {
     /// Bytes of text, after unpacking. Default 64 MiB.
     pub text_bytes: usize,
+    /// Codes of a list, and pairs of a concept and one below it. Default a million.
+    pub codes: usize,
 }
 
 impl Default for PackLimits {
     fn default() -> Self {
-        Self { text_bytes: 64 << 20 }
+        Self { text_bytes: 64 << 20, codes: 1_000_000 }
     }
 }
 
@@ -73,6 +75,30 @@ pub(crate) fn read_text(
 /// Lines that may stand above the header.
 const PREAMBLE: usize = 5;
 
+/// A reader of the rows of a text, by tabs if there are any.
+fn rows(text: &str) -> csv::Reader<&[u8]> {
+    let tabs = text.lines().take(PREAMBLE).any(|line| line.contains('\t'));
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(if tabs { b'\t' } else { b',' })
+        .quoting(!tabs)
+        .from_reader(text.as_bytes())
+}
+
+/// Where columns are in a row, if it has all of them.
+fn indices(row: &StringRecord, columns: &[&str]) -> Option<Vec<usize>> {
+    let index = |column: &&str| row.iter().position(|cell| bare(cell).eq_ignore_ascii_case(column));
+    columns.iter().map(index).collect()
+}
+
+/// Whether one of the first rows has these columns.
+pub(crate) fn has_columns(text: &str, columns: &[&str]) -> bool {
+    let mut reader = rows(text);
+    let first = reader.records().take(PREAMBLE).map_while(Result::ok);
+    first.into_iter().any(|row| indices(&row, columns).is_some())
+}
+
 /// A table read whole, with the columns that were asked for.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -91,13 +117,7 @@ impl Table {
         columns: &[&'static str],
         help: &'static str,
     ) -> Result<Self, PackError> {
-        let tabs = text.lines().take(PREAMBLE).any(|line| line.contains('\t'));
-        let mut reader = ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(if tabs { b'\t' } else { b',' })
-            .quoting(!tabs)
-            .from_reader(text.as_bytes());
+        let mut reader = rows(text);
         let mut found: Option<(Vec<usize>, usize)> = None;
         let mut first: Option<StringRecord> = None;
         let mut rows = Vec::new();
@@ -109,12 +129,7 @@ impl Table {
             let line = record.position().map_or(0, csv::Position::line);
             match &found {
                 None if number < PREAMBLE => {
-                    let indices = columns.iter().map(|column| {
-                        record.iter().position(|cell| bare(cell).eq_ignore_ascii_case(column))
-                    });
-                    found = indices
-                        .collect::<Option<Vec<usize>>>()
-                        .map(|indices| (indices, record.len()));
+                    found = indices(&record, columns).map(|indices| (indices, record.len()));
                     first.get_or_insert(record);
                 }
                 None => break,

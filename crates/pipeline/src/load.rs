@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
-use consequence_record::{Code, Cohort, Kind, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Concept, Kind, Split, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
@@ -261,10 +261,19 @@ pub struct LoadedCohort {
     pub splits: Vec<Split>,
     /// What codes mean, for those of which it is known.
     pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts that codes stand for, for those of which it is known.
+    pub concepts: BTreeMap<Code, Concept>,
     /// When the encounters were; none where only their order is known.
     pub times: Option<VisitTimes>,
     /// Whether record N is line N of the file.
     pub records_are_lines: bool,
+}
+
+impl LoadedCohort {
+    fn of(dataset: Dataset, records_are_lines: bool) -> Self {
+        let Dataset { cohort, vocabulary, splits, titles, concepts, times } = dataset;
+        Self { cohort, vocabulary, splits, titles, concepts, times, records_are_lines }
+    }
 }
 
 /// Loads a cohort of JSON lines or a MEDS dataset, over the given vocabulary or over its own codes.
@@ -287,15 +296,13 @@ pub fn cohort(
     watched(watch, "reading the cohort", None, || match Format::of(path)? {
         Format::Meds => {
             let dataset = meds::read(path, &MedsOptions { vocabulary, limits })?;
-            let Dataset { cohort, vocabulary, splits, titles, times } = dataset;
-            Ok(LoadedCohort { cohort, vocabulary, splits, titles, times, records_are_lines: false })
+            Ok(LoadedCohort::of(dataset, false))
         }
         Format::Lines => {
             let loaded = jsonl::read(path, &ReadOptions { vocabulary, limits })?;
             let records_are_lines = loaded.summary.blank_lines == 0;
-            let Dataset { cohort, vocabulary, splits, titles, times } =
-                Dataset::new(loaded.cohort, loaded.vocabulary);
-            Ok(LoadedCohort { cohort, vocabulary, splits, titles, times, records_are_lines })
+            let dataset = Dataset::new(loaded.cohort, loaded.vocabulary);
+            Ok(LoadedCohort::of(dataset, records_are_lines))
         }
     })
 }

@@ -20,12 +20,14 @@
 #![forbid(unsafe_code)]
 
 mod cohort;
+mod concept;
 mod lists;
 mod selection;
 mod split;
 mod vocabulary;
 
 pub use cohort::{Cohort, Record, RecordView};
+pub use concept::Concept;
 pub use lists::Lists;
 pub use selection::Selection;
 pub use split::Split;

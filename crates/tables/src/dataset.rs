@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Concept, Split, Vocabulary};
 use consequence_store::{AtomicFile, StoreError};
 
 use crate::jsonl::{self, ReadOptions};
@@ -38,6 +38,8 @@ pub struct Dataset {
     pub splits: Vec<Split>,
     /// What codes mean, for those of which it is known.
     pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts that codes stand for, for those of which it is known.
+    pub concepts: BTreeMap<Code, Concept>,
     /// When the encounters were; none where only their order is known.
     pub times: Option<VisitTimes>,
 }
@@ -46,7 +48,8 @@ impl Dataset {
     /// A dataset without titles and times, each record in the split that its id gives.
     pub fn new(cohort: Cohort, vocabulary: Arc<Vocabulary>) -> Self {
         let splits = Split::of_records(&cohort);
-        Self { cohort, vocabulary, splits, titles: BTreeMap::new(), times: None }
+        let (titles, concepts) = (BTreeMap::new(), BTreeMap::new());
+        Self { cohort, vocabulary, splits, titles, concepts, times: None }
     }
 
     /// Whether only the order of the encounters is known, and not when they were.
@@ -201,7 +204,7 @@ enum Inner {
 
 impl CohortWriter {
     /// Begins a cohort; nothing is at `path` before [`finish`](Self::finish). JSON lines have no
-    /// room for titles and truth.
+    /// room for titles, concepts and truth.
     pub fn create(
         path: impl AsRef<Path>,
         vocabulary: Arc<Vocabulary>,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Kind, Record, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Concept, Kind, Record, Split, Vocabulary};
 use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
 use consequence_tables::{Dataset, VisitTimes, WriteError, jsonl};
 use proptest::collection::{btree_set, vec};
@@ -63,8 +63,11 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             }
         }
         let titles = BTreeMap::from([(Code(4), "Diabetes, \u{e9}".to_owned())]);
+        let concept = Concept { id: 201_826, ancestors: vec![4, 40_000_000_000] };
+        let concepts = BTreeMap::from([(Code(4), concept), (Code(3), Concept::default())]);
         Dataset {
             splits,
+            concepts: if titled { concepts } else { BTreeMap::new() },
             titles: if titled { titles } else { BTreeMap::new() },
             times: dated.then_some(times),
             ..Dataset::new(cohort, vocabulary())
@@ -76,6 +79,7 @@ fn assert_same(left: &Dataset, right: &Dataset) {
     assert_eq!(left.cohort, right.cohort);
     assert_eq!(left.splits, right.splits);
     assert_eq!(left.titles, right.titles);
+    assert_eq!(left.concepts, right.concepts);
     assert_eq!(left.times, right.times);
     let names = |vocabulary: &Vocabulary| -> Vec<(String, Kind)> {
         let codes = vocabulary.codes();

@@ -24,8 +24,13 @@ pub enum FromCommand {
     Phecode(PhecodeArguments),
     /// HCUP chronic condition indicators: soft rules that what is chronic stays
     #[command(after_help = "Example:\n  consequence rules from cci cci2015.csv.gz --cohort \
-                            cohort --stays 0.8 --out chronic.rules")]
+                            cohort --out chronic.rules")]
     Cci(CciArguments),
+    /// The tabular list of ICD-10-CM: codes that exclude each other or need another one first, and
+    /// whose records they are for
+    #[command(after_help = "Example:\n  consequence rules from icd10 \
+                            icd10cm-tabular-2026.xml --cohort cohort --out visits.rules")]
+    Icd10(Icd10Arguments),
 }
 
 #[derive(Debug, Args)]
@@ -39,15 +44,11 @@ pub struct MceArguments {
     /// A list of all codes, which categories need
     #[arg(long, visible_alias = "titles", value_name = "FILE")]
     codes: Option<PathBuf>,
-    /// What stands before procedures [default: ICD9PROC// or ICD10PCS//]
+    /// What stands before procedures [default: as for the codes, or else ICD9PROC// or ICD10PCS//]
     #[arg(long, value_name = "TEXT")]
     procedure_prefix: Option<String>,
-    /// What stands before age bands
-    #[arg(long, value_name = "TEXT", default_value = "AGE//")]
-    ages: String,
-    /// Years that a record may go on after its age band was taken
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    years: u16,
+    #[command(flatten)]
+    ages: AgeArguments,
 }
 
 #[derive(Debug, Args)]
@@ -56,6 +57,9 @@ pub struct DqdArguments {
     shared: TableArguments,
     #[command(flatten)]
     sexes: SexArguments,
+    /// The table CONCEPT_ANCESTOR of OMOP: limits on a concept hold for those below it
+    #[arg(long, value_name = "FILE")]
+    ancestors: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -77,9 +81,24 @@ pub struct CciArguments {
     shared: TableArguments,
     #[command(flatten)]
     level: LevelArguments,
-    /// How likely a chronic condition is coded again in the next visit: the table does not say
-    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.9)]
-    stays: f64,
+    /// How likely a chronic condition is coded again in the next visit [default: as often as the
+    /// train split of the cohort shows, or 0.9]
+    #[arg(long, value_name = "PROBABILITY")]
+    stays: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub struct Icd10Arguments {
+    #[command(flatten)]
+    shared: TableArguments,
+    #[command(flatten)]
+    sexes: SexArguments,
+    #[command(flatten)]
+    ages: AgeArguments,
+    /// How likely a code is absent from a visit that lacks all codes to put before it [default: as
+    /// often as the train split of the cohort shows; without a cohort there are no such rules]
+    #[arg(long, value_name = "PROBABILITY")]
+    code_first: Option<f64>,
 }
 
 /// What every table takes.
@@ -99,7 +118,8 @@ struct TableArguments {
     /// Only codes of this file: {"static": [...], "encounter": [...]}
     #[arg(long, conflicts_with = "cohort")]
     vocabulary: Option<PathBuf>,
-    /// What stands before the codes [default: that of their system, such as ICD9CM//]
+    /// What stands before the codes [default: what stands before most of the known codes of their
+    /// system, or else the system's own, such as ICD9CM//]
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// Write the report as JSON
@@ -109,19 +129,32 @@ struct TableArguments {
 
 #[derive(Debug, Args)]
 struct LevelArguments {
-    /// Single codes, or categories of three characters whose codes all agree
-    #[arg(long, default_value = "codes")]
-    level: Level,
+    /// Single codes, or categories of three characters whose codes all agree [default: as the
+    /// known codes are, or else codes]
+    #[arg(long)]
+    level: Option<Level>,
 }
 
 #[derive(Debug, Args)]
 struct SexArguments {
-    /// A static code that means female; may be given again
-    #[arg(long, value_name = "CODE", default_value = "SEX//F")]
+    /// A static code that means female; may be given again [default: SEX//F, or what the known
+    /// codes have for it]
+    #[arg(long, value_name = "CODE")]
     female: Vec<String>,
-    /// A static code that means male; may be given again
-    #[arg(long, value_name = "CODE", default_value = "SEX//M")]
+    /// A static code that means male; may be given again [default: SEX//M, or what the known codes
+    /// have for it]
+    #[arg(long, value_name = "CODE")]
     male: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct AgeArguments {
+    /// What stands before age bands
+    #[arg(long, value_name = "TEXT", default_value = "AGE//")]
+    ages: String,
+    /// Years that a record may go on after its age band was taken
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    years: u16,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -146,8 +179,8 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
                 procedure_prefix: given.procedure_prefix.clone(),
                 female: given.sexes.female.clone(),
                 male: given.sexes.male.clone(),
-                ages: given.ages.clone(),
-                years: given.years,
+                ages: given.ages.ages.clone(),
+                years: given.ages.years,
                 ..given.shared.options()
             },
             given.shared.json,
@@ -155,6 +188,7 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
         FromCommand::Dqd(given) => (
             RulesFromTask {
                 table: RuleTable::Dqd,
+                ancestors: given.ancestors.clone(),
                 female: given.sexes.female.clone(),
                 male: given.sexes.male.clone(),
                 ..given.shared.options()
@@ -183,16 +217,28 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             },
             given.shared.json,
         ),
+        FromCommand::Icd10(given) => (
+            RulesFromTask {
+                table: RuleTable::Icd10,
+                female: given.sexes.female.clone(),
+                male: given.sexes.male.clone(),
+                ages: given.ages.ages.clone(),
+                years: given.ages.years,
+                code_first: given.code_first,
+                ..given.shared.options()
+            },
+            given.shared.json,
+        ),
     };
     super::run(&task, json)
 }
 
 impl LevelArguments {
-    fn chosen(&self) -> packs::Level {
-        match self.level {
+    fn chosen(&self) -> Option<packs::Level> {
+        self.level.map(|level| match level {
             Level::Codes => packs::Level::Codes,
             Level::Categories => packs::Level::Categories,
-        }
+        })
     }
 }
 

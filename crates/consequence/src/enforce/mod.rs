@@ -180,14 +180,18 @@ impl Task for EnforceTask {
     }
 }
 
-/// Writes the records with what was known of them: splits, titles and times. A record that a rule
+/// Writes the records with what was known of them: splits, titles, concepts and times. A record that a rule
 /// ended early loses its later times.
 fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> Result<(), Error> {
-    let codes = |(code, title): (&Code, &String)| {
-        Some((set.vocabulary().code(known.vocabulary.name(*code))?, title.clone()))
+    let code = |code: &Code| set.vocabulary().code(known.vocabulary.name(*code));
+    let titles = known.titles.iter();
+    let concepts = known.concepts.iter();
+    let writer = WriterOptions {
+        replace: out.force,
+        titles: titles.filter_map(|(old, title)| Some((code(old)?, title.clone()))).collect(),
+        concepts: concepts.filter_map(|(old, known)| Some((code(old)?, known.clone()))).collect(),
+        ..WriterOptions::default()
     };
-    let titles = known.titles.iter().filter_map(codes).collect();
-    let writer = WriterOptions { replace: out.force, titles, ..WriterOptions::default() };
     let mut writer = CohortWriter::create(&out.path, Arc::clone(set.vocabulary()), writer)?;
     let mut before = 0..known.cohort.len();
     for (index, record) in repaired.records().enumerate() {

@@ -69,6 +69,11 @@ pub(super) fn gather_meds(
     for (&code, title) in stream.titles() {
         collector.codes.title_of(&[stream.vocabulary().name(code)], title);
     }
+    for (&code, concept) in stream.concepts() {
+        if let Some(fact) = collector.codes.find(stream.vocabulary().name(code)) {
+            collector.codes.concept(fact, concept.clone());
+        }
+    }
     finish(collector, count);
     Ok(Profile { dated: stream.dated(), listed: true, sex: false, age: false })
 }

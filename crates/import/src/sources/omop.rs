@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use consequence_record::Concept;
 use consequence_tables::shown;
 use rustc_hash::FxHashMap;
 
@@ -96,8 +97,12 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
             put_dated(collector, subject, death, None, time(table, 1, 2)?, f32::NAN)
         })?;
     }
+    let concepts = concepts(collector);
     if let Some(parts) = folder.find("CONCEPT")? {
         read_concepts(collector, parts)?;
+    }
+    if let Some(parts) = folder.find("CONCEPT_ANCESTOR")? {
+        read_ancestors(collector, parts, &concepts)?;
     }
     Ok(LISTED)
 }
@@ -196,6 +201,42 @@ fn time(table: &Table<'_>, date: usize, datetime: usize) -> Result<Option<i64>, 
         Some(time) => Ok(Some(time)),
         None => table.time(date),
     }
+}
+
+/// The codes that were met, by the numbers of their concepts, which each keeps whatever it is called.
+fn concepts(collector: &mut Collector<'_>) -> FxHashMap<u64, Fact> {
+    let entries = collector.codes.entries().iter().enumerate();
+    let met: FxHashMap<u64, Fact> = entries
+        .filter_map(|(number, code)| {
+            let id = code.name.strip_prefix(SYSTEM)?.strip_prefix("//")?.parse().ok()?;
+            Some((id, Fact(number as u32)))
+        })
+        .collect();
+    for (&id, &fact) in &met {
+        collector.codes.concept(fact, Concept { id, ancestors: Vec::new() });
+    }
+    met
+}
+
+/// Keeps which concepts are above those that were met.
+fn read_ancestors(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    concepts: &FxHashMap<u64, Fact>,
+) -> Result<(), ImportError> {
+    let columns = ["ancestor_concept_id", "descendant_concept_id"]
+        .map(|name| Column::needed(&[name]))
+        .to_vec();
+    collector.read(parts, columns, |collector, table| {
+        let number = |column| -> Result<Option<u64>, ImportError> {
+            Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()))
+        };
+        let (Some(above), Some(below)) = (number(0)?, number(1)?) else { return Ok(()) };
+        if let Some(&fact) = concepts.get(&below).filter(|_| above != below) {
+            collector.codes.ancestor(fact, above);
+        }
+        Ok(())
+    })
 }
 
 /// Names the codes that were met after their concepts, and keeps the titles of those.

@@ -68,7 +68,7 @@ fn compressed_files_that_stop_short_or_never_stop() {
         assert!(fault.to_string().starts_with("edits.gz: the gzip data end too early"), "{fault}");
     }
     let bomb = compressed(&vec![b'a'; 20 << 20]);
-    let small = PackLimits { text_bytes: 1 << 20 };
+    let small = PackLimits { text_bytes: 1 << 20, ..PackLimits::default() };
     let fault = ExpertTable::read_mce("bomb.gz", bomb.as_slice(), &small).unwrap_err().to_string();
     assert_eq!(fault, "bomb.gz: more than 1048576 bytes of text; is this the right file?");
 }

@@ -91,14 +91,14 @@ fn other_names_for_sexes_and_systems() {
 
 #[test]
 fn what_cannot_be_said_is_refused() {
-    let known = vocabulary(&["GENDER//MALE"], &["ICD9CM//6201"]);
+    let known = vocabulary(&["WHO//HE"], &["ICD9CM//6201"]);
     let options = PackOptions { vocabulary: Some(&known), ..PackOptions::default() };
     assert_eq!(
         editor().pack(&options).unwrap_err().to_string(),
         "no static code of the vocabulary is among those for male (SEX//M): say which codes mean male"
     );
     for stays in [0.0, 1.0, f64::NAN, -3.0] {
-        let options = PackOptions { stays, ..PackOptions::default() };
+        let options = PackOptions { stays: Some(stays), ..PackOptions::default() };
         assert!(matches!(editor().pack(&options), Err(PackError::Probability(_))), "{stays}");
     }
 }

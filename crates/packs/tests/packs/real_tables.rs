@@ -135,7 +135,7 @@ fn categories_of_the_diabetes_cohort() {
     let encounters = categories.into_iter().map(|name| (name, Kind::Encounter));
     let vocabulary = Arc::new(Vocabulary::new(statics.chain(encounters)).unwrap());
     let options = PackOptions {
-        level: Level::Categories,
+        level: Some(Level::Categories),
         vocabulary: Some(&vocabulary),
         codes: Some(&codes),
         ..PackOptions::default()
@@ -173,7 +173,7 @@ fn categories_of_the_diabetes_cohort() {
 fn a_category_needs_all_its_codes() {
     let Some(file) = open("mce/MCE_Simple_Code_Edits_v32.txt") else { return };
     let editor = ExpertTable::read_mce("editor", file, &limits()).unwrap();
-    let options = PackOptions { level: Level::Categories, ..PackOptions::default() };
+    let options = PackOptions { level: Some(Level::Categories), ..PackOptions::default() };
     let refused = editor.pack(&options).unwrap_err();
     assert!(matches!(&refused, PackError::NoCodeList { .. }), "{refused}");
     let name = "hcup/CCIR_v2023-1.csv.gz";
@@ -251,7 +251,7 @@ fn rules_for_the_codes_of_a_cohort_only() {
     let name = "mce/MCE_Simple_Code_Edits_v32.txt";
     let table = ExpertTable::read_mce(name, open(name).unwrap(), &limits()).unwrap();
     let options = PackOptions {
-        level: Level::Categories,
+        level: Some(Level::Categories),
         vocabulary: Some(&vocabulary),
         codes: Some(&codes),
         ..PackOptions::default()

@@ -13,6 +13,8 @@ pub(super) const TRUTH: &str = "truth.rules";
 pub(super) const OWN_RULES: &str = "metadata/own.rules";
 pub(super) const METADATA: &str = "metadata";
 pub(super) const CODES: &str = "metadata/codes.parquet";
+/// The OMOP concepts of codes, where they are known.
+pub(super) const CONCEPTS: &str = "metadata/concepts.parquet";
 pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
 pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
 pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
@@ -32,6 +34,8 @@ pub(super) const ADMISSION: &str = "hadm_id";
 pub(super) const TITLE: &str = "description";
 pub(super) const PARENTS: &str = "parent_codes";
 pub(super) const KIND: &str = "kind";
+pub(super) const CONCEPT: &str = "concept_id";
+pub(super) const ANCESTOR: &str = "ancestor_concept_id";
 pub(super) const SPLIT: &str = "split";
 pub(super) const ORIGINAL: &str = "original_id";
 

@@ -30,6 +30,7 @@
 mod assemble;
 mod codebook;
 mod columns;
+mod concepts;
 mod encode;
 mod layout;
 mod metadata;

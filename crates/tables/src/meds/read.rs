@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Array;
-use consequence_record::{Code, Cohort, RecordView, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Concept, RecordView, Split, Vocabulary};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -15,9 +15,10 @@ use super::assemble::{Assembler, Event, Part};
 use super::codebook::{self, Codebook, ListedCodes, Meaning};
 use super::columns::{Table, integers, strings, times};
 use super::layout::{
-    ADMISSION, CODE, CODES, DATA, DESCRIPTION, Markers, SPLITS, SUBJECT, SUBJECTS, TIME, VISIT,
+    ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, Markers, SPLITS, SUBJECT, SUBJECTS, TIME,
+    VISIT,
 };
-use super::{MedsProblem, metadata};
+use super::{MedsProblem, concepts, metadata};
 use crate::{Dataset, Limits, Problem, TableError, VisitTimes};
 
 /// Data files that are read at the same time, at most.
@@ -41,7 +42,7 @@ pub struct MedsOptions {
 pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, TableError> {
     let path = path.as_ref();
     let limits = &options.limits;
-    let Known { files, codebook, titles, dated, splits, ids } = Known::of(path, options)?;
+    let Known { files, codebook, titles, concepts, dated, splits, ids } = Known::of(path, options)?;
     let mut gathered = Gathered { times: dated.then(VisitTimes::default), ..Gathered::default() };
     let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
     for group in files.chunks(at_once) {
@@ -61,7 +62,7 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     if cohort.is_empty() {
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
-    Ok(Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, times })
+    Ok(Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, concepts, times })
 }
 
 /// What is known of a dataset before its events are read.
@@ -69,6 +70,7 @@ pub(super) struct Known {
     pub files: Vec<PathBuf>,
     pub codebook: Codebook,
     pub titles: BTreeMap<Code, String>,
+    pub concepts: BTreeMap<Code, Concept>,
     /// Whether times are real, and not only an order.
     pub dated: bool,
     pub splits: FxHashMap<i64, Split>,
@@ -91,8 +93,11 @@ impl Known {
             },
         };
         let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
+        let vocabulary = &codebook.vocabulary;
+        let concepts = beside(path, CONCEPTS, |file| concepts::read(file, vocabulary, limits))?;
         Ok(Self {
-            titles: listed.titles(&codebook.vocabulary),
+            titles: listed.titles(vocabulary),
+            concepts: concepts.unwrap_or_default(),
             files,
             codebook,
             dated: ordinal != Some(true),
@@ -302,6 +307,11 @@ impl Stream {
     /// What codes mean, for those of which it is known.
     pub fn titles(&self) -> &BTreeMap<Code, String> {
         &self.known.titles
+    }
+
+    /// The OMOP concepts of codes, for those of which they are known.
+    pub fn concepts(&self) -> &BTreeMap<Code, Concept> {
+        &self.known.concepts
     }
 
     /// Whether times are real, and not only an order.

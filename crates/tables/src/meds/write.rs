@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use consequence_record::{Code, Split, Vocabulary};
+use consequence_record::{Code, Concept, Split, Vocabulary};
 use consequence_store::{AtomicFolder, StoreError, create_directory, write_atomically};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,7 +15,7 @@ use super::encode::{self, Events, Shard, write_table};
 use super::layout::{
     DATA, METADATA, ORIGINAL, OWN_RULES, SUBJECT, SUBJECTS, TRUTH, data_file, is_part,
 };
-use super::metadata;
+use super::{concepts, metadata};
 use crate::{Dataset, WriteError};
 
 /// Full shards that wait to be encoded together, at most.
@@ -31,6 +31,8 @@ pub struct WriterOptions {
     pub shard_rows: usize,
     /// What the codes mean.
     pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts that they stand for.
+    pub concepts: BTreeMap<Code, Concept>,
     /// Rules that are known to hold, as text for a file `truth.rules` beside the two folders.
     pub truth: Option<String>,
     /// Rules that every record obeys by the way it was made, as text for `metadata/own.rules`; see
@@ -44,6 +46,7 @@ impl Default for WriterOptions {
             replace: false,
             shard_rows: 1_000_000,
             titles: BTreeMap::new(),
+            concepts: BTreeMap::new(),
             truth: None,
             own_rules: None,
         }
@@ -191,6 +194,7 @@ impl Writer {
     fn write_rest(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
         metadata::write_codes(folder, &self.vocabulary, &self.names, &self.options.titles)?;
+        concepts::write(folder, &self.vocabulary, &self.options.concepts)?;
         let subjects = self.subjects.iter().copied().zip(self.splits.iter().copied());
         metadata::write_splits(folder, subjects)?;
         metadata::write_description(folder, self.dated == Some(true))?;
@@ -232,13 +236,14 @@ pub fn write(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError
     write_with(path, dataset, &WriterOptions::default())
 }
 
-/// Writes a dataset; its own titles count, and not those of the options.
+/// Writes a dataset; its own titles and concepts count, and not those of the options.
 pub fn write_with(
     path: impl AsRef<Path>,
     dataset: &Dataset,
     options: &WriterOptions,
 ) -> Result<(), WriteError> {
-    let options = WriterOptions { titles: dataset.titles.clone(), ..options.clone() };
+    let (titles, concepts) = (dataset.titles.clone(), dataset.concepts.clone());
+    let options = WriterOptions { titles, concepts, ..options.clone() };
     let mut writer = Writer::create(path, Arc::clone(&dataset.vocabulary), options)?;
     for (index, record) in dataset.cohort.records().enumerate() {
         let id = dataset.cohort.id(index);
