@@ -154,7 +154,7 @@ fn interrupted_chains() {
         folder.write(&note, task.replace("@FOLDER@", &place.display().to_string()));
         note
     };
-    for (name, number, command) in [("synthesize-1", 1, synthesize), ("compare-2", 2, compare)] {
+    for (name, number, command) in [("synthesize-2", 2, synthesize), ("compare-2", 2, compare)] {
         let note = begun(name);
         let resume = format!("{command} {name} --resume");
         let (format, other) = (format!("\"format\": {number}"), format!("(format {number})"));
@@ -173,13 +173,15 @@ fn interrupted_chains() {
         }
         completes(&folder, &resume);
     }
-    // Files of this number were named otherwise.
-    let note = begun("compare-1");
-    folder.run(&format!("{compare} compare-1 --resume")).refuses(&[
-        "by version 0.1.0 (format 1)",
-        &format!("--> {note}"),
-        "--force",
-    ]);
+    // Files of this number were named otherwise, and those of the other knew no common sense.
+    for (name, command) in [("compare-1", compare), ("synthesize-1", synthesize)] {
+        let note = begun(name);
+        folder.run(&format!("{command} {name} --resume")).refuses(&[
+            "by version 0.1.0 (format 1)",
+            &format!("--> {note}"),
+            "--force",
+        ]);
+    }
 }
 
 /// What every command says with `--json`, and what is written for programs.

@@ -83,7 +83,7 @@ impl Narrator for Tour {
         // One is what `--seed` is without being told.
         let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
         let (question, command) = match begun {
-            Step::Import => return Ok(()),
+            Step::Import | Step::Experts => return Ok(()),
             Step::Simulate => {
                 output::data(
                     "Records of a simulated hospital, rules that nobody wrote, and new records \
@@ -133,6 +133,7 @@ impl Narrator for Tour {
             Done::Imported(report) => output::data(&report.to_string()),
             Done::Simulated(report) => output::data(&report.to_string()),
             Done::CommonSense(report) => output::data(&report.to_string()),
+            Done::Experts(report) => output::data(&report.to_string()),
             Done::Mined(report) => {
                 output::data(&report.to_string());
                 output::data(&format!(

@@ -26,6 +26,9 @@ pub struct SynthesizeArguments {
     /// Rule files to obey, rather than rules that are mined
     #[arg(long, num_args = 1..)]
     pub rules: Vec<PathBuf>,
+    /// A folder of tables that experts publish [default: `packs` beside the source, if it is there]
+    #[arg(long, value_name = "FOLDER")]
+    pub packs: Option<PathBuf>,
     /// Leave out the rules of common sense: one sex, one age, nothing after death
     #[arg(long)]
     pub no_common_sense: bool,
@@ -63,6 +66,7 @@ pub fn run(arguments: &SynthesizeArguments, seed: u64) -> Result<Outcome, Error>
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = SynthesizeTask {
         rules: arguments.rules.clone(),
+        packs: arguments.packs.clone(),
         no_common_sense: arguments.no_common_sense,
         no_own_rules: arguments.no_own_rules,
         accept_broken: arguments.accept_broken,

@@ -13,7 +13,7 @@ use consequence_pipeline::{
 };
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
-use consequence_store::{RunFolder, RunOptions, Site, write_atomically};
+use consequence_store::{RunFolder, RunOptions, Site, create_directory, write_atomically};
 use serde_json::{Value, json};
 
 use crate::check::{CheckReport, CheckTask};
@@ -22,6 +22,7 @@ use crate::evaluate::{EvaluateReport, EvaluateTask, PerplexityReport, Perplexity
 use crate::generate::{GenerateReport, GenerateTask};
 use crate::import::{ImportReport, ImportTask};
 use crate::mine::{MineReport, MineTask};
+use crate::packs::{FolderOptions, FolderPacks, from_folder};
 use crate::simulate::{Preset, SimulateReport, SimulateTask};
 use crate::train::{ModelChoice, TrainReport, TrainTask};
 
@@ -30,7 +31,11 @@ const RUN_FORMAT: u32 = 2;
 
 /// The files of rules.
 const COMMON_SENSE: &str = "common-sense.rules";
+const EXPERTS: &str = "experts";
 const MINED: &str = "mined.rules";
+
+/// The folder of expert tables that is looked for beside a source.
+const PACKS: &str = "packs";
 
 /// The report for programs, which is written last.
 const SUMMARY: &str = "summary.json";
@@ -67,6 +72,8 @@ pub struct SynthesizeTask {
     pub out: Out,
     /// Rule files; none: rules are mined.
     pub rules: Vec<PathBuf>,
+    /// A folder of tables that experts publish; none: `packs` beside the source, if it is there.
+    pub packs: Option<PathBuf>,
     /// Whether to leave out the rules of common sense.
     pub no_common_sense: bool,
     /// Whether to leave out the rules that the cohort brings along.
@@ -113,6 +120,8 @@ pub enum Step {
     Import,
     /// Rules of common sense are written.
     CommonSense,
+    /// Rules are made of expert tables.
+    Experts,
     /// Rules are mined.
     Mine,
     /// The rules are proved.
@@ -136,6 +145,8 @@ pub enum Done<'a> {
     Imported(&'a ImportReport),
     /// Rules of common sense were written.
     CommonSense(&'a CommonSenseReport),
+    /// Rules were made of expert tables.
+    Experts(&'a FolderPacks),
     /// Rules were mined.
     Mined(&'a MineReport),
     /// The rules were proved.
@@ -175,6 +186,8 @@ pub struct Workspace {
     pub cohort: PathBuf,
     /// The rules of common sense.
     pub common_sense: PathBuf,
+    /// The rules of expert tables, a file for each.
+    pub experts: PathBuf,
     /// The mined rules.
     pub rules: PathBuf,
     /// The model.
@@ -193,6 +206,7 @@ impl Workspace {
         Self {
             cohort: file("cohort"),
             common_sense: file(COMMON_SENSE),
+            experts: file(EXPERTS),
             rules: file(MINED),
             model: file("model"),
             synthetic: file("synthetic"),
@@ -219,6 +233,7 @@ impl SynthesizeTask {
             origin,
             out: out.into(),
             rules: Vec::new(),
+            packs: None,
             no_common_sense: false,
             no_own_rules: false,
             accept_broken: false,
@@ -339,8 +354,8 @@ impl SynthesizeTask {
             refuse_cohort(&files.cohort, true)?;
         }
         let parts: &[&str] = match makes_cohort {
-            true => &[COMMON_SENSE, MINED, "cohort"],
-            false => &[COMMON_SENSE, MINED],
+            true => &[COMMON_SENSE, EXPERTS, MINED, "cohort"],
+            false => &[COMMON_SENSE, EXPERTS, MINED],
         };
         let options = RunOptions {
             parts,
@@ -368,6 +383,7 @@ impl SynthesizeTask {
             "source": source,
             "from": from,
             "rules": rules,
+            "packs": self.packs.as_deref().map(whole_path),
             "no_common_sense": self.no_common_sense,
             "no_own_rules": self.no_own_rules,
             "accept_broken": self.accept_broken,
@@ -450,6 +466,7 @@ impl Chain<'_> {
                 path: files.common_sense.clone(),
             });
         }
+        self.experts(cohort, unchecked, &mut found)?;
         if task.rules.is_empty() {
             if !(task.out.resume && is_there(&files.rules)) {
                 let mine = MineTask::new(cohort, task.out.inside(MINED));
@@ -460,6 +477,43 @@ impl Chain<'_> {
         let given = task.rules.iter().cloned();
         found.extend(given.map(|path| OriginFile { origin: RuleOrigin::Given, path }));
         Ok(found)
+    }
+
+    /// The rules of expert tables, a file for each table. They are made anew by a resumed run.
+    fn experts(
+        &self,
+        cohort: &Path,
+        unchecked: &mut Vec<String>,
+        found: &mut Vec<OriginFile>,
+    ) -> Result<(), Error> {
+        let (task, out) = (self.task, &self.files.experts);
+        let source = match &task.origin {
+            Origin::Cohort(path) | Origin::Tables { path, .. } => Some(path),
+            Origin::Simulated { .. } => None,
+        };
+        let beside = || Some(source?.parent()?.join(PACKS)).filter(|folder| folder.is_dir());
+        let Some(folder) = task.packs.clone().or_else(beside) else {
+            unchecked.push(
+                "what experts know: no folder of packs was given, so no rule knows more of medicine \
+                 than these records show"
+                    .to_owned(),
+            );
+            return Ok(());
+        };
+        self.narrator.begins(Step::Experts)?;
+        let loaded = load::cohort(cohort, None, self.watch)?;
+        let packs = from_folder(&folder, &loaded, &FolderOptions::default(), self.watch)?;
+        create_directory(out)?;
+        for pack in &packs.packs {
+            let path = out.join(format!("{}.rules", pack.name));
+            write_atomically(&path, |file| file.write_all(pack.text.as_bytes()))?;
+            found.push(OriginFile { origin: RuleOrigin::Expert, path });
+        }
+        if packs.packs.is_empty() {
+            let folder = folder.display();
+            unchecked.push(format!("what experts know: nothing in {folder} speaks of these codes"));
+        }
+        self.narrator.done(Done::Experts(&packs))
     }
 
     /// Ends here if that was asked for.
