@@ -57,7 +57,10 @@ fn a_table_becomes_rules_that_pass_check() {
 fn only_codes_that_are_known() {
     let folder = with_tables();
     let ran = folder.run(&format!("{MCE} --vocabulary codes.json")).exits(0);
-    ran.prints("3 rules").prints("2 left out: codes.json has no such code").prints("age 12 to 55");
+    ran.prints("3 rules")
+        .prints("2 left out: codes.json has no such code")
+        .prints("age 12 to 55")
+        .prints("rules for categories need a list of all codes too");
     let text = folder.read("a.rules");
     assert!(text.contains("(any of AGE//0-11, AGE//65+) in static => not ICD9CM//650"), "{text}");
     folder.run("check a.rules --vocabulary codes.json").exits(0).prints("proved");

@@ -98,6 +98,17 @@ fn every_file_is_known_for_what_it_is() {
 }
 
 #[test]
+fn soft_rules_can_be_left_out() {
+    let world = World::new(["ICD9CM//4010", "ICD9CM//2501"]);
+    let header = "'ICD-9-CM CODE','ICD-9-CM CODE DESCRIPTION','CATEGORY DESCRIPTION'\n";
+    world.put("cci.csv", format!("{header}'4010','Hypertension','1'\n'2501','Diabetes','0'\n"));
+    assert_eq!(world.find().unwrap().packs[0].soft, 1);
+    let options = FolderOptions { hard_only: true, ..FolderOptions::default() };
+    let found = from_folder(&world.packs(), &world.dataset, &options, &Unwatched).unwrap();
+    assert_eq!(outcome(&found, "cci.csv"), "nothing: all its rules are soft");
+}
+
+#[test]
 fn phecodes_where_the_cohort_was_mapped() {
     let world = World::new(["PHECODE//185", "PHECODE//250"]);
     world.put("map.csv", MAP);

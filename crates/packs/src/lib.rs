@@ -8,10 +8,13 @@
 //!   sex.
 //! - [`ExpertTable::read_cci`]: HCUP chronic condition indicators, ICD-9 and ICD-10. Soft rules:
 //!   what is chronic stays.
+//! - [`ExpertTable::read_icd10`]: the tabular list of ICD-10-CM. Codes that exclude each other, codes
+//!   that need another one first, codes of mothers and of newborns.
 //!
 //! A reader takes a file's name and its bytes, plain or gzip, and gives an [`ExpertTable`];
 //! [`ExpertTable::pack`] makes a [`Pack`] of rules, for all codes or for those of a vocabulary, for
-//! single codes or for categories; [`Pack::text`] is a rule file.
+//! single codes or for categories; [`Pack::text`] is a rule file. With a vocabulary, rules speak as it
+//! does ([`Dialect`]); with records, soft rules are as likely as those show.
 //!
 //! ```
 //! use consequence_packs::{ExpertTable, Level, PackLimits, PackOptions};

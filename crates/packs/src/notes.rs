@@ -157,7 +157,10 @@ fn exclude(
     for (index, (Met { note, sides }, codes)) in kept.iter().enumerate() {
         let beside = counts.as_ref().map(|(counts, _)| counts[index]);
         let evidence = beside.map(|Beside { first, second, both }| {
-            format!("in the records {first} visits have the one, {second} the other, {both} both")
+            format!(
+                "visits of the records with the one: {first}, with the other: {second}, with both: \
+                 {both}"
+            )
         });
         let item = maker.excludes(&note.at, [&sides[0], &sides[1]]);
         let title = format!("{} Excludes1: {}", note.at, note.text);

@@ -151,6 +151,7 @@ pub enum ModeName {
 pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = TrainTask {
+        accept_broken: arguments.accept_broken,
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,

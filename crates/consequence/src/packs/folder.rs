@@ -60,6 +60,9 @@ pub struct FolderOptions {
     pub male: Vec<String>,
     /// Years that a record may go on after its age band was taken.
     pub years: u16,
+    /// Whether to leave out soft rules: in place of what a model learns of a code from all else
+    /// they put one probability.
+    pub hard_only: bool,
     /// How likely a chronic condition is coded again; none: as often as the records show.
     pub stays: Option<f64>,
     /// How likely a code is absent where all codes are that should come before it; none: as often
@@ -390,6 +393,14 @@ impl Opened {
                 }
                 Err(error) => return Err(refused(error)),
             };
+            if options.hard_only && !pack.rules.is_empty() {
+                pack.rules.retain(|rule| rule.probability.is_none());
+                if pack.rules.is_empty() {
+                    let outcome = FileOutcome::Nothing("all its rules are soft".to_owned());
+                    self.note(&path, Some(table.about()), outcome);
+                    continue;
+                }
+            }
             let outcome = if pack.rules.is_empty() {
                 FileOutcome::Nothing(why::no_rules(&table, &pack, Some(cohort.vocabulary)).0)
             } else {

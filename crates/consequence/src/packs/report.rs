@@ -28,6 +28,9 @@ pub struct RulesFromReport {
     pub concepts: usize,
     /// Limits that all codes of a category share; none where the rules are for single codes.
     pub categories: Option<usize>,
+    /// Whether the known codes are categories, and only whole codes of three characters have rules,
+    /// for want of a list of all codes.
+    pub lacks_list: bool,
     /// Where the codes come from that the rules were restricted to; none: not restricted.
     pub codes: Option<CodeSource>,
     /// Limits left out because those codes lack theirs.
@@ -111,6 +114,7 @@ impl RulesFromReport {
         }
         let kinds =
             kinds.into_iter().map(|(limit, rules)| LimitCount { limit: limit.to_string(), rules });
+        let cut = pack.dialects.iter().any(|dialect| dialect.level == Level::Categories);
         let categories = pack.level == Level::Categories && !table.entries().is_empty();
         Self {
             about: pack.about.clone(),
@@ -121,6 +125,7 @@ impl RulesFromReport {
             spoken: pack.dialects.iter().map(Spoken::of).collect(),
             concepts: pack.concepts,
             categories: categories.then_some(pack.limits),
+            lacks_list: cut && pack.level == Level::Codes && table.codes().is_none(),
             codes,
             unknown: pack.unknown,
             without_ages: pack.without_ages,
@@ -176,6 +181,9 @@ impl Display for RulesFromReport {
                 writeln!(out, "  {file} has {spoken}")?;
             }
             writeln!(out, "  {} left out: {file} has no such code", number(self.unknown as u64))?;
+            if self.lacks_list {
+                writeln!(out, "  rules for categories need a list of all codes too")?;
+            }
         }
         if self.without_ages > 0 {
             let left_out = number(self.without_ages as u64);

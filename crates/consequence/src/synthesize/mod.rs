@@ -502,7 +502,9 @@ impl Chain<'_> {
         };
         self.narrator.begins(Step::Experts)?;
         let loaded = load::cohort(cohort, None, self.watch)?;
-        let packs = from_folder(&folder, &loaded, &FolderOptions::default(), self.watch)?;
+        // How often something stays, the network learns from more than a rule can say.
+        let options = FolderOptions { hard_only: true, ..FolderOptions::default() };
+        let packs = from_folder(&folder, &loaded, &options, self.watch)?;
         create_directory(out)?;
         for pack in &packs.packs {
             let path = out.join(format!("{}.rules", pack.name));
