@@ -37,13 +37,19 @@
 mod claim;
 mod doubt;
 mod found;
+mod groups;
 mod mine;
 mod options;
+mod outcome;
 mod pool;
 mod profile;
 mod records;
+mod soon;
+mod survey;
 mod templates;
+mod verify;
 
-pub use found::{Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
-pub use mine::{MineError, mine};
-pub use options::{Cutoffs, Evidence, MineOptions, NearRules};
+pub use found::{Class, Dropped, Mined, MinedRule, Reason, Tally, Template, Tried};
+pub use groups::{CodeGroup, Known};
+pub use mine::{MineError, mine, mine_knowing};
+pub use options::{Cutoffs, Evidence, LikelyRules, MineOptions, NearRules};
