@@ -90,7 +90,9 @@ fn the_report_for_programs() {
     let hard = report["hard_rules"].as_u64().expect("a count");
     assert!(soft > 0 && hard > 0);
     assert_eq!(report["rules"].as_array().map(Vec::len), Some((soft + hard) as usize));
-    assert_eq!(report["templates"].as_array().map(Vec::len), Some(5));
+    assert_eq!(report["templates"].as_array().map(Vec::len), Some(9));
+    assert!(report["classes"]["certain"].as_u64() > Some(0));
+    assert_eq!(report["rules"][0]["class"], "certain");
     assert!(report["proof"]["statements"].as_u64() > Some(0));
     assert!(report["seconds"]["mining"].is_number());
     assert!(folder.read("mined.rules").contains(": MRI => SCAN with probability 0.9"));
@@ -107,7 +109,7 @@ fn cutoffs_change_what_is_found_and_threads_do_not() {
         folder.read("mined.rules")
     };
     let usual = rules("");
-    assert_eq!(usual, rules("--cutoffs inpatient"));
+    assert_ne!(usual, rules("--cutoffs outpatient"));
     assert_eq!(usual, rules("--threads 1"));
     assert!(
         rules("--min-support 100k").matches("\nrule ").count() < usual.matches("\nrule ").count()

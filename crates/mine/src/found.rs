@@ -353,7 +353,7 @@ fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String
     match rule.template {
         Template::OneOf if exactly => format!("every record has one of {label}, and no record two"),
         Template::OneOf => format!("no record has two of {label}"),
-        Template::OneInVisit if rule.statement.contains(" in previous => exactly one of ") => {
+        Template::OneInVisit if exactly && rule.statement.contains(" in previous") => {
             format!("every visit but a record's first has one of {label}, and no visit two")
         }
         Template::OneInVisit if exactly => {

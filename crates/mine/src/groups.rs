@@ -11,12 +11,13 @@ use consequence_record::{Code, Cohort, Vocabulary};
 use rustc_hash::FxHashSet;
 
 use crate::claim::Claim;
+use crate::doubt::Rates;
 use crate::found::{Class, Template};
 use crate::options::MineOptions;
 use crate::pool::{Candidate, Pool, Probability};
 use crate::records::{CodeSet, Columns, Walk, add, sweep};
 use crate::survey::Sample;
-use crate::templates::{candidate, part_of_group};
+use crate::templates::{candidate, part_of_group, share};
 
 /// Codes that belong together, as others say: those below a concept, or those of one map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,12 +59,14 @@ const PURE: f64 = 0.9;
 const COMPANY: f64 = 0.5;
 /// Members of written groups are taken out, and the rest is looked at again, so often at most.
 const ROUNDS: usize = 6;
-/// Expected exceptions below which a group is not worth testing.
+/// Exceptions to be expected by chance, below which a group is not worth testing; and which what
+/// remains without its most frequent code must come to as well, or it is no more than that code.
 const LEAST: f64 = 3.0;
 
 /// Counts of the forming half.
 struct Forming {
     records: u64,
+    visits: u64,
     codes: u64,
     visits_with: Vec<u64>,
     records_with: Vec<u64>,
@@ -78,6 +81,7 @@ impl Forming {
         let (codes, groups) = (columns.len(), columns.groups.len());
         Self {
             records: 0,
+            visits: 0,
             codes: 0,
             visits_with: vec![0; codes],
             records_with: vec![0; codes],
@@ -102,6 +106,7 @@ impl Forming {
             for visit in 1..record.len() {
                 columns.encounter(&record, visit, now);
                 walk.begin_visit(now);
+                counts.visits += 1;
                 counts.codes += now.len() as u64;
                 groups.iter().for_each(|&group| counts.group_codes[group] += now.len() as u64);
                 for &code in now.iter() {
@@ -124,6 +129,7 @@ impl Forming {
 
     fn add(&mut self, other: &Self) {
         self.records += other.records;
+        self.visits += other.visits;
         self.codes += other.codes;
         for (into, from) in [
             (&mut self.visits_with, &other.visits_with),
@@ -159,12 +165,19 @@ pub(crate) struct Search<'a> {
     pub sample: &'a Sample,
     pub options: &'a MineOptions,
     pub workers: usize,
+    /// How often single codes that a demographic group seems never to have are there after all.
+    /// Groups overlap too much to be judged by each other.
+    pub rates: Option<&'a Rates>,
 }
 
 /// A group of codes that is claimed to be absent in a demographic group.
 struct Proposal {
     group: usize,
     set: CodeSet,
+    /// Whether the codes keep company, rather than being alike.
+    company: bool,
+    /// The code of most records.
+    strongest: usize,
 }
 
 /// Group claims, each about a set of its own.
@@ -246,7 +259,7 @@ impl Search<'_> {
     }
 
     /// By demographic group, sets of codes that keep the company of one that is strongly tied to
-    /// the group's absence in the forming half, and all of these together.
+    /// the group's absence in the forming half.
     fn company(&self, forming: &Forming) -> Vec<Vec<CodeSet>> {
         let Self { columns, vocabulary, .. } = *self;
         let groups = columns.groups.len();
@@ -263,32 +276,26 @@ impl Search<'_> {
             (0..columns.end()).filter(|&code| (0..groups).any(|group| ties(group, code))).collect();
         let with = self.visits_with(&seeds);
         let company_of = |row: usize, group: usize| -> Vec<usize> {
+            let likely = share(forming.visits_with[seeds[row]], forming.visits);
             let keeps = |&code: &usize| {
-                let shared = with[row * columns.len() + code] as f64;
+                let shared = f64::from(with[row * columns.len() + code]);
+                let visits = forming.visits_with[code] as f64;
+                // Any half of the visits might have been those with company.
+                let nats = -shared * likely.ln() - visits * std::f64::consts::LN_2;
                 code == seeds[row]
                     || forming.clean(columns, group, code)
-                        && shared >= COMPANY * forming.visits_with[code] as f64
+                        && shared >= COMPANY * visits
+                        && nats >= least
             };
             (0..columns.end()).filter(keeps).collect()
         };
         let of_group = |group: usize| -> Vec<CodeSet> {
             let rows = (0..seeds.len()).filter(|&row| ties(group, seeds[row]));
-            let mut sets: Vec<CodeSet> = rows
-                .map(|row| {
-                    let label =
-                        format!("company-of-{}", vocabulary.name(columns.codes[seeds[row]]));
-                    CodeSet { label, columns: company_of(row, group) }
-                })
-                .filter(|set| set.columns.len() > 1)
-                .collect();
-            let mut all: Vec<usize> =
-                sets.iter().flat_map(|set| set.columns.iter().copied()).collect();
-            all.sort_unstable();
-            all.dedup();
-            if sets.len() > 1 {
-                sets.push(CodeSet { label: "company".to_owned(), columns: all });
-            }
-            sets
+            let sets = rows.map(|row| {
+                let label = format!("company-of-{}", vocabulary.name(columns.codes[seeds[row]]));
+                CodeSet { label, columns: company_of(row, group) }
+            });
+            sets.filter(|set| set.columns.len() > 1).collect()
         };
         (0..groups).map(of_group).collect()
     }
@@ -338,7 +345,8 @@ impl Search<'_> {
             if part <= 0.0 {
                 continue;
             }
-            for set in named.iter().chain(company) {
+            let named = named.iter().map(|set| (set, false));
+            for (set, company) in named.chain(company.iter().map(|set| (set, true))) {
                 let open = || {
                     let open = |&&code: &&usize| !covered.contains(&(group, code));
                     set.columns.iter().filter(open).copied()
@@ -349,9 +357,12 @@ impl Search<'_> {
                     open().filter(|&code| forming.clean(columns, group, code)).collect();
                 let clean: f64 = members.iter().map(|&code| records(code)).sum();
                 let worth = members.len() > 1 && clean >= PURE * all && clean * part >= LEAST;
-                if worth && seen.insert((group, members.clone())) {
+                let strongest =
+                    members.iter().copied().max_by_key(|&code| forming.records_with[code]);
+                let Some(strongest) = strongest.filter(|_| worth) else { continue };
+                if seen.insert((group, members.clone())) {
                     let set = CodeSet { label: set.label.clone(), columns: members };
-                    proposals.push(Proposal { group, set });
+                    proposals.push(Proposal { group, set, company, strongest });
                 }
             }
         }
@@ -370,12 +381,15 @@ impl Search<'_> {
         let tried = proposals.len() as u64;
         let mut pool = Pool::new(Template::NeverFor, tried, self.options).of_part(0.5);
         for (set, proposal) in proposals.iter().enumerate() {
-            let (records, misses) = seen.of_set[set];
+            let [records, misses, rest] = seen.of_set[set];
             let group = proposal.group;
             let part = part_of_group(
                 [seen.group_records[group], seen.records],
                 [seen.group_codes[group], seen.codes],
             );
+            if (rest as f64) * part < LEAST {
+                continue;
+            }
             let claim = Claim::NoneFor { set, group };
             let seen = Candidate {
                 scale: part,
@@ -384,7 +398,7 @@ impl Search<'_> {
             };
             pool.offer(seen, || Probability::of(records, part));
         }
-        let settled = pool.settle();
+        let settled = pool.settle_as(self.rates);
         found.tried += settled.tried.candidates;
         found.by_chance += settled.tried.by_chance;
         found.without_exception += settled.tried.without_exception;
@@ -399,8 +413,10 @@ impl Search<'_> {
             .collect();
         held.sort_by(|(one, set, _), (other, other_set, _)| {
             let members = |set: &usize| proposals[*set].set.columns.len();
+            let company = |set: &usize| proposals[*set].company;
             one.class
                 .cmp(&other.class)
+                .then(company(set).cmp(&company(other_set)))
                 .then(other.trials.total_cmp(&one.trials))
                 .then(members(other_set).cmp(&members(set)))
         });
@@ -432,14 +448,15 @@ impl Search<'_> {
         }
         let start = || {
             let seen = Seen {
-                of_set: vec![(0, 0); proposals.len()],
+                of_set: vec![[0; 3]; proposals.len()],
                 group_records: vec![0; columns.groups.len()],
                 group_codes: vec![0; columns.groups.len()],
                 ..Seen::default()
             };
-            (seen, vec![0_u64; proposals.len()], vec![0_u64; columns.len()], Vec::new(), Vec::new())
+            let none = vec![[0_u64; 2]; proposals.len()];
+            (seen, none, vec![0_u64; columns.len()], Vec::new(), Vec::new())
         };
-        type Part = (Seen, Vec<u64>, Vec<u64>, Vec<usize>, Vec<u32>);
+        type Part = (Seen, Vec<[u64; 2]>, Vec<u64>, Vec<usize>, Vec<u32>);
         let work = |(seen, set_in, code_in, groups, now): &mut Part, place: usize| {
             let record = cohort.record(sample.testing[place]);
             if record.len() == 0 {
@@ -459,9 +476,16 @@ impl Search<'_> {
                     }
                     for &set in &sets_of[code] {
                         let set = set as usize;
-                        if std::mem::replace(&mut set_in[set], seen.records) != seen.records {
-                            seen.of_set[set].0 += 1;
-                            seen.of_set[set].1 += u64::from(groups.contains(&proposals[set].group));
+                        let [set_in, rest_in] = &mut set_in[set];
+                        if std::mem::replace(set_in, seen.records) != seen.records {
+                            seen.of_set[set][0] += 1;
+                            seen.of_set[set][1] +=
+                                u64::from(groups.contains(&proposals[set].group));
+                        }
+                        if code != proposals[set].strongest
+                            && std::mem::replace(rest_in, seen.records) != seen.records
+                        {
+                            seen.of_set[set][2] += 1;
                         }
                     }
                 }
@@ -474,8 +498,7 @@ impl Search<'_> {
             add(&mut sum.group_records, &more.group_records);
             add(&mut sum.group_codes, &more.group_codes);
             for (sum, more) in sum.of_set.iter_mut().zip(&more.of_set) {
-                sum.0 += more.0;
-                sum.1 += more.1;
+                add(sum, more);
             }
             one
         };
@@ -490,6 +513,7 @@ struct Seen {
     codes: u64,
     group_records: Vec<u64>,
     group_codes: Vec<u64>,
-    /// By proposal: records with a code of it, and those of them that are of the group.
-    of_set: Vec<(u64, u64)>,
+    /// By proposal: records with a code of it; those of them that are of the group; and records with
+    /// a code of it that is not its strongest.
+    of_set: Vec<[u64; 3]>,
 }

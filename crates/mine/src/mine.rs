@@ -149,6 +149,7 @@ pub fn mine_knowing(
             sample: &sample,
             options,
             workers,
+            rates: parts.never_for.rates.as_ref(),
         };
         let found = search.run(&parts.certain_absences());
         parts.never_for.take_groups(&found);

@@ -53,6 +53,8 @@ impl Probability {
 
 /// Candidates with less evidence against chance than this are not kept for a second look.
 const LEAST_LEVEL: u32 = 3;
+/// A likely rule is more likely one than not.
+const LIKELY: f64 = 0.5;
 /// Further records, a tenth of a cohort, for each that was mined, eight tenths.
 const AHEAD: f64 = 0.125;
 
@@ -84,6 +86,8 @@ pub(crate) struct Settled {
     /// Claims with few exceptions.
     pub almost: Vec<Candidate>,
     pub tried: Tried,
+    /// How often candidates that chance cannot have made have exceptions, where that was judged.
+    pub rates: Option<Rates>,
 }
 
 impl Settled {
@@ -189,11 +193,9 @@ impl Pool {
 
     /// Judges all candidates by each other.
     pub fn settle(self) -> Settled {
-        let mut settled =
-            Settled { exact: Vec::new(), almost: self.almost.clone(), tried: self.tried.clone() };
         let Some(evidence) = self.evidence.filter(|_| self.judged) else {
-            settled.exact = self.exact;
-            return settled;
+            let Self { exact, almost, tried, .. } = self;
+            return Settled { exact, almost, tried, rates: None };
         };
         let strong = self.sightings.rates();
         let level = self.level(&evidence);
@@ -202,22 +204,46 @@ impl Pool {
             self.weaker.range(level..).for_each(|(_, sightings)| all.join(sightings));
             all.rates()
         });
+        self.settle_by(&evidence, strong, level, weak)
+    }
+
+    /// Judges all candidates by others of their kind, which had these rates of exceptions.
+    pub fn settle_as(self, rates: Option<&Rates>) -> Settled {
+        let (Some(evidence), Some(rates)) = (self.evidence, rates) else { return self.settle() };
+        let level = self.level(&evidence);
+        self.settle_by(&evidence, rates.clone(), level, Some(rates.clone()))
+    }
+
+    fn settle_by(
+        self,
+        evidence: &Evidence,
+        strong_rates: Rates,
+        level: Option<u32>,
+        weak_rates: Option<Rates>,
+    ) -> Settled {
+        let mut settled = Settled {
+            exact: Vec::new(),
+            almost: self.almost.clone(),
+            tried: self.tried.clone(),
+            rates: None,
+        };
         for candidate in &self.exact {
             let rates = if candidate.nats >= self.least_nats {
-                Some((&strong, true))
+                Some((&strong_rates, true))
             } else {
                 let enough = level.is_some_and(|level| candidate.nats >= f64::from(level));
-                weak.as_ref().filter(|_| enough).map(|rates| (rates, false))
+                weak_rates.as_ref().filter(|_| enough).map(|rates| (rates, false))
             };
             let Some((rates, strong)) = rates else {
                 settled.tried.by_chance += 1;
                 continue;
             };
-            let judged = self.judge(candidate, rates, strong, &evidence);
+            let judged = self.judge(candidate, rates, strong, evidence);
             settled.tried.likely += u64::from(judged.class == Class::Likely);
             settled.tried.doubted += u64::from(judged.class == Class::Doubted);
             settled.exact.push(judged);
         }
+        settled.rates = Some(strong_rates);
         settled
     }
 
@@ -231,7 +257,7 @@ impl Pool {
         let doubt = rates.doubt(candidate.trials);
         let class = if strong && doubt <= evidence.doubt {
             Class::Certain
-        } else if rates.broken(candidate.trials, self.ahead) <= evidence.broken {
+        } else if doubt <= LIKELY && rates.broken(candidate.trials, self.ahead) <= evidence.broken {
             Class::Likely
         } else {
             Class::Doubted

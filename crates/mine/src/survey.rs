@@ -4,7 +4,6 @@
 use consequence_record::{Cohort, Split};
 
 use crate::claim::{Claim, InVisit};
-use crate::doubt::{Law, Sightings};
 use crate::found::Template;
 use crate::options::{Cutoffs, Evidence, MineOptions};
 use crate::pool::{Candidate, Pool, Probability};
@@ -227,11 +226,10 @@ impl Survey {
     /// The claim that there is exactly one, where at most one is claimed and no record of the sample
     /// lacks one.
     pub fn exactly(&self, claim: Claim, evidence: Option<Evidence>) -> Option<Claim> {
-        let sure = |records: u64| {
-            evidence.is_none_or(|evidence| {
-                Sightings::new(Law::Binomial).rates().doubt(records as f64) <= evidence.doubt
-            })
-        };
+        // The probability that some lack one, where that was as likely as not at first, and any share
+        // of them as likely as any other.
+        let doubt = |records: u64| 1.0 / (records as f64 + 2.0);
+        let sure = |records: u64| evidence.is_none_or(|evidence| doubt(records) <= evidence.doubt);
         match claim {
             Claim::OneOf { category, .. } => {
                 let always = self.category_missing[category] == 0 && sure(self.records);
@@ -241,7 +239,7 @@ impl Survey {
                 let start = self.category_missing.iter().position(|&missing| missing == 0);
                 let count = match (self.missing_first[family], start) {
                     (0, _) if sure(self.records) => InVisit::ExactlyOne,
-                    (1.., Some(category)) if sure(self.longer) => {
+                    (1.., Some(category)) if self.longer > 0 && sure(self.longer) => {
                         InVisit::ExactlyOneAfterFirst { category }
                     }
                     _ => return None,

@@ -1,6 +1,8 @@
 //! Mining, from cohorts that fit on a line to a real one.
 
+mod beyond;
 mod brute_force;
+mod groups;
 mod known_truth;
 mod support;
 mod templates;
