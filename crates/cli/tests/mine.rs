@@ -109,13 +109,48 @@ fn cutoffs_change_what_is_found_and_threads_do_not() {
         folder.read("mined.rules")
     };
     let usual = rules("");
-    assert_ne!(usual, rules("--cutoffs outpatient"));
+    assert_eq!(usual, rules("--cutoffs inpatient"));
     assert_eq!(usual, rules("--threads 1"));
     assert!(
         rules("--min-support 100k").matches("\nrule ").count() < usual.matches("\nrule ").count()
     );
     folder.run(&format!("{MINE} --cutoffs inpatient --min-support 5")).refuses(&["cannot be used"]);
     folder.run(&format!("{MINE} --min-support 0")).refuses(&["at least one visit"]);
+}
+
+#[test]
+fn likely_rules_are_written_as_one_likes() {
+    let folder = Folder::new();
+    // Thirty tests that come with an order of their own; four of them not quite always.
+    let mut lines = String::new();
+    for id in 0..12_000 {
+        let (pair, turn) = (id % 30, id / 30);
+        let visit = match turn % 12 {
+            1 if pair % 8 == 1 && turn < 12 => format!("[\"TEST{pair}\"]"),
+            1 => format!("[\"TEST{pair}\",\"ORDER{pair}\"]"),
+            2 if turn < 30 => format!("[\"ORDER{pair}\"]"),
+            _ => "[]".to_owned(),
+        };
+        writeln!(lines, "{{\"id\": {id}, \"static\": [], \"visits\": [{visit}]}}").expect("text");
+    }
+    folder.write("cohort.jsonl", lines);
+    let mine = |how: &str| {
+        let report = folder.run(&format!("{MINE} --force --no-soft --json {how}")).exits(0).json();
+        let count = |name: &str| report[name].as_u64().expect("a count");
+        let likely = report["classes"]["likely"].as_u64().expect("a count");
+        (count("hard_rules"), count("soft_rules"), likely, folder.read("mined.rules"))
+    };
+    let (hard, none, likely, text) = mine("");
+    assert!(likely > 0 && none == 0, "{text}");
+    assert!(text.contains("\n# ==== Likely: no exception, on less evidence ====\n"), "{text}");
+    let (fewer, soft, of_soft, text) = mine("--likely soft");
+    assert_eq!((fewer, of_soft), (hard - likely, likely), "{text}");
+    assert!(soft > 0 && text.contains(" with probability 0.9"), "{text}");
+    let (fewer, soft, of_left, text) = mine("--likely leave");
+    assert_eq!((fewer, soft, of_left), (hard - likely, 0, likely));
+    assert!(text.contains("\n# Likely, and left out of the rules:\n#   "), "{text}");
+    folder.run(&format!("{MINE} --force --likely leave")).exits(0).prints("likely, left out");
+    folder.run(&format!("{MINE} --force --likely maybe")).refuses(&["hard", "soft", "leave"]);
 }
 
 #[test]

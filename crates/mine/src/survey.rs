@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    const MOST: usize = 100_000;
+    const MOST: usize = 50_000;
 
     pub fn of(splits: &[Split]) -> Self {
         let train = splits.iter().filter(|&&split| split == Split::Train).count();
@@ -55,7 +55,8 @@ fn mixed(index: u64) -> u64 {
 pub(crate) struct Survey {
     pub records: u64,
     pub visits: u64,
-    /// Records with two encounters or more.
+    /// Records with an encounter, and with two or more.
+    begun: u64,
     longer: u64,
     /// By column: visits and records with the code, and records that have it twice.
     visits_with: Vec<u64>,
@@ -73,9 +74,8 @@ pub(crate) struct Survey {
     family_overs: Vec<u64>,
     family_records: Vec<u64>,
     family_first_overs: Vec<u64>,
-    /// By family: first encounters without a code of it, and later ones.
-    missing_first: Vec<u64>,
-    missing_later: Vec<u64>,
+    /// By family: first encounters with a code of it.
+    family_firsts: Vec<u64>,
 }
 
 struct Part {
@@ -84,7 +84,8 @@ struct Part {
     /// By column: the record that last had the code twice; by family: that last had a code.
     twice_in: Vec<u64>,
     family_in: Vec<u64>,
-    of_family: Vec<u32>,
+    /// The families of a visit, one for each code that has one, in order.
+    families: Vec<usize>,
     groups: Vec<usize>,
     now: Vec<u32>,
 }
@@ -104,8 +105,7 @@ impl Survey {
             family_overs: families.clone(),
             family_records: families.clone(),
             family_first_overs: families.clone(),
-            missing_first: families.clone(),
-            missing_later: families,
+            family_firsts: families,
             ..Self::default()
         }
     }
@@ -117,7 +117,7 @@ impl Survey {
             walk: Walk::new(columns.len()),
             twice_in: vec![0; columns.len()],
             family_in: vec![0; columns.families.len()],
-            of_family: vec![0; columns.families.len()],
+            families: Vec::new(),
             groups: Vec::new(),
             now: Vec::new(),
         };
@@ -132,6 +132,7 @@ impl Survey {
     fn add(&mut self, other: &Self) {
         self.records += other.records;
         self.visits += other.visits;
+        self.begun += other.begun;
         self.longer += other.longer;
         for (into, from) in [
             (&mut self.visits_with, &other.visits_with),
@@ -144,8 +145,7 @@ impl Survey {
             (&mut self.family_overs, &other.family_overs),
             (&mut self.family_records, &other.family_records),
             (&mut self.family_first_overs, &other.family_first_overs),
-            (&mut self.missing_first, &other.missing_first),
-            (&mut self.missing_later, &other.missing_later),
+            (&mut self.family_firsts, &other.family_firsts),
         ] {
             add(into, from);
         }
@@ -235,10 +235,14 @@ impl Survey {
                 let always = self.category_missing[category] == 0 && sure(self.records);
                 always.then_some(Claim::OneOf { category, exactly: true })
             }
-            Claim::OneInVisit { family, .. } if self.missing_later[family] == 0 => {
+            Claim::OneInVisit { family, .. } => {
+                let firsts = self.family_firsts[family];
+                if self.family_visits[family] - firsts < self.visits - self.begun {
+                    return None;
+                }
                 let start = self.category_missing.iter().position(|&missing| missing == 0);
-                let count = match (self.missing_first[family], start) {
-                    (0, _) if sure(self.records) => InVisit::ExactlyOne,
+                let count = match (self.begun - firsts, start) {
+                    (0, _) if sure(self.begun) => InVisit::ExactlyOne,
                     (1.., Some(category)) if self.longer > 0 && sure(self.longer) => {
                         InVisit::ExactlyOneAfterFirst { category }
                     }
@@ -257,10 +261,11 @@ impl Part {
         if record.len() == 0 {
             return;
         }
-        let Self { survey, walk, twice_in, family_in, of_family, groups, now } = self;
+        let Self { survey, walk, twice_in, family_in, families, groups, now } = self;
         let encounters = record.len() - 1;
         survey.records += 1;
         survey.visits += encounters as u64;
+        survey.begun += u64::from(encounters > 0);
         survey.longer += u64::from(encounters > 1);
         let number = survey.records;
         columns.groups_of(&record, groups);
@@ -272,7 +277,7 @@ impl Part {
         for visit in 1..=encounters {
             columns.encounter(&record, visit, now);
             walk.begin_visit(now);
-            of_family.fill(0);
+            families.clear();
             for &code in now.iter() {
                 let column = code as usize;
                 let first = walk.is_first(code);
@@ -281,20 +286,12 @@ impl Part {
                 if !first && std::mem::replace(&mut twice_in[column], number) != number {
                     survey.again[column] += 1;
                 }
-                if let Some(family) = columns.family_of[column] {
-                    of_family[family] += 1;
-                }
+                families.extend(columns.family_of[column]);
             }
-            for (family, &count) in of_family.iter().enumerate() {
-                if count == 0 {
-                    let missing = match visit {
-                        1 => &mut survey.missing_first,
-                        _ => &mut survey.missing_later,
-                    };
-                    missing[family] += 1;
-                    continue;
-                }
-                let over = u64::from(count > 1);
+            families.sort_unstable();
+            for same in families.chunk_by(|one, other| one == other) {
+                let (family, over) = (same[0], u64::from(same.len() > 1));
+                survey.family_firsts[family] += u64::from(visit == 1);
                 survey.family_visits[family] += 1;
                 survey.family_overs[family] += over;
                 if std::mem::replace(&mut family_in[family], number) != number {

@@ -18,8 +18,10 @@ pub(crate) struct Verdicts {
 /// Claims by the code that makes them matter.
 struct Index {
     categories: Vec<Vec<(usize, bool)>>,
-    families: Vec<Vec<(usize, InVisit)>>,
-    counts_families: bool,
+    /// Claims about families.
+    families: Vec<(usize, usize, InVisit)>,
+    /// Whether a claim asks how long ago a code was.
+    looks_back: bool,
     columns: Vec<Vec<(usize, Claim)>>,
 }
 
@@ -27,8 +29,8 @@ impl Index {
     fn new(claims: &[Claim], columns: &Columns) -> Self {
         let mut index = Self {
             categories: vec![Vec::new(); columns.categories.len()],
-            families: vec![Vec::new(); columns.families.len()],
-            counts_families: false,
+            families: Vec::new(),
+            looks_back: claims.iter().any(|claim| matches!(claim, Claim::SoonAfter { .. })),
             columns: vec![Vec::new(); columns.len()],
         };
         for (number, &claim) in claims.iter().enumerate() {
@@ -38,8 +40,7 @@ impl Index {
                     index.categories[category].push((number, exactly));
                 }
                 Claim::OneInVisit { family, count } => {
-                    index.families[family].push((number, count));
-                    index.counts_families = true;
+                    index.families.push((number, family, count));
                 }
                 Claim::Same { one, other } => {
                     at(one);
@@ -166,7 +167,7 @@ impl Part {
                 columns.encounter(&record, visit + 1, &mut self.next);
             }
             self.counts.visit += 1;
-            if index.counts_families {
+            if !index.families.is_empty() {
                 self.families(columns, index, visit);
             }
             let Self { counts, walk, lately, groups, now, next, .. } = self;
@@ -194,8 +195,10 @@ impl Part {
                     counts.occasion(number, fails);
                 }
             }
-            for &column in now.iter() {
-                lately[column as usize] = (counts.record, visit);
+            if index.looks_back {
+                for &column in now.iter() {
+                    lately[column as usize] = (counts.record, visit);
+                }
             }
             std::mem::swap(now, next);
         }
@@ -218,22 +221,25 @@ impl Part {
     }
 
     fn families(&mut self, columns: &Columns, index: &Index, visit: usize) {
-        self.of_family.fill(0);
         for &column in &self.now {
             if let Some(family) = columns.family_of[column as usize] {
                 self.of_family[family] += 1;
             }
         }
-        for (family, &count) in self.of_family.iter().enumerate() {
-            for &(number, kind) in &index.families[family] {
-                let counts = match kind {
-                    InVisit::AtMostOne => count > 0,
-                    InVisit::ExactlyOne => true,
-                    InVisit::ExactlyOneAfterFirst { .. } => visit > 1,
-                };
-                if counts {
-                    self.counts.occasion(number, count != 1);
-                }
+        for &(number, family, kind) in &index.families {
+            let count = self.of_family[family];
+            let counts = match kind {
+                InVisit::AtMostOne => count > 0,
+                InVisit::ExactlyOne => true,
+                InVisit::ExactlyOneAfterFirst { .. } => visit > 1,
+            };
+            if counts {
+                self.counts.occasion(number, count != 1);
+            }
+        }
+        for &column in &self.now {
+            if let Some(family) = columns.family_of[column as usize] {
+                self.of_family[family] = 0;
             }
         }
     }
