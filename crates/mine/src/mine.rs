@@ -180,7 +180,7 @@ pub fn mine_knowing(
 }
 
 /// Records in which distances between visits are looked at.
-const FOR_DISTANCES: usize = 50_000;
+const FOR_DISTANCES: usize = 30_000;
 
 /// What the pools of the paper's templates came to, and that of codes that end a record.
 struct Parts {

@@ -93,10 +93,16 @@ impl Columns {
 
     /// The columns of an encounter in ascending order. What does not belong in one is passed over.
     pub fn encounter(&self, record: &RecordView<'_>, visit: usize, found: &mut Vec<u32>) {
+        let codes = record.visit(visit);
         found.clear();
-        let columns = record.visit(visit).iter().map(|code| self.column_of.get(code.index()));
+        found.reserve(codes.len() + 1);
         let end = self.end() as u32;
-        found.extend(columns.flatten().copied().filter(|&column| column < end));
+        for code in codes {
+            match self.column_of.get(code.index()) {
+                Some(&column) if column < end => found.push(column),
+                _ => {}
+            }
+        }
         if self.count_end && record.ends_at(visit) {
             found.push(end);
         }

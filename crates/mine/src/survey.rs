@@ -21,7 +21,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    const MOST: usize = 50_000;
+    const MOST: usize = 30_000;
 
     pub fn of(splits: &[Split]) -> Self {
         let train = splits.iter().filter(|&&split| split == Split::Train).count();
