@@ -53,8 +53,9 @@ impl Probability {
 
 /// Candidates with less evidence against chance than this are not kept for a second look.
 const LEAST_LEVEL: u32 = 3;
-/// A likely rule is more likely one than not.
+/// A likely rule is more likely one than not, and more than a few records show it.
 const LIKELY: f64 = 0.5;
+const FEWEST: u64 = 5;
 /// Further records, a tenth of a cohort, for each that was mined, eight tenths.
 const AHEAD: f64 = 0.125;
 
@@ -257,7 +258,10 @@ impl Pool {
         let doubt = rates.doubt(candidate.trials);
         let class = if strong && doubt <= evidence.doubt {
             Class::Certain
-        } else if doubt <= LIKELY && rates.broken(candidate.trials, self.ahead) <= evidence.broken {
+        } else if doubt <= LIKELY
+            && candidate.records >= FEWEST
+            && rates.broken(candidate.trials, self.ahead) <= evidence.broken
+        {
             Class::Likely
         } else {
             Class::Doubted
