@@ -72,7 +72,10 @@ impl<'a> Sample<'a> {
         let mut sample = Self {
             train: train.map(|(record, _)| record).collect(),
             vocabulary,
-            cutoffs: options.cutoffs.unwrap_or_else(|| Cutoffs::for_cohort(cohort)),
+            cutoffs: options.cutoffs.unwrap_or_else(|| match options.evidence {
+                Some(_) => Cutoffs::for_cohort(cohort),
+                None => Cutoffs::published(cohort),
+            }),
             probability: options.evidence.unwrap_or_default().probability,
             encounters: 0.0,
             codes: 0.0,
@@ -122,8 +125,10 @@ impl<'a> Sample<'a> {
         rule.formula().for_each_code(&mut |code, _| codes.push(code));
         let all = match (planted.kind, codes.as_slice()) {
             (RuleKind::OneOfCategory, members) => vec![self.one_of(members)],
-            (RuleKind::Together | RuleKind::EndsRecord, &[code, with]) => {
-                vec![self.together(code, with)]
+            (RuleKind::Together, &[code, with]) => vec![self.together(code, with)],
+            (RuleKind::EndsRecord, &[code, end]) => {
+                let candidates = self.common(self.cutoffs.together).count() as f64;
+                vec![Occasions { candidates, ..self.together(code, end) }]
             }
             (RuleKind::Equivalent, &[one, other]) => {
                 vec![self.together(one, other), self.together(other, one)]
@@ -166,7 +171,7 @@ impl<'a> Sample<'a> {
         Occasions {
             reached: self.visits[code.index()] >= self.cutoffs.together,
             nats: -likely.ln() * self.records[code.index()] as f64,
-            candidates: rows as f64 * self.common(0).count() as f64,
+            candidates: rows as f64 * (self.common(0).count() as f64 - 1.0),
         }
     }
 

@@ -9,6 +9,7 @@ pub mod generator;
 pub mod implied;
 pub mod look_ahead;
 pub mod mining;
+pub mod mining_splits;
 pub mod networks;
 pub mod neuron;
 pub mod paper;

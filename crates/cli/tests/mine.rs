@@ -90,7 +90,9 @@ fn the_report_for_programs() {
     let hard = report["hard_rules"].as_u64().expect("a count");
     assert!(soft > 0 && hard > 0);
     assert_eq!(report["rules"].as_array().map(Vec::len), Some((soft + hard) as usize));
-    assert_eq!(report["templates"].as_array().map(Vec::len), Some(5));
+    assert_eq!(report["templates"].as_array().map(Vec::len), Some(9));
+    assert!(report["classes"]["certain"].as_u64() > Some(0));
+    assert_eq!(report["rules"][0]["class"], "certain");
     assert!(report["proof"]["statements"].as_u64() > Some(0));
     assert!(report["seconds"]["mining"].is_number());
     assert!(folder.read("mined.rules").contains(": MRI => SCAN with probability 0.9"));
@@ -114,6 +116,42 @@ fn cutoffs_change_what_is_found_and_threads_do_not() {
     );
     folder.run(&format!("{MINE} --cutoffs inpatient --min-support 5")).refuses(&["cannot be used"]);
     folder.run(&format!("{MINE} --min-support 0")).refuses(&["at least one visit"]);
+}
+
+#[test]
+fn likely_rules_are_written_as_one_likes() {
+    let folder = Folder::new();
+    // Thirty tests that come with an order of their own; four of them not quite always. Every order
+    // also comes alone.
+    let mut lines = String::new();
+    for id in 0..6_000 {
+        let (pair, turn) = (id % 30, id / 30);
+        let visit = match turn {
+            0 | 1 if pair % 8 == 1 && turn <= pair / 16 => format!("[\"TEST{pair}\"]"),
+            0..30 => format!("[\"TEST{pair}\",\"ORDER{pair}\"]"),
+            30..40 => format!("[\"ORDER{pair}\"]"),
+            _ => "[]".to_owned(),
+        };
+        writeln!(lines, "{{\"id\": {id}, \"static\": [], \"visits\": [{visit}]}}").expect("text");
+    }
+    folder.write("cohort.jsonl", lines);
+    let mine = |how: &str| {
+        let report = folder.run(&format!("{MINE} --force --no-soft --json {how}")).exits(0).json();
+        let count = |name: &str| report[name].as_u64().expect("a count");
+        let likely = report["classes"]["likely"].as_u64().expect("a count");
+        (count("hard_rules"), count("soft_rules"), likely, folder.read("mined.rules"))
+    };
+    let (hard, none, likely, text) = mine("");
+    assert!(likely > 0 && none == 0, "{text}");
+    assert!(text.contains("\n# ==== Likely: no exception, on less evidence ====\n"), "{text}");
+    let (fewer, soft, of_soft, text) = mine("--likely soft");
+    assert_eq!((fewer, of_soft), (hard - likely, likely), "{text}");
+    assert!(soft > 0 && text.contains(" with probability 0.9"), "{text}");
+    let (fewer, soft, of_left, text) = mine("--likely leave");
+    assert_eq!((fewer, soft, of_left), (hard - likely, 0, likely));
+    assert!(text.contains("\n# Likely, and left out of the rules:\n#   "), "{text}");
+    folder.run(&format!("{MINE} --force --likely leave")).exits(0).prints("likely, left out");
+    folder.run(&format!("{MINE} --force --likely maybe")).refuses(&["hard", "soft", "leave"]);
 }
 
 #[test]

@@ -1,63 +1,120 @@
-//! What a rule claims, how it is written, and what records say of it, visit by visit.
+//! What a rule claims, and how it is written.
 
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_record::{Code, Vocabulary};
 use consequence_rules::language::RuleItem;
 use consequence_rules::{Formula, Window};
 
-use crate::found::{Tally, Template};
-use crate::records::{Columns, Walk, sweep};
+use crate::found::Template;
+use crate::records::Columns;
+
+/// Stands for `END` among the codes that soft rules decide, whatever its column is.
+pub(crate) const END: usize = usize::MAX;
 
 /// A claim about columns and groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Claim {
-    /// At most one of a category.
-    OneOf { category: usize },
+    /// At most one of a category, or exactly one.
+    OneOf { category: usize, exactly: bool },
+    /// A visit has at most one of a family, or exactly one.
+    OneInVisit { family: usize, count: InVisit },
     /// The code never comes without the other.
     Together { code: usize, with: usize },
     /// Neither comes without the other.
     Same { one: usize, other: usize },
+    /// Nothing comes after the code.
+    Last { code: usize },
     /// The group never has the code.
     NeverFor { code: usize, group: usize },
+    /// The group never has a code of the set.
+    NoneFor { set: usize, group: usize },
     /// The code only comes after the other.
     OnlyAfter { code: usize, other: usize },
+    /// The code only comes within so many visits after the other.
+    SoonAfter { code: usize, other: usize, visits: u16 },
     /// The code stays once it is there.
     Stays { code: usize },
+    /// No record has the code twice.
+    Once { code: usize },
+}
+
+/// How many codes of a family a visit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum InVisit {
+    AtMostOne,
+    ExactlyOne,
+    /// Exactly one in every encounter but a record's first, which is told by the static category
+    /// that every record has: it is in the visit before.
+    ExactlyOneAfterFirst {
+        category: usize,
+    },
 }
 
 impl Claim {
     pub fn template(self) -> Template {
         match self {
             Self::OneOf { .. } => Template::OneOf,
+            Self::OneInVisit { .. } => Template::OneInVisit,
             Self::Together { .. } | Self::Same { .. } => Template::Together,
-            Self::NeverFor { .. } => Template::NeverFor,
+            Self::Last { .. } => Template::Last,
+            Self::NeverFor { .. } | Self::NoneFor { .. } => Template::NeverFor,
             Self::OnlyAfter { .. } => Template::OnlyAfter,
+            Self::SoonAfter { .. } => Template::SoonAfter,
             Self::Stays { .. } => Template::Stays,
+            Self::Once { .. } => Template::Once,
         }
     }
 
     /// The codes it speaks of, the one it is about first.
     pub fn codes(self, columns: &Columns) -> Vec<Code> {
-        let column = |column: usize| columns.codes[column];
+        let column = |&column: &usize| columns.codes[column];
+        let all = |list: &[usize]| -> Vec<Code> { list.iter().map(column).collect() };
         match self {
-            Self::OneOf { category } => {
-                columns.categories[category].iter().map(|&group| columns.groups[group]).collect()
+            Self::OneOf { category, .. } => columns.of_category(category),
+            Self::OneInVisit { family, .. } => all(&columns.families[family]),
+            Self::Together { code, with } => all(&[code, with]),
+            Self::Same { one, other } => all(&[one, other]),
+            Self::NeverFor { code, group } => vec![column(&code), columns.groups[group]],
+            Self::NoneFor { set, group } => {
+                let mut codes = all(&columns.sets[set].columns);
+                codes.push(columns.groups[group]);
+                codes
             }
-            Self::Together { code, with } => vec![column(code), column(with)],
-            Self::Same { one, other } => vec![column(one), column(other)],
-            Self::NeverFor { code, group } => vec![column(code), columns.groups[group]],
-            Self::OnlyAfter { code, other } => vec![column(code), column(other)],
-            Self::Stays { code } => vec![column(code)],
+            Self::OnlyAfter { code, other } | Self::SoonAfter { code, other, .. } => {
+                all(&[code, other])
+            }
+            Self::Last { code } | Self::Stays { code } | Self::Once { code } => all(&[code]),
+        }
+    }
+
+    /// What the codes of a claim about several of them have in common.
+    pub fn label(self, columns: &Columns, vocabulary: &Vocabulary) -> Option<String> {
+        let before_last = |code: Code| {
+            let name = vocabulary.name(code);
+            name.rsplit_once("//").map_or(name, |parts| parts.0).to_owned()
+        };
+        match self {
+            Self::OneOf { .. } | Self::OneInVisit { .. } => {
+                self.codes(columns).first().map(|&code| before_last(code))
+            }
+            Self::NoneFor { set, .. } => Some(columns.sets[set].label.clone()),
+            _ => None,
         }
     }
 
     /// The code that a soft rule of this claim decides; none if a soft rule cannot say it.
     pub fn output(self) -> Option<usize> {
         match self {
-            Self::OneOf { .. } | Self::Same { .. } => None,
+            Self::OneOf { .. }
+            | Self::OneInVisit { .. }
+            | Self::Same { .. }
+            | Self::NoneFor { .. } => None,
             Self::Together { with, .. } => Some(with),
-            Self::NeverFor { code, .. } | Self::OnlyAfter { code, .. } | Self::Stays { code } => {
-                Some(code)
-            }
+            Self::Last { .. } => Some(END),
+            Self::NeverFor { code, .. }
+            | Self::OnlyAfter { code, .. }
+            | Self::SoonAfter { code, .. }
+            | Self::Stays { code }
+            | Self::Once { code } => Some(code),
         }
     }
 
@@ -66,54 +123,87 @@ impl Claim {
     pub fn formula(self, columns: &Columns, soft: bool) -> Formula {
         let now = |column: usize| Formula::Now(columns.codes[column]);
         let never = |formula: Formula| if soft { formula } else { formula.not() };
+        let each =
+            |codes: Vec<Code>| -> Vec<Formula> { codes.into_iter().map(Formula::Now).collect() };
+        let in_static = |group: usize| Formula::In(columns.groups[group], Window::static_visit());
         match self {
-            Self::OneOf { .. } => {
-                Formula::AtMostOne(self.codes(columns).into_iter().map(Formula::Now).collect())
+            Self::OneOf { exactly: false, .. }
+            | Self::OneInVisit { count: InVisit::AtMostOne, .. } => {
+                Formula::AtMostOne(each(self.codes(columns)))
+            }
+            Self::OneOf { exactly: true, .. }
+            | Self::OneInVisit { count: InVisit::ExactlyOne, .. } => {
+                Formula::ExactlyOne(each(self.codes(columns)))
+            }
+            Self::OneInVisit { count: InVisit::ExactlyOneAfterFirst { category }, .. } => {
+                let of_category = columns.of_category(category).into_iter();
+                let first = of_category.map(|code| Formula::In(code, Window::previous()));
+                let exactly = Formula::ExactlyOne(each(self.codes(columns)));
+                Formula::Or(first.collect()).not().implies(exactly)
             }
             Self::Together { code, with } => now(code).implies(now(with)),
             Self::Same { one, other } => Formula::Iff(Box::new(now(one)), Box::new(now(other))),
-            Self::NeverFor { code, group } => {
-                Formula::In(columns.groups[group], Window::static_visit()).implies(never(now(code)))
+            Self::Last { code } => now(code).implies(now(columns.end())),
+            Self::NeverFor { code, group } => in_static(group).implies(never(now(code))),
+            Self::NoneFor { set, group } => {
+                let members = columns.sets[set].columns.iter().map(|&column| now(column));
+                in_static(group).implies(Formula::Or(members.collect()).not())
             }
             Self::OnlyAfter { code, other } => {
                 let past = Formula::In(columns.codes[other], Window::past());
                 past.not().implies(never(now(code)))
             }
+            Self::SoonAfter { code, other, visits } => {
+                let lately = Formula::In(columns.codes[other], Window::last(visits));
+                lately.not().implies(never(now(code)))
+            }
             Self::Stays { code } => {
                 Formula::In(columns.codes[code], Window::previous()).implies(now(code))
+            }
+            Self::Once { code } => {
+                Formula::In(columns.codes[code], Window::past()).implies(never(now(code)))
             }
         }
     }
 
     /// A name for the rule: words and codes, nothing that needs quotes, not too long.
     pub fn name(self, columns: &Columns, vocabulary: &Vocabulary, soft: bool) -> String {
-        const LONGEST: usize = 60;
-        let plain = |name: &str| -> String {
-            let plain = |character: char| match character {
-                'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,
-                _ => '-',
-            };
-            name.chars().take(LONGEST).map(plain).collect()
+        let codes = self.codes(columns);
+        let shown = |code: Option<&Code>| {
+            code.map_or_else(String::new, |&code| plain(vocabulary.name(code)))
         };
-        let codes: Vec<&str> =
-            self.codes(columns).into_iter().map(|code| vocabulary.name(code)).collect();
-        let (first, second) = (plain(codes[0]), codes.get(1).map(|name| plain(name)));
-        let second = second.unwrap_or_default();
+        let (first, second) = (shown(codes.first()), shown(codes.get(1)));
+        let label = plain(&self.label(columns, vocabulary).unwrap_or_default());
         match self {
-            Self::OneOf { .. } => {
-                format!("one-{}", first.rsplit_once("//").map_or(first.as_str(), |parts| parts.0))
-            }
+            Self::OneOf { .. } => format!("one-{label}"),
+            Self::OneInVisit { .. } => format!("one-{label}-in-a-visit"),
             Self::Together { .. } if soft => format!("{first}-mostly-with-{second}"),
             Self::Together { .. } => format!("{first}-with-{second}"),
             Self::Same { .. } => format!("{first}-and-{second}"),
+            Self::Last { .. } if soft => format!("{first}-mostly-last"),
+            Self::Last { .. } => format!("nothing-after-{first}"),
             Self::NeverFor { .. } if soft => format!("{first}-rarely-for-{second}"),
             Self::NeverFor { .. } => format!("{first}-never-for-{second}"),
+            Self::NoneFor { .. } => format!("no-{label}-for-{}", shown(codes.last())),
             Self::OnlyAfter { .. } if soft => format!("{first}-mostly-after-{second}"),
             Self::OnlyAfter { .. } => format!("{first}-only-after-{second}"),
+            Self::SoonAfter { .. } if soft => format!("{first}-mostly-soon-after-{second}"),
+            Self::SoonAfter { .. } => format!("{first}-soon-after-{second}"),
             Self::Stays { .. } if soft => format!("{first}-mostly-stays"),
             Self::Stays { .. } => format!("{first}-stays"),
+            Self::Once { .. } if soft => format!("{first}-mostly-once"),
+            Self::Once { .. } => format!("{first}-once"),
         }
     }
+}
+
+fn plain(name: &str) -> String {
+    const LONGEST: usize = 60;
+    let plain = |character: char| match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,
+        _ => '-',
+    };
+    name.chars().take(LONGEST).map(plain).collect()
 }
 
 /// A statement of the rule language.
@@ -126,147 +216,4 @@ pub(crate) fn statement(
     let mut item = RuleItem::new(name, formula.expression(vocabulary));
     item.probability = probability;
     item.to_string()
-}
-
-/// What one split says about each claim.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Verdicts {
-    pub records: u64,
-    pub tallies: Vec<Tally>,
-}
-
-/// Claims by the code that makes them matter.
-struct Index {
-    categories: Vec<Vec<usize>>,
-    columns: Vec<Vec<(usize, Claim)>>,
-}
-
-impl Index {
-    fn new(claims: &[Claim], columns: &Columns) -> Self {
-        let mut index = Self {
-            categories: vec![Vec::new(); columns.categories.len()],
-            columns: vec![Vec::new(); columns.len()],
-        };
-        for (number, &claim) in claims.iter().enumerate() {
-            let mut at = |column: usize| index.columns[column].push((number, claim));
-            match claim {
-                Claim::OneOf { category } => index.categories[category].push(number),
-                Claim::Same { one, other } => {
-                    at(one);
-                    at(other);
-                }
-                Claim::Together { code, .. }
-                | Claim::NeverFor { code, .. }
-                | Claim::OnlyAfter { code, .. }
-                | Claim::Stays { code } => at(code),
-            }
-        }
-        index
-    }
-}
-
-struct Part {
-    verdicts: Verdicts,
-    walk: Walk,
-    groups: Vec<usize>,
-    of_category: Vec<u32>,
-    now: Vec<u32>,
-    next: Vec<u32>,
-}
-
-/// Holds the claims against the records of a split.
-pub(crate) fn verify(
-    cohort: &Cohort,
-    splits: &[Split],
-    split: Split,
-    columns: &Columns,
-    claims: &[Claim],
-    workers: usize,
-) -> Verdicts {
-    let index = Index::new(claims, columns);
-    let start = || Part {
-        verdicts: Verdicts { records: 0, tallies: vec![Tally::default(); claims.len()] },
-        walk: Walk::new(columns.len()),
-        groups: Vec::new(),
-        of_category: vec![0; columns.categories.len()],
-        now: Vec::new(),
-        next: Vec::new(),
-    };
-    let work = |part: &mut Part, record: usize| {
-        if splits[record] == split {
-            part.record(cohort, columns, &index, record);
-        }
-    };
-    let join = |mut one: Part, other: Part| {
-        one.verdicts.records += other.verdicts.records;
-        for (sum, tally) in one.verdicts.tallies.iter_mut().zip(&other.verdicts.tallies) {
-            sum.support += tally.support;
-            sum.exceptions += tally.exceptions;
-        }
-        one
-    };
-    sweep(cohort.len(), workers, start, work, join).verdicts
-}
-
-impl Part {
-    fn record(&mut self, cohort: &Cohort, columns: &Columns, index: &Index, number: usize) {
-        let record = cohort.record(number);
-        if record.len() == 0 {
-            return;
-        }
-        self.verdicts.records += 1;
-        columns.groups_of(&record, &mut self.groups);
-        self.statics(columns, index);
-        let Self { verdicts, walk, groups, now, next, .. } = self;
-        walk.begin_record();
-        if record.len() > 1 {
-            columns.encounter(&record, 1, now);
-        }
-        for visit in 1..record.len() {
-            let last = visit + 1 == record.len();
-            next.clear();
-            if !last {
-                columns.encounter(&record, visit + 1, next);
-            }
-            walk.begin_visit(now);
-            let has = |list: &[u32], code: usize| list.binary_search(&(code as u32)).is_ok();
-            for &column in now.iter() {
-                for &(number, claim) in &index.columns[column as usize] {
-                    let (counts, fails) = match claim {
-                        Claim::OneOf { .. } => (false, false),
-                        Claim::Together { with, .. } => (true, !has(now, with)),
-                        // A visit with both counts once, for the first of them.
-                        Claim::Same { one, other } => {
-                            if one == column as usize {
-                                (true, !has(now, other))
-                            } else {
-                                (!has(now, one), !has(now, one))
-                            }
-                        }
-                        Claim::NeverFor { group, .. } => (true, groups.contains(&group)),
-                        Claim::OnlyAfter { other, .. } => (true, !walk.in_past(other as u32)),
-                        Claim::Stays { code } => (!last, !last && !has(next, code)),
-                    };
-                    verdicts.tallies[number].support += u64::from(counts);
-                    verdicts.tallies[number].exceptions += u64::from(fails);
-                }
-            }
-            std::mem::swap(now, next);
-        }
-    }
-
-    fn statics(&mut self, columns: &Columns, index: &Index) {
-        self.of_category.fill(0);
-        for &group in &self.groups {
-            if let Some(category) = columns.category_of[group] {
-                self.of_category[category] += 1;
-            }
-        }
-        for (category, &count) in self.of_category.iter().enumerate() {
-            for &number in &index.categories[category] {
-                self.verdicts.tallies[number].support += u64::from(count > 0);
-                self.verdicts.tallies[number].exceptions += u64::from(count > 1);
-            }
-        }
-    }
 }

@@ -102,6 +102,13 @@ impl Sightings {
         }
     }
 
+    /// Takes in those of others.
+    pub fn join(&mut self, other: &Self) {
+        for (&kind, &count) in &other.counts {
+            *self.counts.entry(kind).or_insert(0) += count;
+        }
+    }
+
     /// Estimates the distribution of rates.
     pub fn rates(&self) -> Rates {
         let rows: Vec<(f64, Vec<f64>)> = self
@@ -152,6 +159,19 @@ impl Rates {
             .sum();
         let all = self.weights[0] + rare;
         if all > 0.0 { rare / all } else { 1.0 }
+    }
+
+    /// The probability that a candidate without exceptions has one in further trials, `ahead` of
+    /// them for each that was seen.
+    pub fn broken(&self, trials: f64, ahead: f64) -> f64 {
+        let (mut all, mut broken) = (self.weights[0], 0.0);
+        for step in 0..RATES {
+            let rate = rate(step);
+            let part = self.weights[step + 1] * self.law.likelihood(trials, 0, rate);
+            all += part;
+            broken += part * (1.0 - self.law.probability(trials * ahead, 0, rate)).max(0.0);
+        }
+        if all > 0.0 { broken / all } else { 1.0 }
     }
 }
 
@@ -263,6 +283,22 @@ mod tests {
             assert!(rates.doubt(60.0) < 0.05, "{law:?} {}", rates.doubt(60.0));
             assert!(rates.doubt(5.0) > 0.05, "five trials of a single rule are few");
         }
+    }
+
+    #[test]
+    fn what_is_doubted_is_broken_by_a_part_of_further_trials() {
+        let mut sightings = Sightings::new(Law::Binomial);
+        for _ in 0..50 {
+            sightings.add(100.0, 0);
+            sightings.add(100.0, 3);
+        }
+        let rates = sightings.rates();
+        for trials in [5.0, 20.0, 100.0, 400.0] {
+            let (doubt, broken) = (rates.doubt(trials), rates.broken(trials, 0.125));
+            assert!(broken < doubt, "{trials}: {broken} of {doubt}");
+            assert!(broken < rates.broken(trials, 10.0), "more trials break more");
+        }
+        assert!(rates.broken(5.0, 0.125) > rates.broken(400.0, 0.125));
     }
 
     #[test]

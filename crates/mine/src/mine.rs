@@ -6,14 +6,18 @@ use consequence_record::{Cohort, Split, Vocabulary};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
-use crate::claim::{Claim, Verdicts, statement, verify};
-use crate::doubt::upper_bound;
-use crate::found::{Dropped, Mined, MinedRule, Reason, Tally};
+use crate::claim::Claim;
+use crate::found::{Class, Mined};
+use crate::groups::{Known, Search};
 use crate::options::{Cutoffs, MineOptions};
-use crate::pool::{Candidate, Settled, SoftRules, probability};
+use crate::outcome::Outcome;
+use crate::pool::{Candidate, Settled};
 use crate::profile::{Pairs, Profile};
 use crate::records::Columns;
+use crate::soon::soon_after;
+use crate::survey::{Sample, Survey};
 use crate::templates::{PairTemplates, never_for, one_of, stays};
+use crate::verify::verify;
 
 /// Why a cohort cannot be mined.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -70,42 +74,161 @@ pub fn mine(
     splits: &[Split],
     options: &MineOptions,
 ) -> Result<Mined, MineError> {
+    mine_knowing(cohort, vocabulary, splits, &Known::NOTHING, options)
+}
+
+/// As [`mine`], with what is known of codes beside the records: codes that are alike share what
+/// they show.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_mine::{Known, MineOptions, mine_knowing};
+/// use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
+///
+/// // Forty codes of pregnancy, each in eight women.
+/// let codes = (0..40).map(|number| (format!("ICD9CM//{}", 640 + number), Kind::Encounter));
+/// let sexes = ["SEX//F", "SEX//M"].map(|sex| (sex.to_owned(), Kind::Static));
+/// let vocabulary = Arc::new(Vocabulary::new(sexes.into_iter().chain(codes))?);
+/// let code = |name: String| vocabulary.code(&name).unwrap();
+/// let mut cohort = Cohort::default();
+/// for number in 0..640 {
+///     let sex = if number % 2 == 0 { "SEX//F" } else { "SEX//M" };
+///     let pregnancy = code(format!("ICD9CM//{}", 640 + number / 2 % 40));
+///     let visit = if number % 2 == 0 { vec![pregnancy] } else { vec![] };
+///     cohort.push(&number.to_string(), &Record::new(vec![vec![code(sex.into())], visit]));
+/// }
+/// let splits = vec![Split::Train; cohort.len()];
+///
+/// let titles = |code: &str| code.starts_with("ICD9CM").then(|| "Of pregnancy".to_owned());
+/// let known = Known { titles: &titles, groups: &[] };
+/// let options = MineOptions::default();
+/// let mined = mine_knowing(&cohort, &vocabulary, &splits, &known, &options)?;
+/// assert!(mined.rules.iter().any(|rule| rule.name == "no-pregnancy-for-SEX//M"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn mine_knowing(
+    cohort: &Cohort,
+    vocabulary: &Arc<Vocabulary>,
+    splits: &[Split],
+    known: &Known<'_>,
+    options: &MineOptions,
+) -> Result<Mined, MineError> {
     if splits.len() != cohort.len() {
         return Err(MineError::Splits { records: cohort.len(), splits: splits.len() });
     }
     if u32::try_from(cohort.visit_count()).is_err() {
         return Err(MineError::TooLarge { visits: cohort.visit_count(), most: u32::MAX });
     }
-    let cutoffs = options.cutoffs.unwrap_or_else(|| Cutoffs::for_cohort(cohort));
-    let columns = Columns::new(vocabulary, options.end);
+    let cutoffs = options.cutoffs_for(cohort);
+    let mut columns = Columns::new(vocabulary, options.end);
     let workers = rayon::current_num_threads();
     let profile = Profile::of(cohort, splits, &columns, workers);
     if profile.records == 0 {
         return Err(MineError::NoTrain);
     }
-    let (together, only_after) = pairs(cohort, splits, &columns, &profile, cutoffs, options);
-    let mut settled = [
-        one_of(&profile, &columns, options).settle(),
+    let [mut together, last, only_after] =
+        pairs(cohort, splits, &columns, &profile, cutoffs, options);
+    together.exact = join_equivalences(&together.exact);
+    let mut parts = Parts {
+        one_of: one_of(&profile, &columns, options).settle(),
+        never_for: never_for(&profile, &columns, &cutoffs, options).settle(),
+        stays: stays(&profile, &columns, &cutoffs, options).settle(),
         together,
-        never_for(&profile, &columns, &cutoffs, options).settle(),
+        last,
         only_after,
-        stays(&profile, &columns, &cutoffs, options).settle(),
-    ];
-    settled[1].kept = join_equivalences(&settled[1].kept);
-
-    let mut claims: Vec<Claim> = Vec::new();
-    for part in &settled {
-        let lists = [&part.kept, &part.doubted, &part.almost];
-        claims.extend(lists.into_iter().flatten().map(|candidate| candidate.claim));
+    };
+    let mut exactly = Vec::new();
+    let mut others = Vec::new();
+    if options.beyond {
+        let sample = Sample::of(splits);
+        let search = Search {
+            cohort,
+            columns: &columns,
+            vocabulary,
+            known,
+            sample: &sample,
+            options,
+            workers,
+            rates: parts.never_for.rates.as_ref(),
+        };
+        let found = search.run(&parts.certain_absences());
+        parts.never_for.take_groups(&found);
+        let mut records = sample.all();
+        let survey = Survey::of(cohort, &records, &columns, workers);
+        let families = survey.one_in_visit(&columns, options).settle();
+        let claims = parts.one_of.exact.iter().chain(&families.exact).map(|one| one.claim);
+        let upgrade = |claim| Some((claim, survey.exactly(claim, options.evidence)?));
+        exactly = claims.filter_map(upgrade).collect();
+        let once = survey.once(&columns, &cutoffs, options, &parts.ends()).settle();
+        records.truncate(FOR_DISTANCES);
+        let pairs = parts.successions();
+        let soon = soon_after(cohort, &records, &columns, &pairs, options, workers);
+        others = vec![families, soon, once];
+        columns.sets = found.sets;
     }
+    let settled: Vec<Settled> = parts.all().into_iter().chain(others).collect();
+    let claims: Vec<Claim> = settled
+        .iter()
+        .flat_map(|part| part.exact.iter().chain(&part.almost))
+        .map(|candidate| candidate.claim)
+        .chain(exactly.iter().map(|&(_, exactly)| exactly))
+        .collect();
     let train = verify(cohort, splits, Split::Train, &columns, &claims, workers);
     let tuning = verify(cohort, splits, Split::Tuning, &columns, &claims, workers);
-    let names = FxHashSet::default();
-    let outcome = Outcome { vocabulary, columns: &columns, profile: &profile, options, names };
-    Ok(outcome.finish(settled, &train, &tuning))
+    Ok(Outcome::new(vocabulary, &columns, &profile, options)
+        .finish(settled, &exactly, &train, &tuning))
 }
 
-/// The two templates about pairs, as many rows at a time as the memory allows.
+/// Records in which distances between visits are looked at.
+const FOR_DISTANCES: usize = 30_000;
+
+/// What the pools of the paper's templates came to, and that of codes that end a record.
+struct Parts {
+    one_of: Settled,
+    together: Settled,
+    last: Settled,
+    never_for: Settled,
+    only_after: Settled,
+    stays: Settled,
+}
+
+impl Parts {
+    fn all(self) -> [Settled; 6] {
+        [self.one_of, self.together, self.last, self.never_for, self.only_after, self.stays]
+    }
+
+    /// Demographic groups and codes that they certainly never have.
+    fn certain_absences(&self) -> FxHashSet<(usize, usize)> {
+        let certain = self.never_for.exact.iter().filter(|one| one.class == Class::Certain);
+        let absence = |one: &Candidate| match one.claim {
+            Claim::NeverFor { code, group } => Some((group, code)),
+            _ => None,
+        };
+        certain.filter_map(absence).collect()
+    }
+
+    /// Codes that nothing comes after.
+    fn ends(&self) -> Vec<usize> {
+        let sure = self.last.exact.iter().filter(|one| one.class != Class::Doubted);
+        let code = |one: &Candidate| match one.claim {
+            Claim::Last { code } => Some(code),
+            _ => None,
+        };
+        sure.filter_map(code).collect()
+    }
+
+    /// Codes that only come after another, and that other.
+    fn successions(&self) -> Vec<(usize, usize)> {
+        let sure = self.only_after.exact.iter().filter(|one| one.class != Class::Doubted);
+        let pair = |one: &Candidate| match one.claim {
+            Claim::OnlyAfter { code, other } => Some((code, other)),
+            _ => None,
+        };
+        sure.filter_map(pair).collect()
+    }
+}
+
+/// The templates about pairs, as many rows at a time as the memory allows.
 fn pairs(
     cohort: &Cohort,
     splits: &[Split],
@@ -113,7 +236,7 @@ fn pairs(
     profile: &Profile,
     cutoffs: Cutoffs,
     options: &MineOptions,
-) -> (Settled, Settled) {
+) -> [Settled; 3] {
     let mut templates = PairTemplates::new(profile, columns, cutoffs, options);
     let (rows, ordered) = templates.rows(options);
     let row_bytes = Pairs::row_bytes(columns.len()).max(1);
@@ -126,128 +249,24 @@ fn pairs(
             templates.row(code, row, ordered, &pairs);
         }
     }
-    (templates.together.settle(), templates.only_after.settle())
+    [templates.together.settle(), templates.last.settle(), templates.only_after.settle()]
 }
 
-/// Makes one claim of two that go both ways.
-fn join_equivalences(kept: &[Candidate]) -> Vec<Candidate> {
+/// Makes one claim of two that go both ways and are as sure as each other.
+fn join_equivalences(exact: &[Candidate]) -> Vec<Candidate> {
     let pair = |candidate: &Candidate| match candidate.claim {
-        Claim::Together { code, with } => Some((code, with)),
+        Claim::Together { code, with } if candidate.class != Class::Doubted => {
+            Some((code, with, candidate.class))
+        }
         _ => None,
     };
-    let ways: FxHashSet<(usize, usize)> = kept.iter().filter_map(pair).collect();
-    let joined = kept.iter().filter_map(|candidate| match pair(candidate) {
-        Some((code, with)) if ways.contains(&(with, code)) => {
+    let ways: FxHashSet<(usize, usize, Class)> = exact.iter().filter_map(pair).collect();
+    let joined = exact.iter().filter_map(|candidate| match pair(candidate) {
+        Some((code, with, class)) if ways.contains(&(with, code, class)) => {
             let claim = Claim::Same { one: code, other: with };
             (code < with).then_some(Candidate { claim, ..*candidate })
         }
         _ => Some(*candidate),
     });
     joined.collect()
-}
-
-struct Outcome<'a> {
-    vocabulary: &'a Vocabulary,
-    columns: &'a Columns,
-    profile: &'a Profile,
-    options: &'a MineOptions,
-    names: FxHashSet<String>,
-}
-
-impl Outcome<'_> {
-    fn finish(mut self, settled: [Settled; 5], train: &Verdicts, tuning: &Verdicts) -> Mined {
-        let mut mined = Mined {
-            train_records: self.profile.records,
-            train_visits: self.profile.visits,
-            tuning_records: tuning.records,
-            rules: Vec::new(),
-            dropped: Vec::new(),
-            tried: settled.iter().map(|part| part.tried.clone()).collect(),
-        };
-        let mut tallies = train.tallies.iter().copied().zip(tuning.tallies.iter().copied());
-        let mut seen = |list: &[Candidate]| -> Vec<(Candidate, Tally, Tally)> {
-            let pairs = list.iter().copied().zip(tallies.by_ref());
-            pairs.map(|(candidate, (train, tuning))| (candidate, train, tuning)).collect()
-        };
-        let mut soft = SoftRules::default();
-        let mut almost = Vec::new();
-        for part in settled {
-            for (candidate, train, tuning) in seen(&part.kept) {
-                let rule = self.rule(&candidate, train, tuning, None);
-                if tuning.exceptions > 0 {
-                    mined.dropped.push(Dropped { reason: Reason::Contradicted, rule });
-                } else {
-                    soft.hard(candidate.claim);
-                    mined.rules.push(rule);
-                }
-            }
-            for (candidate, train, tuning) in seen(&part.doubted) {
-                let rule = self.rule(&candidate, train, tuning, None);
-                mined.dropped.push(Dropped { reason: Reason::Doubted, rule });
-            }
-            almost.extend(seen(&part.almost));
-        }
-        // The fewer exceptions, the sooner a soft rule gets its code.
-        let rate = |(candidate, train, _): &(Candidate, Tally, Tally)| {
-            train.exceptions as f64 / (train.support.max(1) as f64 * candidate.scale)
-        };
-        almost.sort_by(|one, other| rate(one).total_cmp(&rate(other)));
-        for (candidate, train, tuning) in almost {
-            let Some(probability) = probability(candidate.claim, train, self.profile) else {
-                continue;
-            };
-            let allowed = self.options.near.map_or(0.0, |near| near.bound) * candidate.scale;
-            // A handful of exceptions says nothing against a rate.
-            let contradicted = tuning.exceptions as f64 > allowed * tuning.support as f64 + 3.0;
-            let rule = self.rule(&candidate, train, tuning, Some(probability));
-            if contradicted {
-                mined.dropped.push(Dropped { reason: Reason::Contradicted, rule });
-            } else if soft.take(candidate.claim) {
-                mined.rules.push(rule);
-            } else {
-                mined.dropped.push(Dropped { reason: Reason::Crowded, rule });
-            }
-        }
-        mined.rules.sort_by_key(|rule| (rule.template, rule.probability.is_some()));
-        mined.dropped.sort_by_key(|dropped| (dropped.rule.template, dropped.reason as u8));
-        mined
-    }
-
-    fn rule(
-        &mut self,
-        candidate: &Candidate,
-        train: Tally,
-        tuning: Tally,
-        probability: Option<f64>,
-    ) -> MinedRule {
-        let Candidate { claim, records, misses, doubt, .. } = *candidate;
-        let soft = probability.is_some();
-        let name = self.fresh(claim.name(self.columns, self.vocabulary, soft));
-        let formula = claim.formula(self.columns, soft);
-        let codes = claim.codes(self.columns);
-        MinedRule {
-            template: claim.template(),
-            statement: statement(&name, &formula, probability, self.vocabulary),
-            name,
-            formula,
-            codes: codes.into_iter().map(|code| self.vocabulary.name(code).to_owned()).collect(),
-            probability,
-            train,
-            records,
-            bound: upper_bound(misses, records),
-            doubt,
-            tuning,
-        }
-    }
-
-    /// The name, with a number after it if another rule has it.
-    fn fresh(&mut self, name: String) -> String {
-        let mut fresh = name.clone();
-        let mut number = 1;
-        while !self.names.insert(fresh.clone()) {
-            number += 1;
-            fresh = format!("{name}-{number}");
-        }
-        fresh
-    }
 }

@@ -1,12 +1,15 @@
-//! The candidates of one template, which of them have evidence enough, and which of those with
-//! exceptions can be soft rules together.
+//! The candidates of one template, how sure each is, and which of those with exceptions can be soft
+//! rules together.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::claim::Claim;
-use crate::doubt::{Law, Sightings, upper_bound};
-use crate::found::{Tally, Template, Tried};
-use crate::options::{MineOptions, NearRules};
+use crate::claim::{Claim, END};
+use crate::doubt::{Law, Rates, Sightings, upper_bound};
+use crate::found::{Class, Tally, Template, Tried};
+use crate::groups::FoundGroups;
+use crate::options::{Evidence, MineOptions, NearRules};
 use crate::profile::Profile;
 
 /// What was seen of a claim.
@@ -22,8 +25,13 @@ pub(crate) struct Candidate {
     /// The share of occasions that counts as all of them: of a code's visits, those that would be
     /// of the group.
     pub scale: f64,
+    /// What the records come to, as trials of the template's law.
+    pub trials: f64,
+    /// The evidence against chance.
+    pub nats: f64,
     /// The probability that it is no rule, as far as that is known.
     pub doubt: Option<f64>,
+    pub class: Class,
 }
 
 /// What would be seen if codes were independent of each other.
@@ -43,16 +51,29 @@ impl Probability {
     }
 }
 
+/// Candidates with less evidence against chance than this are not kept for a second look.
+const LEAST_LEVEL: u32 = 3;
+/// A likely rule is more likely one than not, and more than a few records show it.
+const LIKELY: f64 = 0.5;
+const FEWEST: u64 = 5;
+/// Further records, a tenth of a cohort, for each that was mined, eight tenths.
+const AHEAD: f64 = 0.125;
+
 /// Candidates of one template.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    law: Law,
-    /// The evidence against probability that makes up for the number of candidates.
-    least_nats: Option<f64>,
-    /// The most that a claim may be doubted.
-    doubt: Option<f64>,
+    evidence: Option<Evidence>,
+    /// The evidence against chance that makes up for the number of candidates.
+    least_nats: f64,
+    /// Whether candidates are judged by each other.
+    judged: bool,
     near: Option<NearRules>,
+    ahead: f64,
+    /// What was seen of candidates that chance cannot have made.
     sightings: Sightings,
+    /// What was seen of the others, by whole nats.
+    weaker: BTreeMap<u32, Sightings>,
+    law: Law,
     exact: Vec<Candidate>,
     almost: Vec<Candidate>,
     tried: Tried,
@@ -61,47 +82,59 @@ pub(crate) struct Pool {
 /// What a pool comes to.
 #[derive(Debug)]
 pub(crate) struct Settled {
-    /// Claims without exceptions and with evidence enough.
-    pub kept: Vec<Candidate>,
-    /// Claims without exceptions that are doubted.
-    pub doubted: Vec<Candidate>,
+    /// Claims without exceptions that are more than chance would show, each of a class.
+    pub exact: Vec<Candidate>,
     /// Claims with few exceptions.
     pub almost: Vec<Candidate>,
     pub tried: Tried,
+    /// How often candidates that chance cannot have made have exceptions, where that was judged.
+    pub rates: Option<Rates>,
+}
+
+impl Settled {
+    /// Takes in claims about groups of codes.
+    pub fn take_groups(&mut self, found: &FoundGroups) {
+        let of_class =
+            |class: Class| found.claims.iter().filter(|claim| claim.class == class).count() as u64;
+        self.tried.candidates += found.tried;
+        self.tried.without_exception += found.without_exception;
+        self.tried.by_chance += found.by_chance;
+        self.tried.likely += of_class(Class::Likely);
+        self.exact.extend(&found.claims);
+    }
 }
 
 impl Pool {
     /// For a template with this many candidates.
     pub fn new(template: Template, candidates: u64, options: &MineOptions) -> Self {
         let law = match template {
-            Template::NeverFor => Law::Poisson,
+            Template::NeverFor | Template::Once => Law::Poisson,
             _ => Law::Binomial,
         };
         let nats = |probability: f64| (candidates.max(1) as f64 / probability).ln();
         Self {
-            law,
-            least_nats: options.evidence.map(|evidence| nats(evidence.probability)),
+            evidence: options.evidence,
+            least_nats: options.evidence.map_or(0.0, |evidence| nats(evidence.probability)),
             // Categories are too few, and too different, to be judged by each other.
-            doubt: match (template, options.evidence) {
-                (Template::OneOf, _) | (_, None) => None,
-                (_, Some(evidence)) => Some(evidence.doubt),
-            },
+            judged: options.evidence.is_some() && template != Template::OneOf,
             near: options.near,
+            ahead: AHEAD,
             sightings: Sightings::new(law),
+            weaker: BTreeMap::new(),
+            law,
             exact: Vec::new(),
             almost: Vec::new(),
-            tried: Tried { template, candidates, ..Tried::new(template) },
+            tried: Tried { candidates, ..Tried::new(template) },
         }
     }
 
-    fn trials(&self, candidate: &Candidate) -> f64 {
-        match self.law {
-            Law::Binomial => candidate.records as f64,
-            Law::Poisson => candidate.records as f64 * candidate.scale,
-        }
+    /// For claims that only a part of the train split was held against.
+    pub fn of_part(mut self, part: f64) -> Self {
+        self.ahead = AHEAD / part;
+        self
     }
 
-    /// Takes a candidate in. What probability would give is asked for only where it matters.
+    /// Takes a candidate in. What chance would give is asked for only where it matters.
     pub fn offer(&mut self, candidate: Candidate, probability: impl FnOnce() -> Probability) {
         let exact = candidate.exceptions == 0;
         let allowed =
@@ -110,23 +143,31 @@ impl Pool {
             && candidate.claim.output().is_some()
             && self.near.is_some_and(|near| candidate.exceptions as f64 <= allowed(near));
         let misses = candidate.misses.max(u64::from(!exact));
-        let trials = self.trials(&candidate);
-        let sighted = self.doubt.is_some() && Sightings::wants(trials, misses);
+        let sighted = self.judged && Sightings::wants(candidate.trials, misses);
         self.tried.without_exception += u64::from(exact);
         if !(exact || almost || sighted) {
             return;
         }
         let probability = probability();
-        if self.least_nats.is_some_and(|least| probability.nats < least) {
+        let candidate = Candidate { nats: probability.nats, ..candidate };
+        let strong = self.evidence.is_none() || probability.nats >= self.least_nats;
+        if !strong && (!self.judged || level(probability.nats) < LEAST_LEVEL) {
             self.tried.by_chance += u64::from(exact);
             return;
         }
         if sighted {
-            self.sightings.add(trials, misses);
+            let sightings = match strong {
+                true => &mut self.sightings,
+                false => self
+                    .weaker
+                    .entry(level(probability.nats))
+                    .or_insert_with(|| Sightings::new(self.law)),
+            };
+            sightings.add(candidate.trials, misses);
         }
         if exact {
             self.exact.push(candidate);
-        } else if almost && self.is_near(&candidate, misses, probability) {
+        } else if almost && strong && self.is_near(&candidate, misses, probability) {
             self.almost.push(candidate);
         }
     }
@@ -138,39 +179,123 @@ impl Pool {
         })
     }
 
+    /// The least evidence against chance, in whole nats, at which few enough of the claims without
+    /// exceptions are to be expected by chance; none if there is no such level below that of
+    /// certain rules.
+    fn level(&self, evidence: &Evidence) -> Option<u32> {
+        let top = self.least_nats.floor() as u32;
+        (LEAST_LEVEL..=top).find(|&nats| {
+            let found =
+                self.exact.iter().filter(|candidate| candidate.nats >= f64::from(nats)).count();
+            let expected = self.tried.candidates as f64 * (-f64::from(nats)).exp();
+            expected <= evidence.by_chance * found as f64
+        })
+    }
+
     /// Judges all candidates by each other.
     pub fn settle(self) -> Settled {
-        let judge = self.doubt.map(|most| (most, self.sightings.rates()));
+        let Some(evidence) = self.evidence.filter(|_| self.judged) else {
+            let Self { exact, almost, tried, .. } = self;
+            return Settled { exact, almost, tried, rates: None };
+        };
+        let strong = self.sightings.rates();
+        let level = self.level(&evidence);
+        let weak = level.map(|level| {
+            let mut all = self.sightings.clone();
+            self.weaker.range(level..).for_each(|(_, sightings)| all.join(sightings));
+            all.rates()
+        });
+        self.settle_by(&evidence, strong, level, weak)
+    }
+
+    /// Judges all candidates by others of their kind, which had these rates of exceptions.
+    pub fn settle_as(self, rates: Option<&Rates>) -> Settled {
+        let (Some(evidence), Some(rates)) = (self.evidence, rates) else { return self.settle() };
+        let level = self.level(&evidence);
+        self.settle_by(&evidence, rates.clone(), level, Some(rates.clone()))
+    }
+
+    fn settle_by(
+        self,
+        evidence: &Evidence,
+        strong_rates: Rates,
+        level: Option<u32>,
+        weak_rates: Option<Rates>,
+    ) -> Settled {
         let mut settled = Settled {
-            kept: Vec::new(),
-            doubted: Vec::new(),
+            exact: Vec::new(),
             almost: self.almost.clone(),
             tried: self.tried.clone(),
+            rates: None,
         };
-        for &candidate in &self.exact {
-            let doubt = judge.as_ref().map(|(_, rates)| rates.doubt(self.trials(&candidate)));
-            let candidate = Candidate { doubt, ..candidate };
-            match (&judge, doubt) {
-                (Some((most, _)), Some(doubt)) if doubt > *most => settled.doubted.push(candidate),
-                _ => settled.kept.push(candidate),
-            }
+        for candidate in &self.exact {
+            let rates = if candidate.nats >= self.least_nats {
+                Some((&strong_rates, true))
+            } else {
+                let enough = level.is_some_and(|level| candidate.nats >= f64::from(level));
+                weak_rates.as_ref().filter(|_| enough).map(|rates| (rates, false))
+            };
+            let Some((rates, strong)) = rates else {
+                settled.tried.by_chance += 1;
+                continue;
+            };
+            let judged = self.judge(candidate, rates, strong, evidence);
+            settled.tried.likely += u64::from(judged.class == Class::Likely);
+            settled.tried.doubted += u64::from(judged.class == Class::Doubted);
+            settled.exact.push(judged);
         }
-        settled.tried.doubted = settled.doubted.len() as u64;
+        settled.rates = Some(strong_rates);
         settled
     }
+
+    fn judge(
+        &self,
+        candidate: &Candidate,
+        rates: &Rates,
+        strong: bool,
+        evidence: &Evidence,
+    ) -> Candidate {
+        let doubt = rates.doubt(candidate.trials);
+        let class = if strong && doubt <= evidence.doubt {
+            Class::Certain
+        } else if doubt <= LIKELY
+            && candidate.records >= FEWEST
+            && rates.broken(candidate.trials, self.ahead) <= evidence.broken
+        {
+            Class::Likely
+        } else {
+            Class::Doubted
+        };
+        Candidate { doubt: Some(doubt), class, ..*candidate }
+    }
+}
+
+fn level(nats: f64) -> u32 {
+    nats.max(0.0) as u32
 }
 
 /// The probability that a soft rule states: how often its code is there when the rule fires, to
 /// four digits. None where it would be certain.
 pub(crate) fn probability(claim: Claim, train: Tally, profile: &Profile) -> Option<f64> {
-    let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    // What was never seen is taken for half an exception.
+    let (exceptions, extra) = match train.exceptions {
+        0 => (0.5, 1.0),
+        several => (several as f64, 0.0),
+    };
+    let share = |part: f64, all: f64| part / (all + extra).max(1.0);
     let exact = match claim {
-        Claim::Together { .. } | Claim::Stays { .. } => {
-            1.0 - share(train.exceptions, train.support)
+        Claim::Together { .. } | Claim::Last { .. } | Claim::Stays { .. } => {
+            1.0 - share(exceptions, train.support as f64)
         }
-        Claim::NeverFor { group, .. } => share(train.exceptions, profile.group_visits[group]),
-        Claim::OnlyAfter { other, .. } => share(train.exceptions, profile.visits_before(other)),
-        Claim::OneOf { .. } | Claim::Same { .. } => return None,
+        Claim::NeverFor { group, .. } => share(exceptions, profile.group_visits[group] as f64),
+        Claim::OnlyAfter { other, .. } => share(exceptions, profile.visits_before(other) as f64),
+        // At least the visits without the other in their past lack it in the last few too.
+        Claim::SoonAfter { other, .. } => share(exceptions, profile.visits_before(other) as f64),
+        Claim::Once { code } => share(exceptions, profile.visits_after(code) as f64),
+        Claim::OneOf { .. }
+        | Claim::OneInVisit { .. }
+        | Claim::Same { .. }
+        | Claim::NoneFor { .. } => return None,
     };
     let rounded: f64 = format!("{exact:.3e}").parse().unwrap_or(exact);
     (rounded > 0.0 && rounded < 1.0).then_some(rounded)
@@ -189,6 +314,7 @@ impl SoftRules {
     pub fn hard(&mut self, claim: Claim) {
         match claim {
             Claim::Together { code, with } => self.edge(code, with),
+            Claim::Last { code } => self.edge(code, END),
             Claim::Same { one, other } => {
                 self.edge(one, other);
                 self.edge(other, one);
@@ -201,7 +327,7 @@ impl SoftRules {
     pub fn take(&mut self, claim: Claim) -> bool {
         let Some(output) = claim.output() else { return false };
         let within = match claim {
-            Claim::Together { code, .. } => Some(code),
+            Claim::Together { code, .. } | Claim::Last { code } => Some(code),
             _ => None,
         };
         if self.outputs.contains(&output) || within.is_some_and(|code| self.reaches(output, code)) {

@@ -123,8 +123,12 @@ impl Profile {
 
     /// Visits that do not have the code in their past.
     pub fn visits_before(&self, column: usize) -> u64 {
-        let past: u64 = self.past_at[column * STAGES..(column + 1) * STAGES].iter().sum();
-        self.visits - past
+        self.visits - self.visits_after(column)
+    }
+
+    /// Visits that have the code in their past.
+    pub fn visits_after(&self, column: usize) -> u64 {
+        self.past_at[column * STAGES..(column + 1) * STAGES].iter().sum()
     }
 }
 

@@ -18,9 +18,24 @@ pub(crate) struct Columns {
     pub category_of: Vec<Option<usize>>,
     /// The groups of each category with two or more of them.
     pub categories: Vec<Vec<usize>>,
+    /// The family of each column, if it has one.
+    pub family_of: Vec<Option<usize>>,
+    /// The columns of each family with two or more of them.
+    pub families: Vec<Vec<usize>>,
+    /// Sets of columns that claims speak of.
+    pub sets: Vec<CodeSet>,
     column_of: Vec<u32>,
     group_of: Vec<u32>,
     count_end: bool,
+}
+
+/// Columns that have something in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CodeSet {
+    /// What they have in common.
+    pub label: String,
+    /// In ascending order.
+    pub columns: Vec<usize>,
 }
 
 impl Columns {
@@ -38,8 +53,21 @@ impl Columns {
             numbers[code.index()] = list.len() as u32;
             list.push(code);
         }
-        let (category_of, categories) = categories(vocabulary, &groups);
-        Self { codes, groups, category_of, categories, column_of, group_of, count_end }
+        let (category_of, categories) = families(vocabulary, &groups);
+        let (family_of, families) = families(vocabulary, &codes);
+        let sets = Vec::new();
+        Self {
+            codes,
+            groups,
+            category_of,
+            categories,
+            family_of,
+            families,
+            sets,
+            column_of,
+            group_of,
+            count_end,
+        }
     }
 
     /// The number of columns, `END` included.
@@ -52,12 +80,29 @@ impl Columns {
         self.codes.len() - 1
     }
 
+    /// The codes of a category.
+    pub fn of_category(&self, category: usize) -> Vec<Code> {
+        self.categories[category].iter().map(|&group| self.groups[group]).collect()
+    }
+
+    /// The column of a code, if it has one.
+    pub fn column(&self, code: Code) -> Option<usize> {
+        let column = *self.column_of.get(code.index())?;
+        (column != NONE).then_some(column as usize)
+    }
+
     /// The columns of an encounter in ascending order. What does not belong in one is passed over.
     pub fn encounter(&self, record: &RecordView<'_>, visit: usize, found: &mut Vec<u32>) {
+        let codes = record.visit(visit);
         found.clear();
-        let columns = record.visit(visit).iter().map(|code| self.column_of.get(code.index()));
+        found.reserve(codes.len() + 1);
         let end = self.end() as u32;
-        found.extend(columns.flatten().copied().filter(|&column| column < end));
+        for code in codes {
+            match self.column_of.get(code.index()) {
+                Some(&column) if column < end => found.push(column),
+                _ => {}
+            }
+        }
         if self.count_end && record.ends_at(visit) {
             found.push(end);
         }
@@ -71,28 +116,28 @@ impl Columns {
     }
 }
 
-/// Static codes that share what stands before the last `//` of their names.
-fn categories(vocabulary: &Vocabulary, groups: &[Code]) -> (Vec<Option<usize>>, Vec<Vec<usize>>) {
-    let category = |code: Code| Some(vocabulary.name(code).rsplit_once("//")?.0);
-    let mut named: Vec<(&str, Vec<usize>)> = Vec::new();
+/// Codes that share what stands before the last `//` of their names: the family of each, and the
+/// members of each family.
+fn families(vocabulary: &Vocabulary, codes: &[Code]) -> (Vec<Option<usize>>, Vec<Vec<usize>>) {
+    let family = |code: Code| Some(vocabulary.name(code).rsplit_once("//")?.0);
+    let mut named: Vec<Vec<usize>> = Vec::new();
     let mut numbers = rustc_hash::FxHashMap::default();
-    for (group, &code) in groups.iter().enumerate() {
-        let Some(name) = category(code) else { continue };
+    for (place, &code) in codes.iter().enumerate() {
+        let Some(name) = family(code) else { continue };
         let number = *numbers.entry(name).or_insert_with(|| {
-            named.push((name, Vec::new()));
+            named.push(Vec::new());
             named.len() - 1
         });
-        named[number].1.push(group);
+        named[number].push(place);
     }
-    let members: Vec<Vec<usize>> =
-        named.into_iter().map(|(_, members)| members).filter(|members| members.len() > 1).collect();
-    let mut category_of = vec![None; groups.len()];
-    for (number, members) in members.iter().enumerate() {
-        for &group in members {
-            category_of[group] = Some(number);
+    named.retain(|members| members.len() > 1);
+    let mut family_of = vec![None; codes.len()];
+    for (number, members) in named.iter().enumerate() {
+        for &place in members {
+            family_of[place] = Some(number);
         }
     }
-    (category_of, members)
+    (family_of, named)
 }
 
 /// Which codes were seen in this record and this visit, by column.

@@ -1,19 +1,44 @@
-//! The paper's five kinds of rules, looked for in the counts.
+//! The paper's five kinds of rules, and those that end a record, looked for in the counts.
 
 use crate::claim::Claim;
-use crate::found::Template;
+use crate::found::{Class, Template};
 use crate::options::{Cutoffs, MineOptions};
 use crate::pool::{Candidate, Pool, Probability};
 use crate::profile::{Pairs, Profile};
 use crate::records::{Columns, STAGES};
 
 /// A share that is never quite 0 or 1, as counts cannot tell.
-fn share(part: u64, all: u64) -> f64 {
+pub(crate) fn share(part: u64, all: u64) -> f64 {
     (part as f64 + 0.5) / (all as f64 + 1.0)
 }
 
-fn candidate(claim: Claim, support: u64, exceptions: u64, records: u64, misses: u64) -> Candidate {
-    Candidate { claim, support, exceptions, records, misses, scale: 1.0, doubt: None }
+/// A candidate whose records are trials.
+pub(crate) fn candidate(
+    claim: Claim,
+    support: u64,
+    exceptions: u64,
+    records: u64,
+    misses: u64,
+) -> Candidate {
+    Candidate {
+        claim,
+        support,
+        exceptions,
+        records,
+        misses,
+        scale: 1.0,
+        trials: records as f64,
+        nats: 0.0,
+        doubt: None,
+        class: Class::Certain,
+    }
+}
+
+/// A group's part in what chance would give: its part of all records or of all codes, whichever is
+/// less, since who has more visits has more occasions.
+pub(crate) fn part_of_group(records: [u64; 2], codes: [u64; 2]) -> f64 {
+    let part = |[of_group, all]: [u64; 2]| of_group as f64 / all.max(1) as f64;
+    part(records).min(part(codes))
 }
 
 /// At most one of each category of static codes.
@@ -26,7 +51,7 @@ pub(crate) fn one_of(profile: &Profile, columns: &Columns, options: &MineOptions
         if sizes().filter(|&size| size > 0).count() < 2 {
             continue;
         }
-        let claim = Claim::OneOf { category };
+        let claim = Claim::OneOf { category, exactly: false };
         pool.offer(candidate(claim, support, overlaps, support, overlaps), || {
             let squares: f64 = sizes().map(|size| (size as f64).powi(2)).sum();
             let all = sizes().sum::<u64>() as f64;
@@ -38,8 +63,7 @@ pub(crate) fn one_of(profile: &Profile, columns: &Columns, options: &MineOptions
     pool
 }
 
-/// Codes that a group never has. The group's part in what chance would give is its part of all
-/// records or of all codes, whichever is less: who has more visits has more occasions.
+/// Codes that a group never has.
 pub(crate) fn never_for(
     profile: &Profile,
     columns: &Columns,
@@ -55,13 +79,15 @@ pub(crate) fn never_for(
     let candidates = common.len() as u64 * groups.len() as u64;
     let mut pool = Pool::new(Template::NeverFor, candidates, options);
     for &group in &groups {
-        let of_records = profile.group_records[group] as f64 / profile.records.max(1) as f64;
-        let of_codes = profile.group_codes[group] as f64 / profile.codes.max(1) as f64;
-        let scale = of_records.min(of_codes);
+        let scale = part_of_group(
+            [profile.group_records[group], profile.records],
+            [profile.group_codes[group], profile.codes],
+        );
         for &code in &common {
             let cell = group * columns.len() + code;
             let seen = Candidate {
                 scale,
+                trials: profile.records_with[code] as f64 * scale,
                 ..candidate(
                     Claim::NeverFor { code, group },
                     profile.visits_with[code],
@@ -104,12 +130,13 @@ pub(crate) fn stays(
     pool
 }
 
-/// The two kinds of rules about pairs of codes, with the rows that each is looked for in.
+/// The kinds of rules about pairs of codes, with the rows that each is looked for in.
 pub(crate) struct PairTemplates<'a> {
     profile: &'a Profile,
     columns: &'a Columns,
     cutoffs: Cutoffs,
     pub together: Pool,
+    pub last: Pool,
     pub only_after: Pool,
 }
 
@@ -124,14 +151,15 @@ impl<'a> PairTemplates<'a> {
         let rows = |least: u64| {
             (0..columns.end()).filter(|&code| profile.visits_with[code] >= least.max(1)).count()
         };
-        let ends = u64::from(options.end);
-        let together = rows(cutoffs.together) as u64 * (others + ends);
+        let together = rows(cutoffs.together) as u64 * others;
+        let last = if options.end { rows(cutoffs.together) as u64 } else { 0 };
         let only_after = rows(cutoffs.only_after) as u64 * others;
         Self {
             profile,
             columns,
             cutoffs,
             together: Pool::new(Template::Together, together, options),
+            last: Pool::new(Template::Last, last, options),
             only_after: Pool::new(Template::OnlyAfter, only_after, options),
         }
     }
@@ -167,14 +195,18 @@ impl<'a> PairTemplates<'a> {
                 if together[with] == 0 {
                     continue;
                 }
+                let (claim, pool) = match with == self.columns.end() {
+                    true => (Claim::Last { code }, &mut self.last),
+                    false => (Claim::Together { code, with }, &mut self.together),
+                };
                 let seen = candidate(
-                    Claim::Together { code, with },
+                    claim,
                     visits,
                     visits - u64::from(together[with]),
                     records,
                     records - u64::from(at_first[with]),
                 );
-                self.together.offer(seen, || {
+                pool.offer(seen, || {
                     // Visits with many codes are those that a code is likely found in.
                     let plain = share(profile.visits_with[with], profile.visits);
                     let crowded = share(profile.company[with], profile.codes);

@@ -31,10 +31,25 @@ impl Split {
     /// assert!((750..850).contains(&train));
     /// ```
     pub fn of(subject: &str) -> Self {
+        Self::seeded(subject, 0)
+    }
+
+    /// The split of a subject in another division of the same cohort, one for each seed, for studies
+    /// over several. Seed 0 is that of [`Split::of`].
+    ///
+    /// ```
+    /// use consequence_record::Split;
+    ///
+    /// assert_eq!(Split::seeded("patient-1", 0), Split::of("patient-1"));
+    /// let moves = |id: &u32| Split::seeded(&id.to_string(), 1) != Split::of(&id.to_string());
+    /// assert!((0..1000).filter(moves).count() > 200);
+    /// ```
+    pub fn seeded(subject: &str, seed: u64) -> Self {
         // FNV-1a, then a finishing mix so that the high bits depend on every byte.
-        let hash = subject.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let start = 0xcbf2_9ce4_8422_2325_u64 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = subject
+            .bytes()
+            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         let mixed = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match ((mixed >> 32) * 10) >> 32 {
             0..=7 => Self::Train,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use consequence::mine::{Cutoffs, MineTask, NearRules, SearchOptions};
+use consequence::mine::{Cutoffs, LikelyRules, MineTask, NearRules, SearchOptions};
 use consequence::{Error, Out};
 
 use super::Outcome;
@@ -27,6 +27,9 @@ pub struct MineArguments {
     /// Visits with a code before a rule is made of it, for every kind of rule
     #[arg(long, value_name = "VISITS", conflicts_with = "cutoffs", value_parser = support)]
     pub min_support: Option<u64>,
+    /// What becomes of likely rules, which have no exception on less evidence
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Likely::Hard)]
+    pub likely: Likely,
     /// Leave out what has exceptions, rather than make soft rules of it
     #[arg(long)]
     pub no_soft: bool,
@@ -47,6 +50,17 @@ pub enum Kind {
     Outpatient,
 }
 
+/// What becomes of likely rules.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Likely {
+    /// Rules that must hold, under a heading of their own
+    Hard,
+    /// Soft rules with a small probability of an exception, where one can say it
+    Soft,
+    /// No rules: they are listed in comments
+    Leave,
+}
+
 pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
     let cutoffs = match arguments.cutoffs {
         Some(Kind::Inpatient) => Some(Cutoffs::inpatient()),
@@ -61,6 +75,11 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
         titles: arguments.titles.clone(),
         search: SearchOptions {
             cutoffs,
+            likely: match arguments.likely {
+                Likely::Hard => LikelyRules::Hard,
+                Likely::Soft => LikelyRules::Soft,
+                Likely::Leave => LikelyRules::Leave,
+            },
             near: (!arguments.no_soft).then(NearRules::default),
             ..SearchOptions::default()
         },

@@ -22,8 +22,9 @@ use serde::Serialize;
 use crate::packs::code_list;
 
 pub use consequence_mine::{
-    Cutoffs, Dropped, Evidence, MineOptions as SearchOptions, Mined, MinedRule, NearRules, Reason,
-    Tally, Template, Tried, mine as search,
+    Class, CodeGroup, Cutoffs, Dropped, Evidence, Known, LikelyRules, MineOptions as SearchOptions,
+    Mined, MinedRule, NearRules, Reason, Tally, Template, Tried, mine as search,
+    mine_knowing as search_knowing,
 };
 
 /// Where to mine, and where the rules go.
@@ -69,6 +70,8 @@ pub struct MineReport {
     pub hard_rules: usize,
     /// Rules that hold with a probability.
     pub soft_rules: usize,
+    /// How many of each class.
+    pub classes: ClassCounts,
     /// How many of each template.
     pub templates: Vec<TemplateCount>,
     /// What the proof of the rules took.
@@ -80,19 +83,36 @@ pub struct MineReport {
     pub mined: Mined,
 }
 
+/// How many rules there are of each class, and how many claims were doubted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClassCounts {
+    /// No exception, and evidence that exceptions are not merely rare.
+    pub certain: usize,
+    /// No exception, and further records are unlikely to have one; those that are left out of the
+    /// file count too.
+    pub likely: usize,
+    /// Few exceptions.
+    pub frequent: usize,
+    /// No exception, and not evidence enough: no rules.
+    pub doubted: usize,
+}
+
 /// What became of the claims of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateCount {
     /// The template.
     pub template: Template,
+    /// How many of each class.
+    #[serde(flatten)]
+    pub classes: ClassCounts,
     /// Hard rules.
     pub hard: usize,
     /// Soft rules.
     pub soft: usize,
     /// Claims left out because the tuning split contradicts them.
     pub contradicted: usize,
-    /// Claims left out because rare exceptions are too likely.
-    pub doubted: usize,
+    /// Claims left out because another rule says them too.
+    pub covered: usize,
     /// Soft claims left out because another soft rule decides the code.
     pub crowded: usize,
 }
@@ -148,10 +168,6 @@ impl Task for MineTask {
             timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort)));
         let dataset = dataset?;
         let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
-        let (mined, mining) = timed(|| {
-            watched(watch, "mining", None, || search(cohort, vocabulary, splits, &self.search))
-        });
-        let mined = mined.map_err(|error| refused(&self.cohort, &error))?;
         let known: BTreeMap<&str, &str> = titles
             .iter()
             .map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title))
@@ -160,6 +176,12 @@ impl Task for MineTask {
             let listed = || list.as_ref().and_then(|list| list.title(code));
             known.get(code).copied().or_else(listed).map(str::to_owned)
         };
+        let (mined, mining) = timed(|| {
+            let known = Known { titles: &title, groups: &[] };
+            let work = || search_knowing(cohort, vocabulary, splits, &known, &self.search);
+            watched(watch, "mining", None, work)
+        });
+        let mined = mined.map_err(|error| refused(&self.cohort, &error))?;
         let text = mined.text(&title);
         let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
         let (plan, proving) = timed(|| {
@@ -184,6 +206,7 @@ impl Task for MineTask {
             review: self.review.as_ref().map(Out::shown),
             hard_rules: mined.rules.len() - soft_rules,
             soft_rules,
+            classes: classes(&mined, |_| true),
             templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
             proof: MinedProof { max_visits: longest, statements },
             seconds: Seconds { reading, mining, proving },
@@ -228,6 +251,19 @@ fn refused(cohort: &Path, error: &MineError) -> Error {
     Error::refused_at(cohort, error.to_string(), help)
 }
 
+fn classes(mined: &Mined, counts: impl Fn(&MinedRule) -> bool) -> ClassCounts {
+    let left =
+        mined.dropped.iter().filter(|one| matches!(one.reason, Reason::Left | Reason::Doubted));
+    let all: Vec<&MinedRule> = mined.rules.iter().chain(left.map(|one| &one.rule)).collect();
+    let of = |class: Class| all.iter().filter(|rule| rule.class == class && counts(rule)).count();
+    ClassCounts {
+        certain: of(Class::Certain),
+        likely: of(Class::Likely),
+        frequent: of(Class::Frequent),
+        doubted: of(Class::Doubted),
+    }
+}
+
 fn counts(mined: &Mined, template: Template) -> TemplateCount {
     let rules = || mined.rules.iter().filter(|rule| rule.template == template);
     let soft = rules().filter(|rule| rule.probability.is_some()).count();
@@ -237,10 +273,11 @@ fn counts(mined: &Mined, template: Template) -> TemplateCount {
     };
     TemplateCount {
         template,
+        classes: classes(mined, |rule| rule.template == template),
         hard: rules().count() - soft,
         soft,
         contradicted: dropped(Reason::Contradicted),
-        doubted: dropped(Reason::Doubted),
+        covered: dropped(Reason::Covered),
         crowded: dropped(Reason::Crowded),
     }
 }
@@ -288,6 +325,9 @@ impl Display for MineReport {
                 self.table(out)?;
             }
         }
+        for class in Class::OF_RULES {
+            self.listed(out, class)?;
+        }
         self.left_out(out)?;
         if let Some(review) = &self.review {
             writeln!(out, "\nto choose from them: open {review} in a browser")?;
@@ -315,33 +355,59 @@ impl MineReport {
     fn table(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let width = self.templates.iter().map(|row| row.template.heading().len()).max();
         let width = width.unwrap_or(0);
-        writeln!(out, "\n  {:width$}  {:>6}  {:>6}", "", "hard", "soft")?;
-        for row in &self.templates {
-            writeln!(
-                out,
-                "  {:width$}  {:>6}  {:>6}",
-                row.template.heading(),
-                number(row.hard as u64),
-                number(row.soft as u64)
-            )?;
+        writeln!(out, "\n  {:width$}  {:>8}{:>8}{:>10}", "", "certain", "likely", "frequent")?;
+        let found = |row: &&TemplateCount| {
+            let ClassCounts { certain, likely, frequent, .. } = row.classes;
+            certain + likely + frequent > 0
+        };
+        for row in self.templates.iter().filter(found) {
+            let ClassCounts { certain, likely, frequent, .. } = row.classes;
+            let [certain, likely, frequent] =
+                [certain, likely, frequent].map(|count| number(count as u64));
+            let heading = row.template.heading();
+            writeln!(out, "  {heading:width$}  {certain:>8}{likely:>8}{frequent:>10}")?;
+        }
+        Ok(())
+    }
+
+    /// The rules of a class, each with its evidence.
+    fn listed(&self, out: &mut Formatter<'_>, class: Class) -> fmt::Result {
+        let left = self.mined.dropped.iter().filter(|one| one.reason == Reason::Left);
+        let left = left.map(|one| &one.rule).filter(|rule| rule.class == class);
+        let rules = self.mined.rules.iter().filter(|rule| rule.class == class);
+        let (rules, left): (Vec<&MinedRule>, Vec<&MinedRule>) = (rules.collect(), left.collect());
+        for (rules, left_out) in [(rules, ""), (left, ", left out of the rules")] {
+            if !rules.is_empty() {
+                writeln!(out, "\n{}{left_out}", class.name())?;
+            }
+            for rule in rules {
+                writeln!(out, "  {}", rule.statement)?;
+                writeln!(out, "    {}", rule.evidence())?;
+            }
         }
         Ok(())
     }
 
     fn left_out(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let dropped = &self.mined.dropped;
-        if dropped.is_empty() {
-            return Ok(());
-        }
-        writeln!(out, "\nleft out, though they looked like rules:")?;
         let of = |reason: Reason| -> Vec<&Dropped> {
             dropped.iter().filter(|one| one.reason == reason).collect()
         };
         let contradicted = of(Reason::Contradicted);
         let (doubted, crowded) = (of(Reason::Doubted).len(), of(Reason::Crowded).len());
+        let covered = of(Reason::Covered).len();
+        if [&contradicted.len(), &doubted, &crowded, &covered].into_iter().all(|&count| count == 0)
+        {
+            return Ok(());
+        }
+        writeln!(out, "\nleft out, though they looked like rules:")?;
         if doubted > 0 {
             let doubted = number(doubted as u64);
             writeln!(out, "  {doubted} doubted: rare exceptions are too likely")?;
+        }
+        if covered > 0 {
+            let covered = number(covered as u64);
+            writeln!(out, "  {covered} that another rule says too")?;
         }
         if crowded > 0 {
             let crowded = number(crowded as u64);

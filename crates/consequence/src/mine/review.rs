@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use consequence_mine::{Mined, MinedRule, Reason, evidence, sentence, static_codes};
+use consequence_mine::{Mined, MinedRule, Reason, static_codes};
 use consequence_pipeline::pages::{program, today};
 use consequence_pipeline::words::{count, number};
 use consequence_record::{Cohort, Split, Vocabulary};
@@ -11,11 +11,17 @@ use consequence_tables::Dataset;
 
 /// The classes of the page in their order: what each is called, what that means, and whether its
 /// rules are chosen until the expert says otherwise.
-const CLASSES: [(&str, &str, bool); 3] = [
+const CLASSES: [(&str, &str, bool); 4] = [
     (
         "certain",
         "Without an exception, and seen too often for exceptions that are merely rare. A saved rule \
          must hold in every record.",
+        true,
+    ),
+    (
+        "likely",
+        "Without an exception, on evidence that is short of certain. A saved rule holds as its text \
+         says.",
         true,
     ),
     (
@@ -47,7 +53,7 @@ pub(super) fn page(
         heading: rule.template.heading().to_owned(),
         name: rule.name.clone(),
         statement: rule.statement.clone(),
-        sentence: sentence(rule, titles),
+        sentence: rule.sentence(titles),
         evidence: with_doubt(rule),
         codes: (rule.codes.iter())
             .map(|name| {
@@ -96,10 +102,7 @@ pub(super) fn page(
 /// The rules of the page with their classes. What the tuning split contradicts is no rule, and what
 /// another soft rule decides cannot be one beside it.
 fn listed(mined: &Mined) -> Vec<(&'static str, &MinedRule)> {
-    let found = mined.rules.iter().map(|rule| match rule.probability {
-        None => ("certain", rule),
-        Some(_) => ("frequent", rule),
-    });
+    let found = mined.rules.iter().map(|rule| (rule.class.name(), rule));
     let doubted = mined.dropped.iter().filter(|dropped| dropped.reason == Reason::Doubted);
     found.chain(doubted.map(|dropped| ("doubted", &dropped.rule))).collect()
 }
@@ -121,7 +124,7 @@ fn opening(cohort: &str, mined: &Mined, rules: &[(&str, &MinedRule)]) -> String 
 
 /// What was seen, and how far that leaves a doubt.
 fn with_doubt(rule: &MinedRule) -> String {
-    let seen = evidence(rule);
+    let seen = rule.evidence();
     match rule.doubt {
         None => seen,
         Some(doubt) if doubt < 0.001 => format!("{seen}; rare exceptions are below 0.1% likely"),

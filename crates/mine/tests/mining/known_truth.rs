@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use consequence_mine::{Cutoffs, MineOptions, Mined, mine};
+use consequence_mine::{Class, Cutoffs, MineOptions, Mined, mine};
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
 
@@ -29,8 +29,8 @@ fn vocabulary() -> Arc<Vocabulary> {
 /// What holds in every record, as mined rules say it.
 fn truth() -> BTreeSet<&'static str> {
     BTreeSet::from([
-        "at most one of SEX//F, SEX//M",
-        "at most one of AGE//old, AGE//young",
+        "exactly one of SEX//F, SEX//M",
+        "exactly one of AGE//old, AGE//young",
         "bound => binder",
         "twin <=> other-twin",
         "SEX//F in static => not men-only",
@@ -128,9 +128,9 @@ fn cohort(seed: u64, records: u64, vocabulary: &Vocabulary) -> Cohort {
 }
 
 fn wrong(mined: &Mined) -> Vec<String> {
-    let hard = mined.rules.iter().map(|rule| rule.probability.is_none());
+    let certain = mined.rules.iter().map(|rule| rule.class == Class::Certain);
     let truth = truth();
-    let said = said(mined).into_iter().zip(hard).filter(|(_, hard)| *hard);
+    let said = said(mined).into_iter().zip(certain).filter(|(_, certain)| *certain);
     said.map(|(said, _)| said).filter(|said| !truth.contains(said.as_str())).collect()
 }
 
@@ -149,7 +149,7 @@ fn planted_rules_are_found_and_loose_bonds_are_not_taken_for_rules() {
             assert!(said.contains(rule), "seed {seed}: {rule}");
         }
         reread(&careful, &vocabulary);
-        found += careful.rules.iter().filter(|rule| rule.probability.is_none()).count();
+        found += careful.of(Class::Certain).len();
         false_ones.extend(wrong(&careful));
         careless += wrong(&mined(&MineOptions { cutoffs, ..MineOptions::counts_alone() })).len();
     }

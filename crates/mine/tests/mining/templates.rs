@@ -127,7 +127,7 @@ fn coming_after_what_nearly_everyone_has_is_chance() {
     let vocabulary = vocabulary(&["checkup", "rare"]);
     let records = [(30, "| checkup | rare"), (970, "| checkup |"), (10, "| |")];
     let cohort = cohort(&vocabulary, &records);
-    let options = MineOptions { end: false, ..MineOptions::default() };
+    let options = MineOptions { end: false, beyond: false, ..MineOptions::default() };
     assert!(mine_all(&cohort, &vocabulary, &options).rules.is_empty());
     let counted = mine_all(&cohort, &vocabulary, &all_counts());
     assert!(said(&counted).contains(&"not checkup in past => not rare".to_owned()));
@@ -201,7 +201,7 @@ fn odd_input_is_refused_or_passed_over() {
 fn sure_rules_are_found_whatever_is_asked_for() {
     let vocabulary = vocabulary(&["a", "b"]);
     let cohort = cohort(&vocabulary, &[(300, "| a b"), (300, "| b"), (3000, "|")]);
-    let evidence = Some(Evidence { probability: 1e-9, doubt: 0.01 });
+    let evidence = Some(Evidence { probability: 1e-9, doubt: 0.01, ..Evidence::default() });
     let options = MineOptions { evidence, ..MineOptions::default() };
     assert_eq!(said(&mine_all(&cohort, &vocabulary, &options)), ["a => b"]);
 }
