@@ -177,7 +177,7 @@ impl Task for MineTask {
             known.get(code).copied().or_else(listed).map(str::to_owned)
         };
         let (mined, mining) = timed(|| {
-            let known = Known { titles: &title, groups: &[] };
+            let known = Known { titles: &title, groups: &below_concepts(&dataset) };
             let work = || search_knowing(cohort, vocabulary, splits, &known, &self.search);
             watched(watch, "mining", None, work)
         });
@@ -213,6 +213,18 @@ impl Task for MineTask {
             mined,
         })
     }
+}
+
+/// Codes that are below one OMOP concept, where the cohort keeps concepts.
+fn below_concepts(dataset: &Dataset) -> Vec<CodeGroup> {
+    let mut below: BTreeMap<u64, Vec<Code>> = BTreeMap::new();
+    for (&code, concept) in &dataset.concepts {
+        for &ancestor in &concept.ancestors {
+            below.entry(ancestor).or_default().push(code);
+        }
+    }
+    let several = below.into_iter().filter(|(_, codes)| codes.len() > 1);
+    several.map(|(id, codes)| CodeGroup { label: format!("OMOP//{id}"), codes }).collect()
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
