@@ -1,7 +1,7 @@
 //! Mines ten splits of each cohort, and counts the rules that held-out records break.
 //!
-//! `mining_splits [rules]`: with `rules`, the rules that are broken are listed, and those of the
-//! first split of Synthea.
+//! `mining_splits [SEED] [rules]`: the seed of the first split, 1 if not said. With `rules`, the rules
+//! that are broken are listed, and those of the first split of Synthea.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,9 @@ const COHORTS: [Subjects; 7] = [
 ];
 
 fn main() -> ExitCode {
-    match study(std::env::args().any(|argument| argument == "rules")) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let first = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(1);
+    match study(first, arguments.iter().any(|argument| argument == "rules")) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn study(listed: bool) -> Result<(), Box<dyn std::error::Error>> {
+fn study(first: u64, listed: bool) -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{:32}{:>8}{:>18}{:>18}{:>10}{:>9}",
         "cohort", "splits", "certain, broken", "likely, broken", "frequent", "doubted"
@@ -37,7 +39,7 @@ fn study(listed: bool) -> Result<(), Box<dyn std::error::Error>> {
     for subjects in COHORTS {
         let Some(dataset) = subjects.load()? else { continue };
         let mut outcome = Outcome::default();
-        for seed in 1..=SPLITS {
+        for seed in first..first + SPLITS {
             outcome += judge_split(&dataset, seed)?;
         }
         row(&subjects.name(), &outcome);
@@ -46,7 +48,7 @@ fn study(listed: bool) -> Result<(), Box<dyn std::error::Error>> {
                 println!("    broken in {times}: {rule}");
             }
             if subjects == Subjects::Synthea {
-                for rule in mine_split(&dataset, 1)?.0.rules {
+                for rule in mine_split(&dataset, first)?.0.rules {
                     println!("    {:9}{} ({})", rule.class.name(), rule.statement, rule.evidence());
                 }
             }
