@@ -35,7 +35,8 @@ fn how_well_a_model_predicts() {
     let paper = evaluate.replace("model", "paper");
     folder
         .write("hard.rules", folder.read("clinic/clinic.rules").replace(" with probability", "#"));
-    folder.run(&train.replace("clinic/clinic.rules", "hard.rules")).exits(0);
+    let train = train.replace("clinic/clinic.rules", "hard.rules");
+    folder.run(&format!("{train} --accept-broken")).exits(0);
     let ran = folder.run(&paper).exits(0);
     ran.prints("not normalised, as the paper measures: ");
     folder.run("evaluate --perplexity none --real clinic/repaired.jsonl").refuses(&[
@@ -96,8 +97,8 @@ fn from_a_cohort_to_records_in_one_go() {
     let synthesize = "synthesize cohort --records 200 --size tiny --epochs 1 --out all";
     let ran = folder.run(synthesize).exits(0);
     ran.prints("all: 200 records generated, after those of cohort")
-        .prints("of all/mined.rules, proved")
-        .prints("100% valid (200 of 200 records)")
+        .prints("soft), proved")
+        .prints("promised: none of 200 records breaks any of ")
         .prints("R2 of codes ")
         .prints("perplexity ");
     assert!(folder.read("all/summary.json").contains("\"likelihood\""));

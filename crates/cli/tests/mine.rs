@@ -256,14 +256,14 @@ fn what_is_doubted_can_be_chosen_and_is_not_ticked() {
                 }
             }
         }
-        if number % 200 == 31 {
+        if number % 1_200 == 31 {
             codes.extend(["RARE".to_owned(), "COMPANION".to_owned()]);
         }
         let record = serde_json::json!({"id": number, "static": [], "visits": [codes]});
         writeln!(lines, "{record}").expect("text");
     }
     folder.write("cohort.jsonl", lines);
-    let mine = format!("{MINE} --min-support 10 --review review.html --json");
+    let mine = format!("{MINE} --min-support 3 --review review.html --json");
     let report = folder.run(&mine).exits(0).json();
     let dropped = report["dropped"].as_array().expect("a list");
     let doubted: Vec<_> = dropped.iter().filter(|one| one["reason"] == "doubted").collect();

@@ -48,20 +48,28 @@ fn an_import_brings_its_own_rules_along() {
 fn common_sense_is_written_and_kept() {
     let folder = with_visits();
     folder
-        .run("rules common-sense cohort --out sense.rules")
+        .run("rules common-sense cohort --out sense.rules --never-seen unseen.rules")
         .exits(0)
         .prints("every record has one of SEX\n")
         .prints("nothing comes after DEATH\n");
     let rules = folder.read("sense.rules");
     assert!(rules.contains("DEATH => END\n"), "{rules}");
-    assert!(rules.contains("SEX//M in static => not (ICD9CM//174 or ICD9CM//650)\n"), "{rules}");
+    let unseen = folder.read("unseen.rules");
+    assert!(unseen.contains("SEX//M in static => not (ICD9CM//174 or ICD9CM//650)\n"), "{unseen}");
     folder
         .run(SYNTHESIZE)
         .exits(0)
-        .prints("common sense: 3 hard, 0 soft of out/common-sense.rules\n")
+        .prints("common sense: 2 hard, 0 soft of out/common-sense.rules\n")
+        .prints("common sense: 2 hard, 0 soft of out/never-seen.rules\n")
         .prints("promised: none of 200 records breaks any of ")
+        .prints("4 common sense")
         .prints("  not checked: what experts know: no folder of packs was given");
-    folder.run("audit out/synthetic --rules sense.rules --referee").exits(0);
+    folder.run("audit out/synthetic --rules sense.rules unseen.rules --referee").exits(0);
+    // A model keeps what is for writing alone, and is not measured by it.
+    folder.run("generate out/model --records 500 --out more.jsonl").exits(0);
+    folder.run("audit more.jsonl --rules unseen.rules --allow-unknown").exits(0);
+    let predicted = "evaluate --perplexity out/model --real cohort";
+    folder.run(predicted).exits(0).prints("11 of 11 records");
     folder
         .run(&format!("{SYNTHESIZE}-2 --no-common-sense"))
         .exits(0)

@@ -22,7 +22,7 @@ pub use consequence_mine::{CommonSense, Sense, SenseRule, common_sense as search
 /// let line = |n| format!("{{\"id\": {n}, \"static\": [\"SEX//F\"], \"visits\": [[], [\"DEATH\"]]}}\n");
 /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
 ///
-/// let report = CommonSenseTask { cohort, out: out.clone().into() }.run(&Unwatched)?;
+/// let report = CommonSenseTask::new(cohort, &out).run(&Unwatched)?;
 /// assert_eq!(report.found.kept().count(), 2);
 /// assert!(std::fs::read_to_string(out)?.contains("DEATH => END"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,6 +33,16 @@ pub struct CommonSenseTask {
     pub cohort: PathBuf,
     /// The rule file to write.
     pub out: Out,
+    /// The file for codes that a sex never has, which are for writing records and not for training; none:
+    /// they are not written.
+    pub never_seen: Option<Out>,
+}
+
+impl CommonSenseTask {
+    /// Without the codes that a sex never has.
+    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
+        Self { cohort: cohort.into(), out: out.into(), never_seen: None }
+    }
 }
 
 /// Rules of common sense that were written.
@@ -42,6 +52,8 @@ pub struct CommonSenseReport {
     pub cohort: String,
     /// The rule file that was written.
     pub out: String,
+    /// The file of codes that a sex never has.
+    pub never_seen: Option<String>,
     /// The rules, those that were left out, and what could not be checked.
     #[serde(flatten)]
     pub found: CommonSense,
@@ -53,12 +65,20 @@ impl Task for CommonSenseTask {
     /// Finds the rules of common sense that a cohort speaks of, and writes them.
     fn run(&self, watch: &dyn Watch) -> Result<CommonSenseReport, Error> {
         let out = self.out.file()?;
+        let never_seen = self.never_seen.as_ref().map(Out::file).transpose()?;
         let dataset = watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort))?;
         let Dataset { cohort, vocabulary, splits, .. } = &dataset;
         let found = watched(watch, "looking", None, || search(cohort, vocabulary, splits));
         out.write(|file| file.write_all(found.text().as_bytes()))?;
-        let cohort = self.cohort.display().to_string();
-        Ok(CommonSenseReport { cohort, out: self.out.shown(), found })
+        if let Some(never_seen) = never_seen {
+            never_seen.write(|file| file.write_all(found.never_seen_text().as_bytes()))?;
+        }
+        Ok(CommonSenseReport {
+            cohort: self.cohort.display().to_string(),
+            out: self.out.shown(),
+            never_seen: self.never_seen.as_ref().map(Out::shown),
+            found,
+        })
     }
 }
 
@@ -67,9 +87,11 @@ impl Report for CommonSenseReport {}
 impl Display for CommonSenseReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let Self { cohort, found, .. } = self;
-        let rules = count(found.kept().count() as u64, "rule");
+        let is_unseen = |rule: &&SenseRule| rule.sense == Sense::NeverSeen;
+        let built = || found.kept().filter(|rule| !is_unseen(rule));
+        let rules = count(built().count() as u64, "rule");
         writeln!(out, "{}: {rules} of common sense for {cohort}", self.out)?;
-        for rule in found.kept() {
+        for rule in built() {
             write!(out, "  {}", rule.sentence)?;
             match rule.broken {
                 0 => writeln!(out)?,
@@ -77,6 +99,12 @@ impl Display for CommonSenseReport {
                     let all = count(rule.could_break, "record");
                     writeln!(out, " ({} of {all} that could break it do)", number(broken))?;
                 }
+            }
+        }
+        if let Some(never_seen) = &self.never_seen {
+            writeln!(out, "{never_seen}: for writing records, and not for training")?;
+            for rule in found.kept().filter(is_unseen) {
+                writeln!(out, "  {}", rule.sentence)?;
             }
         }
         for rule in found.left_out() {

@@ -9,6 +9,9 @@
 //!   too little for a rule of medicine; that none of them was a man is reason enough not to write
 //!   it for men. This goes for every static category of two or three codes.
 //!
+//! The last are for writing records, and not for models to train with or to be measured by: a record
+//! that was never seen may well have a code that was not seen so far. They are a file of their own.
+//!
 //! A rule stays unless more than [`MOST_BROKEN`] of the records that could break it do. What a sex
 //! never has is looked for outside the held-out split, which models are measured on.
 
@@ -49,8 +52,6 @@ pub enum Sense {
 }
 
 impl Sense {
-    const ALL: [Self; 4] = [Self::OneOf, Self::Death, Self::Gap, Self::NeverSeen];
-
     fn heading(self) -> &'static str {
         match self {
             Self::OneOf => "One code of each static category",
@@ -136,24 +137,39 @@ impl CommonSense {
         self.rules.iter().filter(|rule| !rule.kept)
     }
 
-    /// The text of a rule file.
+    /// The text of a rule file: all but the codes that a sex never has.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = self.write(&mut text);
+        let head = "# Common sense about the records of this cohort: rules of how records are built,\n\
+                    # held against every real record.\n";
+        let mut text = self.of(&[Sense::OneOf, Sense::Death, Sense::Gap], head);
+        if !self.missing.is_empty() {
+            text.push_str("\n\n# ---- What could not be checked ----\n\n");
+        }
+        for missing in &self.missing {
+            text.push_str(&format!("# {missing}\n"));
+        }
         text
     }
 
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "# Common sense about the records of this cohort: rules of how records are built,"
-        )?;
-        writeln!(out, "# held against every real record.")?;
+    /// The text of a rule file of the codes that a sex never has.
+    pub fn never_seen_text(&self) -> String {
+        let head = "# Codes that no patient of a sex has in this cohort. For writing records: a rare code \n\
+                    # shows too little for a rule of medicine, and enough not to be written where it was never seen.\n";
+        self.of(&[Sense::NeverSeen], head)
+    }
+
+    fn of(&self, senses: &[Sense], head: &str) -> String {
+        let mut text = head.to_owned();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut text, senses);
+        text
+    }
+
+    fn write(&self, out: &mut String, senses: &[Sense]) -> std::fmt::Result {
         if !self.statics.is_empty() {
             writeln!(out, "\nstatic {}", self.statics.join(", "))?;
         }
-        for sense in Sense::ALL {
+        for &sense in senses {
             let of_sense: Vec<&SenseRule> =
                 self.rules.iter().filter(|rule| rule.sense == sense).collect();
             if !of_sense.is_empty() {
@@ -167,12 +183,6 @@ impl CommonSense {
                     true => writeln!(out, "{}", rule.statement)?,
                     false => writeln!(out, "# left out, as that is too many: {}", rule.name)?,
                 }
-            }
-        }
-        if !self.missing.is_empty() {
-            writeln!(out, "\n\n# ---- What could not be checked ----\n")?;
-            for missing in &self.missing {
-                writeln!(out, "# {missing}")?;
             }
         }
         Ok(())

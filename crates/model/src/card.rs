@@ -31,6 +31,9 @@ pub struct Card {
     pub titles: BTreeMap<String, String>,
     /// The rules it was trained with, in the rule language.
     pub rules: String,
+    /// Rules that it obeys when it writes, and that have no part in training or in what it predicts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub writing_rules: String,
     /// How rules took part in training.
     pub train_mode: String,
     /// What it trained on.

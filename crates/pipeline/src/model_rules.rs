@@ -57,11 +57,26 @@ pub fn over_model(
 ) -> Result<LoadedRules, Error> {
     let vocabulary = Arc::clone(model.trained.codes().vocabulary());
     if files.is_empty() {
-        return own(model, folder, vocabulary);
+        return own(&model.card.rules, folder, vocabulary);
     }
     let options =
         RuleOptions { vocabulary: Some(vocabulary), unknown_codes, ..RuleOptions::default() };
     load::rules_over(files, &options, &CodeSource::Model(folder.display().to_string()))
+}
+
+/// Rules of files over the codes of a model; without files, the model's own and those that it obeys when it
+/// writes.
+pub fn for_writing(
+    model: &Model,
+    folder: &Path,
+    files: &[PathBuf],
+    unknown_codes: UnknownCodes,
+) -> Result<LoadedRules, Error> {
+    if !files.is_empty() {
+        return over_model(model, folder, files, unknown_codes);
+    }
+    let text = format!("{}{}", model.card.rules, model.card.writing_rules);
+    own(&text, folder, Arc::clone(model.trained.codes().vocabulary()))
 }
 
 /// The rules that a model was trained with; none if it was trained without.
@@ -70,10 +85,10 @@ pub fn trained_with(model: &Model, folder: &Path) -> Result<Option<Arc<RuleSet>>
         return Ok(None);
     }
     let vocabulary = Arc::clone(model.trained.codes().vocabulary());
-    Ok(Some(own(model, folder, vocabulary)?.rules))
+    Ok(Some(own(&model.card.rules, folder, vocabulary)?.rules))
 }
 
-fn own(model: &Model, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {
+fn own(rules: &str, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {
     // Patterns are written out, so the text may be longer than what a person wrote.
     let limits = LanguageLimits {
         file_bytes: usize::MAX,
@@ -81,7 +96,7 @@ fn own(model: &Model, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<Load
         ..LanguageLimits::default()
     };
     let name = folder.display().to_string();
-    let file = parse(&name, model.card.rules.as_bytes(), &limits)?;
+    let file = parse(&name, rules.as_bytes(), &limits)?;
     let options = ResolveOptions { limits, ..ResolveOptions::default() };
     let rules = resolve(&[file], Some(vocabulary), &options)?.rules;
     // What looked odd was told when the model was trained.

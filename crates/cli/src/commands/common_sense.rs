@@ -15,7 +15,10 @@ pub struct CommonSenseArguments {
     /// The rule file to write
     #[arg(long)]
     pub out: PathBuf,
-    /// Replace the file if it is there
+    /// A file for codes that no patient of a sex has: for `train --writing-rules`
+    #[arg(long, value_name = "FILE")]
+    pub never_seen: Option<PathBuf>,
+    /// Replace the files if they are there
     #[arg(long)]
     pub force: bool,
     /// Write the report as JSON
@@ -24,6 +27,10 @@ pub struct CommonSenseArguments {
 }
 
 pub fn run(arguments: &CommonSenseArguments) -> Result<Outcome, Error> {
-    let out = Out::new(&arguments.out).replacing(arguments.force);
-    super::run(&CommonSenseTask { cohort: arguments.cohort.clone(), out }, arguments.json)
+    let out = |path: &PathBuf| Out::new(path).replacing(arguments.force);
+    let task = CommonSenseTask {
+        never_seen: arguments.never_seen.as_ref().map(out),
+        ..CommonSenseTask::new(&arguments.cohort, out(&arguments.out))
+    };
+    super::run(&task, arguments.json)
 }

@@ -75,10 +75,13 @@ struct Tour {
 
 impl Narrator for Tour {
     fn begins(&self, begun: Step) -> Result<(), Error> {
-        let Workspace { cohort, common_sense, rules, model, synthetic, report, .. } = &self.files;
-        let [cohort, sense, mined, model, synthetic, report] =
-            [cohort, common_sense, rules, model, synthetic, report].map(|path| shown(path));
-        let rules = format!("{sense} {mined}");
+        let Workspace { cohort, common_sense, never_seen, rules, model, synthetic, report, .. } =
+            &self.files;
+        let [cohort, sense, unseen, mined, model, synthetic, report] =
+            [cohort, common_sense, never_seen, rules, model, synthetic, report]
+                .map(|path| shown(path));
+        let taught = format!("{sense} {mined}");
+        let rules = format!("{sense} {unseen} {mined}");
         let patients = self.patients;
         // One is what `--seed` is without being told.
         let seed = if self.seed == 1 { String::new() } else { format!(" --seed {}", self.seed) };
@@ -94,16 +97,20 @@ impl Narrator for Tour {
                     format!("simulate inpatient --patients {patients} --out {cohort}{seed}"),
                 )
             }
-            Step::CommonSense => {
-                ("What goes without saying?", format!("rules common-sense {cohort} --out {sense}"))
-            }
+            Step::CommonSense => (
+                "What goes without saying?",
+                format!("rules common-sense {cohort} --out {sense} --never-seen {unseen}"),
+            ),
             Step::Mine => ("Which rules do they obey?", format!("mine {cohort} --out {mined}")),
             Step::Check => {
                 ("Can the rules always be kept?", format!("check {rules} --cohort {cohort}"))
             }
             Step::Train => (
                 "Train a network on them, with the rules.",
-                format!("train {cohort} --rules {rules} --size tiny --out {model}{seed}"),
+                format!(
+                    "train {cohort} --rules {taught} --writing-rules {unseen} --size tiny --out \
+                     {model}{seed}"
+                ),
             ),
             Step::Generate => (
                 "Write new records.",
@@ -125,10 +132,13 @@ impl Narrator for Tour {
     }
 
     fn done(&self, done: Done<'_>) -> Result<(), Error> {
-        let Workspace { cohort, common_sense, rules, synthetic, .. } = &self.files;
-        let [cohort, sense, mined, synthetic] =
-            [cohort, common_sense, rules, synthetic].map(|path| shown(path));
-        let rules = format!("{sense} {mined}");
+        let Workspace { cohort, common_sense, never_seen, rules, synthetic, .. } = &self.files;
+        let taught = [common_sense, rules];
+        let all = [common_sense, never_seen, rules];
+        let listed = |files: &[&PathBuf]| -> String {
+            files.iter().map(|file| shown(file)).collect::<Vec<_>>().join(" ")
+        };
+        let [cohort, mined, synthetic] = [cohort, rules, synthetic].map(|path| shown(path));
         match done {
             Done::Imported(report) => output::data(&report.to_string()),
             Done::Simulated(report) => output::data(&report.to_string()),
@@ -145,20 +155,20 @@ impl Narrator for Tour {
                 output::data(&report.to_string());
                 step(
                     "Do they hold for patients that mining never saw?",
-                    &format!("audit {cohort} --rules {rules} --split held_out"),
+                    &format!("audit {cohort} --rules {} --split held_out", listed(&taught)),
                 );
                 let split = Some(Split::HeldOut);
-                self.audit(|task| AuditTask { split, ..task }, &self.files.cohort)?;
+                self.audit(|task| AuditTask { split, ..task }, &taught, &self.files.cohort)?;
             }
             Done::Trained(report) => output::data(&report.to_string()),
             Done::Generated(report) => {
                 output::data(&report.to_string());
                 step(
                     "Do they obey the rules?",
-                    &format!("audit {synthetic} --rules {rules} --referee"),
+                    &format!("audit {synthetic} --rules {} --referee", listed(&all)),
                 );
                 let twice = |task| AuditTask { referee: true, ..task };
-                self.broken.set(self.audit(twice, &self.files.synthetic)?.found());
+                self.broken.set(self.audit(twice, &all, &self.files.synthetic)?.found());
             }
             Done::Predicted(report) => output::data(&report.to_string()),
             Done::Evaluated(report) => output::data(&report.to_string()),
@@ -171,10 +181,10 @@ impl Tour {
     fn audit(
         &self,
         asking: impl FnOnce(AuditTask) -> AuditTask,
+        rules: &[&PathBuf],
         cohort: &Path,
     ) -> Result<AuditReport, Error> {
-        let rules = [&self.files.common_sense, &self.files.rules];
-        let inputs = RecordInputs::new(cohort).with_rules(rules);
+        let inputs = RecordInputs::new(cohort).with_rules(rules.iter().copied());
         let report = asking(AuditTask::new(inputs)).run(&Bar::default())?;
         output::data(&report.to_string());
         Ok(report)

@@ -21,6 +21,9 @@ pub struct TrainArguments {
     /// Rule files that the model is to obey; without any, it trains alone
     #[arg(long, num_args = 1..)]
     pub rules: Vec<PathBuf>,
+    /// Rule files that the model obeys when it writes, with no part in training or in what it predicts
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub writing_rules: Vec<PathBuf>,
     /// The folder to write
     #[arg(long, value_name = "MODEL")]
     pub out: PathBuf,
@@ -152,6 +155,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = TrainTask {
         accept_broken: arguments.accept_broken,
+        writing_rules: arguments.writing_rules.clone(),
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,

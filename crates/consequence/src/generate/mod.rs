@@ -112,7 +112,8 @@ impl Task for GenerateTask {
         };
         let model = ReadModel::open(&self.model, watch)?;
         let vocabulary = model.trained.codes().vocabulary();
-        let loaded = model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
+        let loaded =
+            model_rules::for_writing(&model, &self.model, &self.rules, self.unknown_codes)?;
         let given = match &self.given {
             Some(text) => Condition::parse_list(text, vocabulary)?,
             None => Vec::new(),

@@ -31,6 +31,7 @@ const RUN_FORMAT: u32 = 2;
 
 /// The files of rules.
 const COMMON_SENSE: &str = "common-sense.rules";
+const NEVER_SEEN: &str = "never-seen.rules";
 const EXPERTS: &str = "experts";
 const MINED: &str = "mined.rules";
 
@@ -186,6 +187,8 @@ pub struct Workspace {
     pub cohort: PathBuf,
     /// The rules of common sense.
     pub common_sense: PathBuf,
+    /// Codes that a sex never has, for writing alone.
+    pub never_seen: PathBuf,
     /// The rules of expert tables, a file for each.
     pub experts: PathBuf,
     /// The mined rules.
@@ -206,6 +209,7 @@ impl Workspace {
         Self {
             cohort: file("cohort"),
             common_sense: file(COMMON_SENSE),
+            never_seen: file(NEVER_SEEN),
             experts: file(EXPERTS),
             rules: file(MINED),
             model: file("model"),
@@ -258,6 +262,8 @@ impl SynthesizeTask {
         let files_of_rules = chain.rules(&cohort, &mut unchecked)?;
         let rules: Vec<PathBuf> = files_of_rules.iter().map(|file| file.path.clone()).collect();
         chain.go_on()?;
+        let taught: Vec<PathBuf> =
+            rules.iter().filter(|path| **path != files.never_seen).cloned().collect();
         let records = RecordInputs {
             unknown_codes: self.unknown_codes,
             no_own_rules: self.no_own_rules,
@@ -283,7 +289,12 @@ impl SynthesizeTask {
             .map_err(Error::without_vocabulary)?;
         chain.go_on()?;
         let train = TrainTask {
-            inputs: records,
+            inputs: records.with_rules(taught),
+            writing_rules: rules
+                .iter()
+                .filter(|path| **path == files.never_seen)
+                .cloned()
+                .collect(),
             model_kind: self.model_kind.clone(),
             // Reality was asked above, and of all records.
             accept_broken: true,
@@ -321,8 +332,8 @@ impl SynthesizeTask {
             origins,
             broken,
             unchecked,
-            hard: trained.rules.hard,
-            soft: trained.rules.soft,
+            hard: checked.rules.hard,
+            soft: checked.rules.soft,
             conflicts: checked.conflicts.len(),
             proof: checked.verdict,
         };
@@ -354,8 +365,8 @@ impl SynthesizeTask {
             refuse_cohort(&files.cohort, true)?;
         }
         let parts: &[&str] = match makes_cohort {
-            true => &[COMMON_SENSE, EXPERTS, MINED, "cohort"],
-            false => &[COMMON_SENSE, EXPERTS, MINED],
+            true => &[COMMON_SENSE, NEVER_SEEN, EXPERTS, MINED, "cohort"],
+            false => &[COMMON_SENSE, NEVER_SEEN, EXPERTS, MINED],
         };
         let options = RunOptions {
             parts,
@@ -450,8 +461,12 @@ impl Chain<'_> {
             unchecked.push("common sense was left out, as asked".to_owned());
         } else {
             // It takes a moment, so a resumed run looks again rather than remember what it found.
-            let out = task.out.inside(COMMON_SENSE).replacing(task.out.force || task.out.resume);
-            let sense = CommonSenseTask { cohort: cohort.to_path_buf(), out };
+            let out =
+                |name: &str| task.out.inside(name).replacing(task.out.force || task.out.resume);
+            let sense = CommonSenseTask {
+                never_seen: Some(out(NEVER_SEEN)),
+                ..CommonSenseTask::new(cohort, out(COMMON_SENSE))
+            };
             let report =
                 self.step(Step::CommonSense, &sense, |report| Done::CommonSense(report))?;
             unchecked.extend(report.found.missing.iter().cloned());
@@ -461,10 +476,10 @@ impl Chain<'_> {
                     rule.sentence, rule.broken, rule.could_break
                 )
             }));
-            found.push(OriginFile {
-                origin: RuleOrigin::CommonSense,
-                path: files.common_sense.clone(),
-            });
+            for path in [&files.common_sense, &files.never_seen] {
+                let origin = RuleOrigin::CommonSense;
+                found.push(OriginFile { origin, path: path.clone() });
+            }
         }
         self.experts(cohort, unchecked, &mut found)?;
         if task.rules.is_empty() {

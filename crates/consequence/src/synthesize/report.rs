@@ -1,5 +1,6 @@
 //! What was made, in short.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 use consequence_evaluate::{Correlations, Likelihood};
@@ -7,7 +8,7 @@ use consequence_pipeline::Report;
 use consequence_pipeline::words::{count, number};
 use serde::Serialize;
 
-use super::rules::OriginRules;
+use super::rules::{OriginRules, RuleOrigin};
 use crate::broken::BrokenRecords;
 use crate::check::Verdict;
 use crate::evaluate::{FreshSample, Obedience};
@@ -110,17 +111,19 @@ impl SynthesizeReport {
     /// What was promised, by which rules, and what could not be checked.
     fn promise(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let SynthesizeRules { origins, unchecked, .. } = &self.rules;
-        let by: Vec<String> = origins
+        let mut hard: BTreeMap<RuleOrigin, usize> = BTreeMap::new();
+        for one in origins.iter().filter(|one| one.hard > 0) {
+            *hard.entry(one.origin).or_default() += one.hard;
+        }
+        let by: Vec<String> = hard
             .iter()
-            .filter(|one| one.hard > 0)
-            .map(|one| format!("{} {}", number(one.hard as u64), one.origin.name()))
+            .map(|(origin, &hard)| format!("{} {}", number(hard as u64), origin.name()))
             .collect();
         let records = count(self.synthetic.records, "record");
         writeln!(out)?;
         match (&self.obedience, by.is_empty()) {
             (Some(obedience), false) => {
-                let hard: usize = origins.iter().map(|one| one.hard).sum();
-                let rules = count(hard as u64, "hard rule");
+                let rules = count(hard.values().sum::<usize>() as u64, "hard rule");
                 let breaking = obedience.records - obedience.valid_records;
                 match breaking {
                     0 => write!(out, "promised: none of {records} breaks any of {rules}")?,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, Data};
-use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::load::{self, LoadedCohort, RuleOptions};
 use consequence_pipeline::{
-    Advice, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
+    Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
 };
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
@@ -30,6 +30,8 @@ pub(super) struct Lesson {
     /// How rules take part.
     pub mode: TrainMode,
     pub rules: Arc<RuleSet>,
+    /// Rules for writing alone, as text.
+    pub writing_rules: String,
     /// None without rules.
     pub enforcer: Option<Enforcer>,
     pub broken: BrokenRecords,
@@ -62,6 +64,19 @@ impl Lesson {
             (ModelChoice::Network(network), false) => network.mode,
             _ => TrainMode::Off,
         };
+        let writing_rules = match task.writing_rules.is_empty() {
+            true => String::new(),
+            false => {
+                let options = RuleOptions {
+                    vocabulary: Some(Arc::clone(rules.vocabulary())),
+                    unknown_codes: task.inputs.unknown_codes,
+                    ..RuleOptions::default()
+                };
+                let source = CodeSource::Cohort(task.inputs.cohort.display().to_string());
+                let loaded = load::rules_over(&task.writing_rules, &options, &source)?;
+                model_rules::text(&loaded.rules)
+            }
+        };
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
@@ -79,6 +94,7 @@ impl Lesson {
             tuning,
             cohort,
             rules,
+            writing_rules,
         };
         if !lesson.rules.is_empty() {
             lesson.obey(watch)?;
@@ -131,6 +147,7 @@ impl Lesson {
             max_visits,
             titles: self.titles.clone(),
             rules: model_rules::text(&self.rules),
+            writing_rules: self.writing_rules.clone(),
             train_mode: self.mode.to_string(),
             data: Data {
                 train_records: self.train.len(),

@@ -161,6 +161,7 @@ fn finished(folder: &Path, wanted: &str) -> Result<Model, Error> {
 
 /// What a model depends on: records, rules, the way that they take part, and settings.
 fn fingerprint(card: &Card) -> String {
-    let Card { data, rules, train_mode, training, .. } = card;
-    digest(format!("{}\n{rules}\n{train_mode}\n{training}\n", data.digest).as_bytes())
+    let Card { data, rules, writing_rules, train_mode, training, .. } = card;
+    let text = format!("{}\n{rules}{writing_rules}\n{train_mode}\n{training}\n", data.digest);
+    digest(text.as_bytes())
 }

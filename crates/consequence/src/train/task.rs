@@ -35,6 +35,9 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);
 pub struct TrainTask {
     /// The cohort to train on, and the rules that the model is to obey, if any.
     pub inputs: RecordInputs,
+    /// Rule files that the model obeys when it writes, and that have no part in training or in what it
+    /// predicts.
+    pub writing_rules: Vec<PathBuf>,
     /// The folder to write.
     pub out: Out,
     /// What is to be trained.
@@ -52,6 +55,7 @@ impl TrainTask {
     pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
         Self {
             inputs: RecordInputs::new(cohort),
+            writing_rules: Vec::new(),
             out: out.into(),
             model_kind: ModelChoice::Network(NetworkTask::of(Preset::default())),
             max_visits: None,

@@ -94,7 +94,7 @@ fn what_is_counted_is_what_the_referee_sees() {
             assert_eq!(rule.broken, seen, "{case}: {}", rule.statement);
             assert_eq!(rule.kept, seen * 100 <= rule.could_break, "{case}: {}", rule.statement);
         }
-        let text = found.text();
+        let text = found.text() + &found.never_seen_text();
         let rules = RuleSet::parse(&text, Some(Arc::clone(&vocabulary))).expect(&text);
         assert_eq!(rules.len(), found.kept().count());
         compile(Arc::new(rules), &CompileOptions::default()).expect(&text);
