@@ -116,7 +116,8 @@ def main():
                 for row in found["shares"][:2]:
                     print(f"  {row['name']}: real {row['real']:.4f}, synthetic {row['synthetic']:.4f}")
                 off = found["off"]
-                print(f"  off by more than a fifth: {len(off)} of {len(found['shares'])}")
+                luck = found["off_by_luck"]
+                print(f"  off by more than a fifth: {len(off)} of {len(found['shares'])}; real records drawn anew: {luck}")
                 for row in off[:8]:
                     shown = f"{row['real']:.4f} -> {row['synthetic']:.4f}"
                     print(f"    {row['name'][:44]:44} {shown} ({row['count']} in real records)")

@@ -14,7 +14,9 @@ import argparse
 import csv
 import gzip
 import json
+import random
 import re
+import statistics
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
@@ -317,8 +319,23 @@ def compare(real, synthetic):
         there, here = share(part, whole), share(other_part, other_whole)
         ratio = here / there if there else None
         shares.append({"name": name, "real": there, "synthetic": here, "ratio": ratio, "count": part})
-    off = [row for row in shares if row["ratio"] is not None and not 0.8 <= row["ratio"] <= 1.2]
-    return {"worse": worse, "shares": shares, "off": off}
+    return {"worse": worse, "shares": shares, "off": [row for row in shares if is_off(row)]}
+
+
+def is_off(row):
+    return row["ratio"] is not None and not 0.8 <= row["ratio"] <= 1.2
+
+
+def off_by_luck(subjects, kinds, records, times=9):
+    """How many shares are off where as many real records are drawn anew, with replacement: the median of
+    several draws. Generated records cannot be expected to do better."""
+    real, ids = judge(subjects, kinds), list(subjects)
+    draw = random.Random(1)
+    found = []
+    for _ in range(times):
+        drawn = {number: subjects[draw.choice(ids)] for number in range(records)}
+        found.append(len(compare(real, judge(drawn, kinds))["off"]))
+    return statistics.median(found)
 
 
 def main():
@@ -340,6 +357,7 @@ def main():
     kinds = {code: kind_of(code, titles) for code in names}
     of = [judge(subjects, kinds) for subjects in (real, synthetic)]
     found = compare(*of)
+    found["off_by_luck"] = off_by_luck(real, kinds, len(synthetic))
     if arguments.json:
         for figures in of:
             figures.pop("code_records"), figures.pop("code_visits")
@@ -355,7 +373,8 @@ def main():
         print("codes of the other sex, most frequent first:")
         for code, count in of[1]["offenders"]:
             print(f"  {count:>6,}  {code}  {title_of(code, titles)}")
-    print(f"shares off by more than a fifth: {len(found['off'])} of {len(found['shares'])}")
+    luck = found["off_by_luck"]
+    print(f"shares off by more than a fifth: {len(found['off'])} of {len(found['shares'])}; real records drawn anew: {luck}")
     for row in found["off"]:
         print(f"  {row['name'][:50]:50} {row['real']:.4f} -> {row['synthetic']:.4f} ({row['count']} real)")
 

@@ -92,6 +92,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([row["name"] for row in found["off"]], ["A"])
 
 
+    def test_luck_is_that_of_real_records_drawn_anew(self):
+        rare = [subject(["SEX//F", "AGE//20-40"], ["A"] if number < 3 else ["B"]) for number in range(30)]
+        people = dict(enumerate(rare))
+        kinds = {"A": None, "B": None}
+        self.assertGreaterEqual(judge.off_by_luck(people, kinds, 30), 1)
+        self.assertEqual(judge.off_by_luck(people, kinds, 100_000, times=1), 0)
+
+
 class Tables(unittest.TestCase):
     def test_an_exported_table_is_read_whole(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use consequence_model::{Epoch, Trained};
+use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Watch};
+use consequence_pipeline::{Error, Watch, watched};
 use consequence_record::Selection;
 use consequence_train::{
-    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, train, untrained,
+    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, train, untrained,
 };
 
 use super::NetworkTask;
 use super::lesson::Lesson;
+use super::settle::settle;
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,9 +65,16 @@ pub(super) fn network(
         let what = format!("stopped after {done}; nothing is lost");
         return Err(Error::Interrupted { what, path: checkpoints.path });
     }
+    let mut network = trained.network;
+    let recurrent = matches!(task.sizes, NetworkSizes::Recurrent(_));
+    // The paper's networks stay as they are published.
+    if recurrent && (lesson.mode == TrainMode::Causal || lesson.rules.is_empty()) {
+        let settled = || settle(&mut network, lesson, task.options.seed, watch);
+        watched(watch, "settling frequencies", None, settled)?;
+    }
     let (seconds, records) = (began.elapsed().as_secs_f64(), meter.records);
     let run = Run { seconds, records, silent_units: trained.silent_units };
-    Ok((Trained::Network(Box::new(trained.network)), trained.history, Some(run)))
+    Ok((Trained::Network(Box::new(network)), trained.history, Some(run)))
 }
 
 fn epochs(done: usize) -> String {

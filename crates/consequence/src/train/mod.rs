@@ -3,6 +3,7 @@
 mod fit;
 mod lesson;
 mod report;
+mod settle;
 mod task;
 
 use std::ffi::OsStr;
