@@ -82,6 +82,7 @@ documentation:
 python-test:
 	$(PYTHON) tools/check_dependencies.py
 	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
+	$(PYTHON) studies/unprepared.py mimic3 --seeds 1 --program target/debug/consequence --check
 
 meds-test:
 	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
@@ -98,10 +99,13 @@ bench:
 	done
 
 study:
-	@set -e; for name in small_worlds superfluous_claims repairs look_ahead alternatives rule_cost published_orders soft_frequency mining real_rules training networks; do \
+	@set -e; for name in small_worlds superfluous_claims repairs look_ahead alternatives rule_cost published_orders soft_frequency mining mining_splits rule_gain real_rules training networks; do \
 		echo "== $$name"; \
 		$(CARGO) run --quiet --locked --release -p consequence-studies --bin $$name; \
 	done
+	@echo "== unprepared"
+	$(CARGO) build --quiet --locked --release -p consequence-cli
+	$(PYTHON) studies/unprepared.py
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"

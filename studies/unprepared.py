@@ -18,12 +18,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
-PROGRAM = ROOT / "target" / "release" / "consequence"
 ICD9_TITLES = DATA / "rules" / "icd" / "icd9dx2015.csv.gz"
 
 
+class Program:
+    """The program that is judged."""
+
+    path = ROOT / "target" / "release" / "consequence"
+
+
 def run(*arguments):
-    done = subprocess.run([str(PROGRAM), *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run([str(Program.path), *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"consequence {' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -93,10 +98,15 @@ def main():
     names = ["synthea", "mimic3", "mimic4", "synpuf", "uci"]
     parser.add_argument("cohorts", nargs="*", default=names, choices=[*names, []], metavar="COHORT")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--program", type=Path, help="the program that is judged [default: the release build]")
+    parser.add_argument("--check", action="store_true", help="exit 1 if more is absurd than in real records")
     parser.add_argument("--keep", type=Path, help="a folder for everything that is made")
     arguments = parser.parse_args()
     if not DATA.is_dir():
-        sys.exit("SKIPPED: ../shared/data is not there")
+        print("SKIPPED: ../shared/data is not there, so nobody judged records of real cohorts", file=sys.stderr)
+        return
+    Program.path = arguments.program or Program.path
+    worse = []
     with tempfile.TemporaryDirectory() as place:
         place = arguments.keep or Path(place)
         place.mkdir(parents=True, exist_ok=True)
@@ -110,6 +120,7 @@ def main():
                 absurd = {key: count for key, count in found["synthetic"]["absurd"].items() if count}
                 before = {key: count for key, count in found["real"]["absurd"].items() if count}
                 print(f"== {name}, seed {seed}")
+                worse.extend(found["worse"])
                 print(f"  absurd of {found['synthetic']['records']:,}: {absurd or 'none'}")
                 print(f"  real, of {found['real']['records']:,}: {before or 'none'}")
                 print(f"  worse than real: {', '.join(found['worse']) or 'nothing'}")
@@ -121,7 +132,10 @@ def main():
                 for row in off[:8]:
                     shown = f"{row['real']:.4f} -> {row['synthetic']:.4f}"
                     print(f"    {row['name'][:44]:44} {shown} ({row['count']} in real records)")
-                print(f"  {text.strip().splitlines()[-1]}", flush=True)
+                promised = next(line for line in text.splitlines() if line.startswith(("promised", "broken")))
+                print(f"  {promised}", flush=True)
+    if arguments.check and worse:
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ pub mod published_orders;
 pub mod real_cohorts;
 pub mod real_rules;
 pub mod repairs;
+pub mod rule_gain;
 pub mod sampled_worlds;
 pub mod small_worlds;
 pub mod soft_frequency;

@@ -29,6 +29,22 @@ fn with_visits() -> Folder {
     folder
 }
 
+#[test]
+fn another_seed_divides_a_cohort_otherwise() {
+    let folder = with_visits();
+    let splits = |seed: &str| {
+        let import =
+            format!("import csv visits.csv --static SEX --split-seed {seed} --force --json");
+        let report = folder.run(&format!("{import} --out other")).exits(0).json();
+        (report["splits"].clone(), fs::read(folder.path("other/metadata/subject_splits.parquet")))
+    };
+    let (counts, bytes) = splits("0");
+    assert_eq!(counts, splits("0").0);
+    let (others, other_bytes) = splits("1");
+    assert_eq!(others[0].as_u64().map(|count| count > 60), Some(true), "{others} {counts}");
+    assert_ne!(bytes.expect("splits"), other_bytes.expect("splits"));
+}
+
 const SYNTHESIZE: &str = "synthesize cohort --generator markov --records 200 --out out";
 
 #[test]

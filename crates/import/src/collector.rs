@@ -32,7 +32,7 @@ impl<'a> Collector<'a> {
         Self {
             options,
             watch,
-            subjects: Subjects::default(),
+            subjects: Subjects { split_seed: options.split_seed, ..Subjects::default() },
             codes: Codes::new(&options.limits),
             summary: ImportSummary::default(),
             runs: Runs::new(options.limits.batch_events, options.scratch.as_deref()),
@@ -139,6 +139,7 @@ pub(crate) struct Subjects {
     files: Vec<Arc<str>>,
     /// The split of each subject that the source puts into one.
     splits: FxHashMap<u32, Split>,
+    split_seed: u64,
 }
 
 impl Subjects {
@@ -191,7 +192,10 @@ impl Subjects {
 
     /// The split of a subject: what the source says, or else what the hash of its identifier gives.
     pub fn split(&self, number: u32) -> Split {
-        self.splits.get(&number).copied().unwrap_or_else(|| Split::of(self.id(number)))
+        self.splits
+            .get(&number)
+            .copied()
+            .unwrap_or_else(|| Split::seeded(self.id(number), self.split_seed))
     }
 
     /// Puts subjects into the order they are handed on in.

@@ -29,6 +29,8 @@ pub struct ImportOptions {
     pub truncate: Option<usize>,
     /// What codes are turned into; comes before `truncate`.
     pub map: Option<CodeMap>,
+    /// Which division into splits subjects get that the source puts into none: another one for each number.
+    pub split_seed: u64,
     /// Codes of encounters that fewer subjects have are left out. Static codes and gaps stay.
     pub min_patients: u64,
     /// The encounters to keep of each subject, the first ones. A record that is cut has no `END`.
@@ -59,6 +61,7 @@ impl Default for ImportOptions {
         Self {
             truncate: None,
             map: None,
+            split_seed: 0,
             min_patients: 0,
             max_visits: None,
             drop_empty: false,

@@ -74,6 +74,9 @@ pub struct Common {
     /// Leave out codes that the map does not have, if it has others of their system
     #[arg(long, requires = "map")]
     pub drop_unmapped: bool,
+    /// Another division into train, tuning and held-out records for each number
+    #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = consequence::parse_count)]
+    pub split_seed: u64,
     /// Leave out codes of encounters that fewer patients have
     #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = number)]
     pub min_patients: usize,
@@ -209,6 +212,7 @@ impl Common {
     fn options(&self) -> Result<ImportOptions, Error> {
         let mut options = ImportOptions {
             truncate: self.truncate,
+            split_seed: self.split_seed,
             min_patients: self.min_patients as u64,
             max_visits: self.max_visits,
             drop_empty: self.drop_empty,
