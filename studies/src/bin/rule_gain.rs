@@ -1,8 +1,8 @@
 //! Prints nats of held-out records that break no rule, trained without rules and with those that are mined and those
 //! of common sense: the same records for both, three seeds.
 //!
-//! `cargo run --release -p consequence-studies --bin rule_gain -- [SEEDS] [uci]`; the diabetes data take long, and are
-//! left out unless named.
+//! `cargo run --release -p consequence-studies --bin rule_gain -- [SEEDS] [synthea] [mimic3] [mimic4] [synpuf]
+//! [uci]`; all but the last, which takes long, if none is named.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use consequence_train::Preset;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let seeds = arguments.iter().find_map(|argument| argument.parse().ok()).unwrap_or(3);
-    match study(seeds, arguments.iter().any(|argument| argument == "uci")) {
+    match study(seeds, &arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -22,14 +22,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn study(seeds: u64, uci: bool) -> Result<(), Box<dyn std::error::Error>> {
-    let mut cohorts = vec![Subjects::Synthea, Subjects::Mimic3, Subjects::Mimic4, Subjects::Synpuf];
-    if uci {
-        cohorts = vec![Subjects::Uci];
-    }
+const COHORTS: [(&str, Subjects); 5] = [
+    ("synthea", Subjects::Synthea),
+    ("mimic3", Subjects::Mimic3),
+    ("mimic4", Subjects::Mimic4),
+    ("synpuf", Subjects::Synpuf),
+    ("uci", Subjects::Uci),
+];
+
+fn study(seeds: u64, asked: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let named = |name: &str| asked.iter().any(|argument| argument == name);
+    let any = COHORTS.iter().any(|(name, _)| named(name));
+    let wanted = |name: &str| if any { named(name) } else { name != "uci" };
     println!("| cohort | seed | rules | held out | break none | nats without | with | ratio |");
     println!("|---|---|---|---|---|---|---|---|");
-    for subjects in cohorts {
+    for (_, subjects) in COHORTS.into_iter().filter(|(name, _)| wanted(name)) {
         let Some(dataset) = subjects.load()? else {
             eprintln!("SKIPPED: {}: the data are not there", subjects.name());
             continue;
