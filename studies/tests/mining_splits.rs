@@ -1,6 +1,8 @@
-//! A short run of mining several splits of cohorts.
+//! A short run of mining several splits of cohorts, and of what rules gain.
 
 use consequence_studies::mining_splits::{Outcome, Subjects, judge_split, mine_split};
+use consequence_studies::rule_gain::gain;
+use consequence_train::Preset;
 
 /// Not among the splits of the long run.
 const SEEDS: [u64; 2] = [11, 12];
@@ -33,4 +35,14 @@ fn synthea_keeps_pregnancy_from_men_and_ends_at_death() {
     let pregnancy = mined.rules.iter().find(|rule| rule.name == "no-pregnancy-for-SEX//M").unwrap();
     assert!(pregnancy.codes.len() > 4, "{}", pregnancy.statement);
     assert!(pregnancy.codes.contains(&"SNOMED//72892002".to_owned()), "{}", pregnancy.statement);
+}
+
+#[test]
+fn rules_cost_no_nats() -> Result<(), Box<dyn std::error::Error>> {
+    let dataset = Subjects::Inpatients(1_000).load()?.expect("simulated");
+    let found = gain(&dataset, Preset::TINY, 1)?;
+    let [without, with] = found.nats;
+    assert!(found.rules > 3 && found.records[1] > 50, "{found:?}");
+    assert!(with < 1.01 * without, "{found:?}");
+    Ok(())
 }

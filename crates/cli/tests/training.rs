@@ -221,3 +221,15 @@ fn a_cohort_that_was_not_finished_is_completed() {
     folder.run(&format!("{generate} cohort")).refuses(&["already there", "--force"]);
     folder.run(&format!("{generate} cohort --force")).exits(0);
 }
+
+/// What is written once too often comes back once too often, unless it is looked at.
+#[test]
+fn what_few_long_records_teach_does_not_drift() {
+    let folder = Folder::new();
+    folder.run("simulate outpatient --patients 300 --out cohort").exits(0);
+    folder.run("train cohort --size tiny --epochs 5 --out model").exits(0);
+    folder.run("generate model --records 1000 --out written").exits(0);
+    let report = folder.run("evaluate --real cohort --synthetic written --json").exits(0).json();
+    let r2 = report["comparison"]["all"]["code"]["r2"].as_f64().expect("a figure");
+    assert!(r2 > 0.85, "{r2}");
+}

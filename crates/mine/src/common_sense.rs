@@ -153,8 +153,8 @@ impl CommonSense {
 
     /// The text of a rule file of the codes that a sex never has.
     pub fn never_seen_text(&self) -> String {
-        let head = "# Codes that no patient of a sex has in this cohort. For writing records: a rare code \n\
-                    # shows too little for a rule of medicine, and enough not to be written where it was never seen.\n";
+        let head = "# Codes that no patient of a sex has in this cohort. For writing records: a rare code\n\
+                    # shows too little for a rule of medicine, and enough not to be written where it was not seen.\n";
         self.of(&[Sense::NeverSeen], head)
     }
 

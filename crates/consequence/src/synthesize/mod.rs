@@ -224,7 +224,8 @@ impl Task for SynthesizeTask {
     type Report = SynthesizeReport;
 
     /// Imports or simulates a cohort where that is asked for, mines rules where none are given, adds those
-    /// of common sense, holds all against reality, proves them, trains a model, generates records, audits them, and measures model and records.
+    /// of common sense and of expert tables, holds all against reality, proves them, trains a model, generates
+    /// records, audits them, and measures model and records.
     fn run(&self, watch: &dyn Watch) -> Result<SynthesizeReport, Error> {
         self.narrated(&Silence, watch)
     }

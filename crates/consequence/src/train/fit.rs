@@ -70,7 +70,9 @@ pub(super) fn network(
     // The paper's networks stay as they are published.
     if recurrent && (lesson.mode == TrainMode::Causal || lesson.rules.is_empty()) {
         let settled = || settle(&mut network, lesson, task.options.seed, watch);
-        watched(watch, "settling frequencies", None, settled)?;
+        if !watched(watch, "settling frequencies", None, settled)? {
+            return Err(Error::halted(checkpoints.path));
+        }
     }
     let (seconds, records) = (began.elapsed().as_secs_f64(), meter.records);
     let run = Run { seconds, records, silent_units: trained.silent_units };

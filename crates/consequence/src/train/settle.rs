@@ -67,13 +67,14 @@ impl Counts {
 }
 
 /// Moves the biases of a network until what it writes under its rules has the frequencies of what it trained
-/// on, as far as the records that it writes can tell.
+/// on, as far as the records that it writes can tell. False if it was asked to stop, with the biases half moved:
+/// such a network is not to be kept.
 pub(super) fn settle(
     network: &mut Network,
     lesson: &Lesson,
     seed: u64,
     watch: &dyn Watch,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let codes = network.codes().clone();
     let wanted = Counts::of(&codes, Selection::new(&lesson.cohort, &lesson.train));
     let mean = (wanted.encounters as usize).div_ceil(lesson.train.len().max(1)).max(1);
@@ -82,7 +83,7 @@ pub(super) fn settle(
     let first = network.weights().output_bias().to_vec();
     for round in 0..ROUNDS {
         if watch.wants_stop() {
-            break;
+            return Ok(false);
         }
         let written = write(network, lesson, seed, round * records..(round + 1) * records)?;
         let mut biases = network.weights().output_bias().to_vec();
@@ -98,7 +99,7 @@ pub(super) fn settle(
         }
         network.weights_mut().set_output_bias(&biases);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Counts the codes of records that a network writes.
