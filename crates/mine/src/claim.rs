@@ -197,7 +197,8 @@ impl Claim {
     }
 }
 
-fn plain(name: &str) -> String {
+/// A name without anything that needs quotes, and not too long.
+pub(crate) fn plain(name: &str) -> String {
     const LONGEST: usize = 60;
     let plain = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,

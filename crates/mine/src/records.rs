@@ -116,20 +116,28 @@ impl Columns {
     }
 }
 
-/// Codes that share what stands before the last `//` of their names: the family of each, and the
-/// members of each family.
-fn families(vocabulary: &Vocabulary, codes: &[Code]) -> (Vec<Option<usize>>, Vec<Vec<usize>>) {
-    let family = |code: Code| Some(vocabulary.name(code).rsplit_once("//")?.0);
-    let mut named: Vec<Vec<usize>> = Vec::new();
+/// Codes by what stands before the last `//` of their names. A code without `//` is of no family.
+pub(crate) fn by_family<'a>(
+    vocabulary: &'a Vocabulary,
+    codes: &[Code],
+) -> Vec<(&'a str, Vec<usize>)> {
+    let mut named: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut numbers = rustc_hash::FxHashMap::default();
     for (place, &code) in codes.iter().enumerate() {
-        let Some(name) = family(code) else { continue };
+        let Some((name, _)) = vocabulary.name(code).rsplit_once("//") else { continue };
         let number = *numbers.entry(name).or_insert_with(|| {
-            named.push(Vec::new());
+            named.push((name, Vec::new()));
             named.len() - 1
         });
-        named[number].push(place);
+        named[number].1.push(place);
     }
+    named
+}
+
+/// Families of several codes: the family of each code, and the members of each family.
+fn families(vocabulary: &Vocabulary, codes: &[Code]) -> (Vec<Option<usize>>, Vec<Vec<usize>>) {
+    let mut named: Vec<Vec<usize>> =
+        by_family(vocabulary, codes).into_iter().map(|(_, members)| members).collect();
     named.retain(|members| members.len() > 1);
     let mut family_of = vec![None; codes.len()];
     for (number, members) in named.iter().enumerate() {

@@ -11,11 +11,13 @@ mod checkpoint;
 mod error;
 mod looking_ahead;
 mod options;
+mod settle;
 mod teacher;
 mod train;
 
 pub use checkpoint::Checkpoints;
 pub use error::TrainError;
 pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};
+pub use settle::settle;
 pub use teacher::{Aim, PaperRules, TaughtBatch, Teacher, TrainMode, UnknownTrainMode};
 pub use train::{Estimate, Event, Examples, SilentUnits, Trained, train, untrained};

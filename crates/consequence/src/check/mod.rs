@@ -63,9 +63,7 @@ impl Task for CheckTask {
             self.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
         let broken = match &cohort {
             Some(loaded) if !set.is_empty() => {
-                let everyone: Vec<usize> = (0..loaded.cohort.len()).collect();
-                let records = Selection::new(&loaded.cohort, &everyone);
-                let find = || BrokenRecords::find(set, records);
+                let find = || BrokenRecords::find(set, Selection::all(&loaded.cohort));
                 Some(watched(watch, "auditing", None, find)?)
             }
             _ => None,

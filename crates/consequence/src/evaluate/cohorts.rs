@@ -146,11 +146,7 @@ impl Task for EvaluateTask {
             false => Some(self.rules_over(&files, &pair)?),
         };
         let broken = match &rules {
-            Some(loaded) => {
-                let everyone: Vec<usize> = (0..pair.real.len()).collect();
-                let records = Selection::new(&pair.real, &everyone);
-                Some(BrokenRecords::find(&loaded.rules, records)?)
-            }
+            Some(loaded) => Some(BrokenRecords::find(&loaded.rules, Selection::all(&pair.real))?),
             None => None,
         };
         let (judged, files, warnings) = match &rules {

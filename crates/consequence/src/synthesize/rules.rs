@@ -81,8 +81,7 @@ pub(super) fn ask_reality(
     watch: &dyn Watch,
 ) -> Result<AnsweredRules, Error> {
     let OpenedRecords { rules, cohort } = inputs.open(watch)?;
-    let everyone: Vec<usize> = (0..cohort.cohort.len()).collect();
-    let all = Selection::new(&cohort.cohort, &everyone);
+    let all = Selection::all(&cohort.cohort);
     let find = |rules: &LoadedRules| {
         watched(watch, "auditing", None, || BrokenRecords::find(&rules.rules, all))
     };

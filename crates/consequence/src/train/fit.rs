@@ -8,12 +8,12 @@ use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_record::Selection;
 use consequence_train::{
-    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, train, untrained,
+    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, settle, train,
+    untrained,
 };
 
 use super::NetworkTask;
 use super::lesson::Lesson;
-use super::settle::settle;
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +69,9 @@ pub(super) fn network(
     let recurrent = matches!(task.sizes, NetworkSizes::Recurrent(_));
     // The paper's networks stay as they are published.
     if recurrent && (lesson.mode == TrainMode::Causal || lesson.rules.is_empty()) {
-        let settled = || settle(&mut network, lesson, task.options.seed, watch);
+        let (rules, seed) = (&lesson.rules, task.options.seed);
+        let mut go_on = || !watch.wants_stop();
+        let settled = || settle(&mut network, rules, examples.train, seed, &mut go_on);
         if !watched(watch, "settling frequencies", None, settled)? {
             return Err(Error::halted(checkpoints.path));
         }

@@ -3,7 +3,6 @@
 mod fit;
 mod lesson;
 mod report;
-mod settle;
 mod task;
 
 use std::ffi::OsStr;

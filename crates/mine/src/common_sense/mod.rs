@@ -15,16 +15,19 @@
 //! A rule stays unless more than [`MOST_BROKEN`] of the records that could break it do. What a sex
 //! never has is looked for outside the held-out split, which models are measured on.
 
+mod count;
+
 use std::fmt::Write;
 
 use consequence_feedback::words::number;
-use consequence_record::{Code, Cohort, RecordView, Split, Vocabulary};
+use consequence_record::{Cohort, Split, Vocabulary};
 use consequence_rules::language::Expression;
 use consequence_rules::{Formula, Window};
 use serde::Serialize;
 
-use crate::claim::statement;
-use crate::records::{Columns, sweep};
+use crate::claim::{plain, statement};
+use crate::records::Columns;
+use count::{Category, Found};
 
 /// The most of the records that could break a rule that may do so.
 pub const MOST_BROKEN: f64 = 0.01;
@@ -32,10 +35,6 @@ pub const MOST_BROKEN: f64 = 0.01;
 const LEAST_RECORDS: u64 = 20;
 /// The most codes of a static category whose patients are told apart by what they never have.
 const MOST_KINDS: usize = 3;
-/// What stands before codes for the time since the encounter before.
-const GAPS: &str = "GAP";
-/// Words of names that say that the patient died.
-const DEATH: [&str; 5] = ["DEATH", "DEAD", "DIED", "DECEASED", "EXPIRED"];
 
 /// What a rule of common sense is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -189,197 +188,6 @@ impl CommonSense {
     }
 }
 
-/// A category of static codes: what they share before the last `//`, and which groups they are.
-#[derive(Debug)]
-struct Category<'a> {
-    name: &'a str,
-    groups: Vec<usize>,
-}
-
-/// What was counted.
-#[derive(Debug, Default)]
-struct Counts {
-    records: u64,
-    /// By category: records with none of its codes, and with several.
-    without: Vec<u64>,
-    several: Vec<u64>,
-    /// By column: records with the code, and those of them that go on after it.
-    with: Vec<u64>,
-    goes_on: Vec<u64>,
-    /// Records with a gap in their first encounter, and with none or several in a later one.
-    gap_at_first: u64,
-    odd_gaps_later: u64,
-    /// Records with several gaps in an encounter.
-    several_gaps: u64,
-    /// By group: records to learn from; and by group and column, those with the code.
-    group_records: Vec<u64>,
-    group_with: Vec<u64>,
-}
-
-struct Found<'a> {
-    categories: Vec<Category<'a>>,
-    /// Columns whose names say that the patient died.
-    deaths: Vec<usize>,
-    /// Columns of times since the encounter before.
-    gaps: Vec<usize>,
-    counts: Counts,
-}
-
-impl<'a> Found<'a> {
-    fn in_cohort(
-        cohort: &Cohort,
-        splits: &[Split],
-        vocabulary: &'a Vocabulary,
-        columns: &Columns,
-    ) -> Self {
-        let name = |column: usize| vocabulary.name(columns.codes[column]);
-        let of_columns = |wanted: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            (0..columns.end()).filter(|&column| wanted(name(column))).collect()
-        };
-        let categories = categories(vocabulary, &columns.groups);
-        let deaths = of_columns(&says_dead);
-        let gaps = of_columns(&|name| name.split_once("//").is_some_and(|parts| parts.0 == GAPS));
-        let empty = || Counts {
-            without: vec![0; categories.len()],
-            several: vec![0; categories.len()],
-            with: vec![0; columns.len()],
-            goes_on: vec![0; columns.len()],
-            group_records: vec![0; columns.groups.len()],
-            group_with: vec![0; columns.groups.len() * columns.len()],
-            ..Counts::default()
-        };
-        let work = |part: &mut (Counts, Scratch), record: usize| {
-            let (counts, scratch) = part;
-            let learnt = splits.get(record) != Some(&Split::HeldOut);
-            scratch.read(&cohort.record(record), columns);
-            counts.record(scratch, columns, &categories, &gaps, learnt);
-        };
-        let start = || (empty(), Scratch::default());
-        let join = |(mut one, scratch): (Counts, Scratch), (other, _): (Counts, Scratch)| {
-            one.add(&other);
-            (one, scratch)
-        };
-        let workers = rayon::current_num_threads();
-        let (counts, _) = sweep(cohort.len(), workers, start, work, join);
-        Self { categories, deaths, gaps, counts }
-    }
-}
-
-/// Whether a word of the name says that the patient died.
-fn says_dead(name: &str) -> bool {
-    let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
-    words.any(|word| DEATH.iter().any(|dead| word.eq_ignore_ascii_case(dead)))
-}
-
-/// Static codes by category. A code without `//` in its name is of none.
-fn categories<'a>(vocabulary: &'a Vocabulary, groups: &[Code]) -> Vec<Category<'a>> {
-    let mut found: Vec<Category<'a>> = Vec::new();
-    for (group, &code) in groups.iter().enumerate() {
-        let Some((name, _)) = vocabulary.name(code).rsplit_once("//") else { continue };
-        match found.iter_mut().find(|category| category.name == name) {
-            Some(category) => category.groups.push(group),
-            None => found.push(Category { name, groups: vec![group] }),
-        }
-    }
-    found
-}
-
-/// A record as it is counted.
-#[derive(Debug, Default)]
-struct Scratch {
-    groups: Vec<usize>,
-    /// Codes of the record, each once, and those of the last encounter.
-    seen: Vec<u32>,
-    last: Vec<u32>,
-    encounters: Vec<Vec<u32>>,
-}
-
-impl Scratch {
-    fn read(&mut self, record: &RecordView<'_>, columns: &Columns) {
-        columns.groups_of(record, &mut self.groups);
-        let encounters = record.len().saturating_sub(1);
-        self.encounters.resize_with(encounters, Vec::new);
-        self.seen.clear();
-        for (visit, codes) in (1..).zip(&mut self.encounters) {
-            columns.encounter(record, visit, codes);
-            self.seen.extend_from_slice(codes);
-        }
-        self.seen.sort_unstable();
-        self.seen.dedup();
-        self.last.clear();
-        if let Some(codes) = self.encounters.last().filter(|_| record.ended()) {
-            self.last.extend_from_slice(codes);
-        }
-    }
-
-    /// Whether a code is in an encounter that is not the last.
-    fn goes_on_after(&self, column: u32) -> bool {
-        let ended = self.last.binary_search(&column).is_ok();
-        let before = self.encounters.len().saturating_sub(usize::from(ended));
-        self.encounters[..before].iter().any(|codes| codes.binary_search(&column).is_ok())
-    }
-}
-
-impl Counts {
-    fn record(
-        &mut self,
-        scratch: &Scratch,
-        columns: &Columns,
-        categories: &[Category<'_>],
-        gaps: &[usize],
-        learnt: bool,
-    ) {
-        self.records += 1;
-        for (number, category) in categories.iter().enumerate() {
-            let codes = scratch.groups.iter().filter(|group| category.groups.contains(group));
-            match codes.count() {
-                0 => self.without[number] += 1,
-                1 => {}
-                _ => self.several[number] += 1,
-            }
-        }
-        for &column in &scratch.seen {
-            self.with[column as usize] += 1;
-            self.goes_on[column as usize] += u64::from(scratch.goes_on_after(column));
-        }
-        if !gaps.is_empty() && !scratch.encounters.is_empty() {
-            let present = |codes: &Vec<u32>| {
-                gaps.iter().filter(|&&gap| codes.contains(&(gap as u32))).count()
-            };
-            let (first, later) = scratch.encounters.split_at(1);
-            self.gap_at_first += u64::from(first.iter().any(|codes| present(codes) > 0));
-            self.odd_gaps_later += u64::from(later.iter().any(|codes| present(codes) != 1));
-            let several = scratch.encounters.iter().any(|codes| present(codes) > 1);
-            self.several_gaps += u64::from(several);
-        }
-        if learnt {
-            for &group in &scratch.groups {
-                self.group_records[group] += 1;
-                for &column in &scratch.seen {
-                    self.group_with[group * columns.len() + column as usize] += 1;
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.gap_at_first += other.gap_at_first;
-        self.odd_gaps_later += other.odd_gaps_later;
-        self.several_gaps += other.several_gaps;
-        for (into, from) in [
-            (&mut self.without, &other.without),
-            (&mut self.several, &other.several),
-            (&mut self.with, &other.with),
-            (&mut self.goes_on, &other.goes_on),
-            (&mut self.group_records, &other.group_records),
-            (&mut self.group_with, &other.group_with),
-        ] {
-            crate::records::add(into, from);
-        }
-    }
-}
-
 /// Writes rules of what was counted.
 struct RuleWriter<'a> {
     vocabulary: &'a Vocabulary,
@@ -396,7 +204,7 @@ impl RuleWriter<'_> {
         sentence: String,
         formula: &Formula,
         [could_break, broken]: [u64; 2],
-    ) -> bool {
+    ) {
         let kept = broken as f64 <= MOST_BROKEN * could_break as f64;
         let name = format!("common-sense-{}", plain(name));
         let statement = statement(&name, formula, None, self.vocabulary);
@@ -409,7 +217,6 @@ impl RuleWriter<'_> {
             broken,
             kept,
         });
-        kept
     }
 
     fn group_codes(&self, category: &Category<'_>) -> Vec<Formula> {
@@ -456,11 +263,11 @@ impl RuleWriter<'_> {
             self.out.missing.push(missing.into());
         }
         let end = Formula::Now(self.vocabulary.end());
-        for &column in deaths {
+        for (number, &column) in deaths.iter().enumerate() {
             let code = self.columns.codes[column];
             let name = self.vocabulary.name(code);
             let formula = Formula::Now(code).implies(end.clone());
-            let tally = [counts.with[column], counts.goes_on[column]];
+            let tally = [counts.deaths[number], counts.goes_on[number]];
             let sentence = format!("nothing comes after {name}");
             self.push(Sense::Death, &format!("nothing-after-{name}"), sentence, &formula, tally);
         }
@@ -531,31 +338,6 @@ impl RuleWriter<'_> {
                 let rule_name = format!("never-seen-for-{name}");
                 self.push(Sense::NeverSeen, &rule_name, sentence, &formula, [records, 0]);
             }
-        }
-    }
-}
-
-/// A name without anything that needs quotes.
-fn plain(name: &str) -> String {
-    const LONGEST: usize = 80;
-    let plain = |character: char| match character {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '.' | '_' | '-' => character,
-        _ => '-',
-    };
-    name.chars().take(LONGEST).map(plain).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says_dead;
-
-    #[test]
-    fn names_that_say_that_the_patient_died() {
-        for name in ["DEATH", "MEDS_DEATH", "DISCHARGE//EXPIRED", "disposition//Died at home"] {
-            assert!(says_dead(name), "{name}");
-        }
-        for name in ["ICD9CM//798", "RX//deadline", "DISCHARGE//HOME", "EXPIREDNESS"] {
-            assert!(!says_dead(name), "{name}");
         }
     }
 }
