@@ -7,7 +7,7 @@ use std::time::Instant;
 use consequence_enforce::Auditor;
 use consequence_feedback::Unwatched;
 use consequence_mine::{MineOptions, mine};
-use consequence_record::{Code, Split};
+use consequence_record::{Code, DetailsView, Split};
 use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
@@ -41,8 +41,12 @@ pub fn write(folder: &Path, records: usize) -> Fallible<()> {
         for part in simulation.parts(PART) {
             for (place, record) in part.records().enumerate() {
                 let id = part.id(place);
-                let subject =
-                    Subject { id, split: Split::of(id), ended: record.ended(), times: None };
+                let subject = Subject {
+                    id,
+                    split: Split::of(id),
+                    ended: record.ended(),
+                    details: DetailsView::default(),
+                };
                 writer.push(subject, record.visits())?;
             }
         }

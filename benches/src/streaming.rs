@@ -63,7 +63,7 @@ pub fn import(table: &Path, folder: &Path) -> Fallible<()> {
             id: &record.id,
             split: record.split,
             ended: record.record.ended,
-            times: record.times.as_deref(),
+            details: record.details.view(),
         };
         writer.push(subject, record.record.visits.iter().map(Vec::as_slice))?;
     }

@@ -139,7 +139,7 @@ fn tables_become_a_cohort() {
          \x20 left out: rows whose code the visit has already (1)\n"
     );
     let dataset = open(&folder, "cohort");
-    assert_eq!(dataset.times.expect("times").of(0).len(), 2);
+    assert_eq!(dataset.details.expect("details").of(0).times.len(), 2);
     let has = |name: &str| dataset.vocabulary.code(name).is_some();
     assert!(has("ICD9CM//250") && has("GAP//7-30d") && has("AGE//40-60") && has("SEX//M"));
 
@@ -237,11 +237,14 @@ fn a_repaired_dataset_keeps_splits_titles_and_times() {
     let mut dataset = Dataset::new(cohort, vocabulary);
     dataset.splits = vec![Split::HeldOut, Split::Train, Split::Tuning];
     dataset.titles.insert(died, "Died".to_owned());
-    let mut times = consequence::VisitTimes::default();
+    let mut times = consequence::CohortDetails::default();
     for record in [&[10_i64, 20, 30][..], &[40, 45], &[50, 60, 70]] {
-        times.push(record);
+        times.push(consequence::DetailsView {
+            times: record,
+            ..consequence::DetailsView::default()
+        });
     }
-    dataset.times = Some(times);
+    dataset.details = Some(times);
     meds::write(folder.path("cohort"), &dataset).expect("a dataset");
     // No record ends with its second encounter, so one of two encounters cannot be kept.
     folder.write(
@@ -256,8 +259,8 @@ fn a_repaired_dataset_keeps_splits_titles_and_times() {
     assert_eq!((repaired.cohort.id(0), repaired.cohort.id(1)), ("cut", "kept"));
     assert_eq!(repaired.splits, [Split::HeldOut, Split::Tuning]);
     assert_eq!(repaired.titles, dataset.titles);
-    let times = repaired.times.expect("times");
-    assert_eq!((times.of(0), times.of(1)), (&[10][..], &[50, 60, 70][..]));
+    let times = repaired.details.expect("details");
+    assert_eq!((times.of(0).times, times.of(1).times), (&[10][..], &[50, 60, 70][..]));
     folder.run("audit repaired --rules a.rules").exits(0).prints("no violations");
     folder.run(enforce).refuses(&["already there", "--> repaired", "--force"]);
     folder.run(&format!("{enforce} --force")).exits(0);

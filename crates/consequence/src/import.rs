@@ -104,7 +104,7 @@ fn write(import: &Import, out: &Out, watch: &dyn Watch) -> Result<ImportSummary,
             id: &record.id,
             split: record.split,
             ended: record.record.ended,
-            times: record.times.as_deref(),
+            details: record.details.view(),
         };
         writer.push(subject, record.record.visits.iter().map(Vec::as_slice))?;
         watch.advance(1);

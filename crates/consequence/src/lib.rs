@@ -196,7 +196,8 @@ pub mod synthesize;
 pub mod train;
 
 pub use consequence_record::{
-    Code, Cohort, Concept, Kind, Record, RecordView, Selection, Split, Vocabulary, VocabularyError,
+    AgeBand, Code, Cohort, CohortDetails, Concept, DayBand, Details, DetailsView, EventDetail,
+    Kind, Part, Record, RecordView, Scale, Selection, Split, Vocabulary, VocabularyError, calendar,
 };
 
 pub use consequence_rules::{
@@ -221,7 +222,7 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
-pub use consequence_tables::{Dataset, TableError, VisitTimes, jsonl, meds, vocabulary};
+pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
     Advice, CodeSource, CodeSummary, CohortFigures, CountError, Error, Inputs, Out, REPORT_FORMAT,

@@ -7,7 +7,7 @@ use consequence_pipeline::words::count;
 use consequence_pipeline::{
     CohortFigures, Error, Out, Report, Task, Watch, refuse_file, watched, write_file,
 };
-use consequence_record::Split;
+use consequence_record::{DetailsView, Split};
 use consequence_simulate::Simulation;
 use consequence_tables::meds::{Subject, WriterOptions};
 use consequence_tables::{CohortWriter, Format};
@@ -107,7 +107,12 @@ impl Task for SimulateTask {
                 for (index, record) in part.records().enumerate() {
                     let id = part.id(index);
                     let split = Split::of(id);
-                    let subject = Subject { id, split, ended: record.ended(), times: None };
+                    let subject = Subject {
+                        id,
+                        split,
+                        ended: record.ended(),
+                        details: DetailsView::default(),
+                    };
                     writer.push(subject, record.visits())?;
                     let codes = record.visits().skip(1).map(<[_]>::len).sum();
                     figures.add(split, record.len() - 1, codes);

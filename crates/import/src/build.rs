@@ -6,7 +6,7 @@ use crate::finals::Cuts;
 use crate::finals::Finals;
 use crate::summary::{ImportSummary, Reason};
 use crate::{ImportOptions, ImportProblem};
-use consequence_tables::calendar::{DAY, years_between};
+use consequence_record::calendar::{DAY, years_between};
 
 /// What can be said of all records of a source.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! What sources are taken apart into: one small event for each fact of a row.
 
-use consequence_tables::calendar::DAY;
+use consequence_record::calendar::DAY;
 
 /// A time that is not known.
 const NO_TIME: i64 = i64::MIN;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use consequence_feedback::Watch;
-use consequence_record::{Code, Cohort, Concept, Kind, Split, Vocabulary};
-use consequence_tables::{Dataset, VisitTimes};
+use consequence_record::{Code, Cohort, CohortDetails, Concept, Kind, Split, Vocabulary};
+use consequence_tables::Dataset;
 use rustc_hash::FxHashMap;
 
 use crate::build::Profile;
@@ -216,20 +216,20 @@ impl Import {
     /// All records in memory.
     pub fn collect(&self) -> Result<(Dataset, ImportSummary), ImportError> {
         let mut cohort = Cohort::default();
-        let mut times = VisitTimes::default();
+        let mut details = CohortDetails::default();
         let mut records = self.records();
         let mut splits = Vec::new();
         for record in &mut records {
             let record = record?;
             cohort.push(&record.id, &record.record);
             splits.push(record.split);
-            times.push(record.times.as_deref().unwrap_or_default());
+            details.push(record.details.view());
         }
         let mut dataset = Dataset::new(cohort, self.vocabulary());
         dataset.splits = splits;
         dataset.titles = self.titles.clone();
         dataset.concepts = self.concepts.clone();
-        dataset.times = self.profile.dated.then_some(times);
+        dataset.details = self.profile.dated.then_some(details);
         Ok((dataset, records.summary().clone()))
     }
 

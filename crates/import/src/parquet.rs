@@ -17,7 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::ImportProblem;
-use consequence_tables::calendar::{DAY, civil};
+use consequence_record::calendar::{DAY, civil};
 
 const BATCH_ROWS: usize = 8192;
 

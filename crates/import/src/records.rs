@@ -2,7 +2,7 @@
 
 use std::io;
 
-use consequence_record::{Code, Record, Split};
+use consequence_record::{Code, Details, Record, Split};
 
 use crate::build::{Builder, Draft};
 use crate::collector::scratch;
@@ -11,7 +11,7 @@ use crate::summary::{ImportSummary, Reason};
 use crate::{Import, ImportError, ImportProblem};
 
 /// A finished record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ImportedRecord {
     /// The identifier of the subject.
     pub id: String,
@@ -19,8 +19,8 @@ pub struct ImportedRecord {
     pub split: Split,
     /// The visits, the static visit first.
     pub record: Record,
-    /// When the encounters were, in microseconds since 1970; none where only their order is known.
-    pub times: Option<Vec<i64>>,
+    /// What is known of it beside its codes.
+    pub details: Details,
 }
 
 /// Drafts of records, one subject after the other.
@@ -139,10 +139,10 @@ impl<'i> Records<'i> {
     fn finished(&mut self, subject: u32, draft: Draft) -> ImportedRecord {
         let import = self.import;
         let summary = &mut self.drafts.summary;
-        let times = import
-            .profile
-            .dated
-            .then(|| draft.visits.iter().map(|visit| visit.time.unwrap_or_default()).collect());
+        let times = match import.profile.dated {
+            true => draft.visits.iter().map(|visit| visit.time.unwrap_or_default()).collect(),
+            false => Vec::new(),
+        };
         summary.patients += 1;
         summary.visits += draft.visits.len() as u64;
         summary.cut += u64::from(!draft.ended);
@@ -164,7 +164,7 @@ impl<'i> Records<'i> {
         summary.count_split(split);
         let record = Record::new(visits);
         let record = if draft.ended { record } else { record.cut() };
-        ImportedRecord { id, split, record, times }
+        ImportedRecord { id, split, record, details: Details { times, ..Details::default() } }
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use consequence_feedback::Watch;
-use consequence_tables::calendar;
+use consequence_record::calendar;
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use crate::files::{self, Parts, Stop, explained, known};

@@ -54,8 +54,8 @@ fn counts(dataset: &Dataset, system: &str, expected: &[(&str, usize)]) {
 }
 
 fn sum_of_times(dataset: &Dataset) -> i128 {
-    let times = dataset.times.as_ref().unwrap();
-    (0..times.len()).flat_map(|record| times.of(record)).map(|&time| i128::from(time)).sum()
+    let times = dataset.details.as_ref().unwrap();
+    (0..times.len()).flat_map(|record| times.of(record).times).map(|&time| i128::from(time)).sum()
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn runs_on_disk_change_nothing() {
         let options = ImportOptions { limits, scratch, ..ImportOptions::default() };
         let (dataset, summary) = run(Source::Omop, &path, &options);
         assert_eq!((&dataset.cohort, &summary), (&whole.cohort, &whole_summary));
-        assert_eq!(dataset.times, whole.times);
+        assert_eq!(dataset.details, whole.details);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
 }
@@ -238,7 +238,7 @@ fn uci_is_the_published_cohort() {
             record.record.visits.iter().map(|visit| names(visit)).collect();
         assert_eq!(expected["static"], Value::from(found[0].clone()), "{}", record.id);
         assert_eq!(expected["visits"], Value::from(found[1..].to_vec()), "{}", record.id);
-        assert!(record.record.ended && record.times.is_none());
+        assert!(record.record.ended && record.details.times.is_empty());
         let split = Split::ALL.iter().position(|split| *split == record.split).unwrap();
         visits[split] += found.len() - 1;
     }

@@ -174,7 +174,7 @@ fn mimic4_in_its_folders() {
     assert_eq!(title(&dataset, "LAB//50912//q1"), Some("Creatinine"));
     assert_eq!(summary.dropped(Reason::NoValue), 1);
     // 2109-01-05 07:30, the year of two digits closest to 2110.
-    assert_eq!(dataset.times.unwrap().of(1), [4_386_814_200_000_000]);
+    assert_eq!(dataset.details.unwrap().of(1).times, [4_386_814_200_000_000]);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn cohorts_pass_through_with_options() {
     assert_eq!(shown(&dataset), ["3:  | ICD9CM//250", "b: SEX//F | ICD9CM//250 | "]);
     assert!(!dataset.cohort.record(0).ended() && !dataset.cohort.record(1).ended());
     assert_eq!((summary.cut, summary.dropped(Reason::CutVisits)), (2, 1));
-    assert!(dataset.times.is_none());
+    assert!(dataset.details.is_none());
 }
 
 /// Writes a Parquet file.
@@ -432,9 +432,9 @@ fn omop_in_parquet() {
         shown(&dataset),
         ["1: AGE//60-80 SEX//M | ", "2: AGE//40-60 SEX//F | OMOP//201826 OMOP//316866"]
     );
-    let times = dataset.times.unwrap();
+    let times = dataset.details.unwrap();
     assert_eq!(
-        (times.of(0), times.of(1)),
+        (times.of(0).times, times.of(1).times),
         (&[1_577_990_000_000_000][..], &[18_262 * 86_400_000_000][..])
     );
 }
@@ -450,7 +450,7 @@ fn a_dataset_comes_back_as_it_was_written() {
     meds::write(&path, &dataset).unwrap();
     let (again, summary) =
         open(&Source::Meds, &path, &plain(), &Unwatched).unwrap().collect().unwrap();
-    assert_eq!((&again.cohort, &again.times), (&dataset.cohort, &dataset.times));
+    assert_eq!((&again.cohort, &again.details), (&dataset.cohort, &dataset.details));
     assert_eq!(shown(&again), ["2: SEX//F | A | B", "10: SEX//M | A"]);
     assert!(summary.dropped.is_empty(), "{summary}");
 }

@@ -1,6 +1,6 @@
 //! What pipelines are given: rule files, cohorts, and the codes they speak of.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
@@ -125,9 +125,22 @@ impl RecordInputs {
 
     /// Opens both.
     pub fn open(&self, watch: &dyn Watch) -> Result<OpenedRecords, Error> {
+        self.open_by(load::cohort, watch)
+    }
+
+    /// Opens both, the records with dates, stays, births and values.
+    pub fn open_detailed(&self, watch: &dyn Watch) -> Result<OpenedRecords, Error> {
+        self.open_by(load::detailed_cohort, watch)
+    }
+
+    fn open_by(
+        &self,
+        read: impl Fn(&Path, Option<Arc<Vocabulary>>, &dyn Watch) -> Result<LoadedCohort, Error>,
+        watch: &dyn Watch,
+    ) -> Result<OpenedRecords, Error> {
         let Self { cohort, rules, vocabulary, unknown_codes, no_own_rules } = self;
         let given = vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
-        let loaded = load::cohort(cohort, given, watch)?;
+        let loaded = read(cohort, given, watch)?;
         let options = RuleOptions {
             vocabulary: Some(Arc::clone(&loaded.vocabulary)),
             numbered: vocabulary.is_some(),

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
-use consequence_record::{Code, Cohort, Concept, Kind, Split, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, Concept, Kind, Scale, Split, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
 };
 use consequence_tables::jsonl::{self, ReadOptions};
 use consequence_tables::meds::{self, MedsOptions};
-use consequence_tables::{Dataset, Format, Limits, VisitTimes, vocabulary};
+use consequence_tables::{Dataset, Format, Limits, vocabulary};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -263,16 +263,18 @@ pub struct LoadedCohort {
     pub titles: BTreeMap<Code, String>,
     /// The OMOP concepts that codes stand for, for those of which it is known.
     pub concepts: BTreeMap<Code, Concept>,
-    /// When the encounters were; none where only their order is known.
-    pub times: Option<VisitTimes>,
+    /// What the values of codes are, for those that have any.
+    pub scales: BTreeMap<Code, Scale>,
+    /// Dates, stays, births and values; none where they are not known, or were not asked for.
+    pub details: Option<CohortDetails>,
     /// Whether record N is line N of the file.
     pub records_are_lines: bool,
 }
 
 impl LoadedCohort {
     fn of(dataset: Dataset, records_are_lines: bool) -> Self {
-        let Dataset { cohort, vocabulary, splits, titles, concepts, times } = dataset;
-        Self { cohort, vocabulary, splits, titles, concepts, times, records_are_lines }
+        let Dataset { cohort, vocabulary, splits, titles, concepts, scales, details } = dataset;
+        Self { cohort, vocabulary, splits, titles, concepts, scales, details, records_are_lines }
     }
 }
 
@@ -292,10 +294,28 @@ pub fn cohort(
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
+    read_cohort(path, vocabulary, false, watch)
+}
+
+/// The same with dates, stays, births and values.
+pub fn detailed_cohort(
+    path: &Path,
+    vocabulary: Option<Arc<Vocabulary>>,
+    watch: &dyn Watch,
+) -> Result<LoadedCohort, Error> {
+    read_cohort(path, vocabulary, true, watch)
+}
+
+fn read_cohort(
+    path: &Path,
+    vocabulary: Option<Arc<Vocabulary>>,
+    details: bool,
+    watch: &dyn Watch,
+) -> Result<LoadedCohort, Error> {
     let limits = Limits::default();
     watched(watch, "reading the cohort", None, || match Format::of(path)? {
         Format::Meds => {
-            let dataset = meds::read(path, &MedsOptions { vocabulary, limits })?;
+            let dataset = meds::read(path, &MedsOptions { vocabulary, details, limits })?;
             Ok(LoadedCohort::of(dataset, false))
         }
         Format::Lines => {

@@ -19,16 +19,21 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bands;
+pub mod calendar;
 mod cohort;
 mod concept;
+mod details;
 mod lists;
 mod selection;
 mod split;
 mod vocabulary;
 
+pub use bands::{AgeBand, DayBand, GAP_PREFIX, STAY_PREFIX};
 pub use cohort::{Cohort, Record, RecordView};
 pub use concept::Concept;
+pub use details::{CohortDetails, Details, DetailsView, EventDetail, Scale};
 pub use lists::Lists;
 pub use selection::Selection;
 pub use split::Split;
-pub use vocabulary::{Code, END_NAME, Kind, Vocabulary, VocabularyError};
+pub use vocabulary::{Code, END_NAME, Kind, Part, Vocabulary, VocabularyError};

@@ -5,6 +5,8 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
+use crate::DayBand;
+
 /// The name of the code that marks the last encounter of a record.
 pub const END_NAME: &str = "END";
 
@@ -45,6 +47,44 @@ impl fmt::Display for Kind {
     }
 }
 
+/// What a code tells of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// What never changes: sex, age band and the like.
+    Static,
+    /// What happened in an encounter.
+    Codes,
+    /// That the record ends.
+    End,
+    /// When an encounter was, and how long it took: `GAP//7-14d`, `STAY//2d`.
+    Time,
+    /// In which part of a test's values a result is: `LAB//50912//q4`.
+    Values,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Self; 5] = [Self::Static, Self::Codes, Self::End, Self::Time, Self::Values];
+
+    fn of(name: &str, kind: Kind) -> Self {
+        let quantile = |name: &str| {
+            let part = name.rsplit_once("//").and_then(|(_, part)| part.strip_prefix('q'));
+            part.is_some_and(|part| {
+                !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
+            })
+        };
+        match kind {
+            Kind::Static => Self::Static,
+            Kind::Encounter if name == END_NAME => Self::End,
+            Kind::Encounter if DayBand::of_gap(name).or(DayBand::of_stay(name)).is_some() => {
+                Self::Time
+            }
+            Kind::Encounter if quantile(name) => Self::Values,
+            Kind::Encounter => Self::Codes,
+        }
+    }
+}
+
 /// Why a list of names is not a vocabulary.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum VocabularyError {
@@ -70,6 +110,7 @@ pub enum VocabularyError {
 pub struct Vocabulary {
     names: Vec<Box<str>>,
     kinds: Vec<Kind>,
+    parts: Vec<Part>,
     numbers: FxHashMap<Box<str>, Code>,
 }
 
@@ -81,8 +122,12 @@ impl Vocabulary {
     pub fn new<N: AsRef<str>>(
         codes: impl IntoIterator<Item = (N, Kind)>,
     ) -> Result<Self, VocabularyError> {
-        let mut vocabulary =
-            Self { names: Vec::new(), kinds: Vec::new(), numbers: FxHashMap::default() };
+        let mut vocabulary = Self {
+            names: Vec::new(),
+            kinds: Vec::new(),
+            parts: Vec::new(),
+            numbers: FxHashMap::default(),
+        };
         for (name, kind) in codes {
             match name.as_ref() {
                 "" => return Err(VocabularyError::Empty),
@@ -104,6 +149,7 @@ impl Vocabulary {
         }
         self.names.push(name.into());
         self.kinds.push(kind);
+        self.parts.push(Part::of(name, kind));
         Ok(())
     }
 
@@ -127,6 +173,22 @@ impl Vocabulary {
     #[inline]
     pub fn kind(&self, code: Code) -> Kind {
         self.kinds[code.index()]
+    }
+
+    /// What a code tells of a record, by its name.
+    ///
+    /// ```
+    /// use consequence_record::{Kind, Part, Vocabulary};
+    ///
+    /// let names = ["GAP//7-14d", "LAB//50912//q4", "ICD9CM//250"];
+    /// let vocabulary = Vocabulary::new(names.map(|name| (name, Kind::Encounter)))?;
+    /// let parts: Vec<Part> = vocabulary.codes().map(|code| vocabulary.part(code)).collect();
+    /// assert_eq!(parts, [Part::Time, Part::Values, Part::Codes, Part::End]);
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    #[inline]
+    pub fn part(&self, code: Code) -> Part {
+        self.parts[code.index()]
     }
 
     /// The code that marks the last encounter.

@@ -6,9 +6,9 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Kind, Record, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Kind, Record, Vocabulary};
+use consequence_tables::Dataset;
 use consequence_tables::meds::{self, WriterOptions};
-use consequence_tables::{Dataset, VisitTimes};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from).ok_or("name a folder")?;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = WriterOptions { shard_rows: 40, ..WriterOptions::default() };
     for (name, dated) in [("dated", true), ("undated", false)] {
         let mut cohort = Cohort::default();
-        let mut times = VisitTimes::default();
+        let mut times = CohortDetails::default();
         for number in 0..30_u32 {
             let encounters = 1 + number % 4;
             let visit = |visit: u32| match (number + visit) % 3 {
@@ -38,11 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             cohort.push(&id, &record);
             let hours =
                 (0..encounters).map(|visit| i64::from(number * 100 + visit) * 3_600_000_000);
-            times.push(&hours.collect::<Vec<_>>());
+            let hours: Vec<i64> = hours.collect();
+            times.push(DetailsView { times: &hours, ..DetailsView::default() });
         }
         let dataset = Dataset {
             titles: BTreeMap::from([(Code(2), "Diabetes mellitus".to_owned())]),
-            times: dated.then_some(times),
+            details: dated.then_some(times),
             ..Dataset::new(cohort, Arc::clone(&vocabulary))
         };
         meds::write_with(folder.join(name), &dataset, &options)?;

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Concept, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, Concept, DetailsView, Scale, Split, Vocabulary,
+};
 use consequence_store::{AtomicFile, StoreError};
 
 use crate::jsonl::{self, ReadOptions};
 use crate::meds::{self, MedsOptions, Subject, WriterOptions};
 use crate::{Problem, TableError, WriteError};
 
-/// A cohort with its vocabulary, the split of every record, titles, and times where it has any.
+/// A cohort with its vocabulary, the split of every record, titles, and what is known of dates and values.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -40,21 +42,30 @@ pub struct Dataset {
     pub titles: BTreeMap<Code, String>,
     /// The OMOP concepts that codes stand for, for those of which it is known.
     pub concepts: BTreeMap<Code, Concept>,
-    /// When the encounters were; none where only their order is known.
-    pub times: Option<VisitTimes>,
+    /// What the values of codes are, for those that have any.
+    pub scales: BTreeMap<Code, Scale>,
+    /// Dates, stays, births and values; none where they are not known, or were not asked for.
+    pub details: Option<CohortDetails>,
 }
 
 impl Dataset {
-    /// A dataset without titles and times, each record in the split that its id gives.
+    /// A dataset without titles, dates and values, each record in the split that its id gives.
     pub fn new(cohort: Cohort, vocabulary: Arc<Vocabulary>) -> Self {
         let splits = Split::of_records(&cohort);
         let (titles, concepts) = (BTreeMap::new(), BTreeMap::new());
-        Self { cohort, vocabulary, splits, titles, concepts, times: None }
+        let (scales, details) = (BTreeMap::new(), None);
+        Self { cohort, vocabulary, splits, titles, concepts, scales, details }
     }
 
     /// Whether only the order of the encounters is known, and not when they were.
     pub fn ordinal_time(&self) -> bool {
-        self.times.is_none()
+        !self.details.as_ref().is_some_and(CohortDetails::dated)
+    }
+
+    /// What is known of a record beside its codes.
+    pub fn details_of(&self, record: usize) -> DetailsView<'_> {
+        let details = self.details.as_ref().filter(|details| record < details.len());
+        details.map_or_else(DetailsView::default, |details| details.of(record))
     }
 
     /// Opens a cohort of any format: a folder or a `.parquet` file is MEDS, all else JSON lines.
@@ -131,53 +142,11 @@ impl Format {
     }
 }
 
-/// When encounters were, in microseconds since 1970, record by record.
-///
-/// ```
-/// use consequence_tables::VisitTimes;
-///
-/// let mut times = VisitTimes::default();
-/// times.push(&[0, 86_400_000_000]);
-/// times.push(&[5]);
-/// assert_eq!(times.of(0), [0, 86_400_000_000]);
-/// assert_eq!(times.of(1), [5]);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VisitTimes {
-    /// Where the times of each record end.
-    ends: Vec<u64>,
-    times: Vec<i64>,
-}
-
-impl VisitTimes {
-    /// Appends the times of a record's encounters.
-    pub fn push(&mut self, times: &[i64]) {
-        self.times.extend_from_slice(times);
-        self.ends.push(self.times.len() as u64);
-    }
-
-    /// The times of a record's encounters, encounter 1 first.
-    pub fn of(&self, record: usize) -> &[i64] {
-        let start = if record == 0 { 0 } else { self.ends[record - 1] as usize };
-        &self.times[start..self.ends[record] as usize]
-    }
-
-    /// The number of records.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there are no records.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-}
-
 /// Writes a cohort record by record: as JSON lines if the name says so, else as a MEDS dataset.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_record::{Code, Kind, Split, Vocabulary};
+/// use consequence_record::{Code, DetailsView, Kind, Split, Vocabulary};
 /// use consequence_tables::meds::{Subject, WriterOptions};
 /// use consequence_tables::{CohortWriter, Dataset};
 ///
@@ -186,7 +155,8 @@ impl VisitTimes {
 /// for name in ["cohort", "cohort.jsonl"] {
 ///     let path = directory.path().join(name);
 ///     let mut writer = CohortWriter::create(&path, Arc::clone(&vocabulary), WriterOptions::default())?;
-///     let subject = Subject { id: "p1", split: Split::Train, ended: true, times: None };
+///     let details = DetailsView::default();
+///     let subject = Subject { id: "p1", split: Split::Train, ended: true, details };
 ///     writer.push(subject, [&[][..], &[Code(0)]])?;
 ///     writer.finish()?;
 ///     assert_eq!(Dataset::open(&path)?.cohort.len(), 1);

@@ -4,13 +4,11 @@
 //! - [`meds`]: a MEDS dataset, ours or another tool's: the format for cohorts of any size.
 //! - [`export`]: JSON lines, a long table, or OMOP tables from a cohort.
 //! - [`vocabulary`]: the list of codes a cohort is read with.
-//! - [`calendar`]: times as tables write them.
 //!
 //! Readers are strict. What they refuse they refuse with the file, the line, the column where there
 //! is one, and a sentence on what to do; a message names codes, and nothing else of a patient.
 #![forbid(unsafe_code)]
 
-pub mod calendar;
 mod dataset;
 mod document;
 mod error;
@@ -19,7 +17,7 @@ pub mod jsonl;
 pub mod meds;
 pub mod vocabulary;
 
-pub use dataset::{CohortWriter, Dataset, Format, VisitTimes};
+pub use dataset::{CohortWriter, Dataset, Format};
 pub use document::{Limits, shown};
 pub use error::{Problem, TableError};
 pub use jsonl::WriteError;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Cohort, Kind, Record, Vocabulary};
+use consequence_record::{Cohort, CohortDetails, DetailsView, Kind, Record, Vocabulary};
+use consequence_tables::Dataset;
 use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::jsonl::{self, ReadOptions};
-use consequence_tables::{Dataset, VisitTimes};
 
 const CODES: [(&str, Kind); 7] = [
     ("SEX//F", Kind::Static),
@@ -62,10 +62,10 @@ fn a_long_table_with_the_times_that_gaps_tell() {
 fn recorded_times_count_more_than_gaps() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cohort.csv");
-    let mut times = VisitTimes::default();
-    times.push(&[-1_000_000, 0, 500_000]);
-    times.push(&[0]);
-    export::csv(&path, &Dataset { times: Some(times), ..dataset() }, &ExportOptions::default())
+    let mut times = CohortDetails::default();
+    times.push(DetailsView { times: &[-1_000_000, 0, 500_000], ..DetailsView::default() });
+    times.push(DetailsView { times: &[0], ..DetailsView::default() });
+    export::csv(&path, &Dataset { details: Some(times), ..dataset() }, &ExportOptions::default())
         .unwrap();
     let rows = lines(&path);
     assert_eq!(rows[3], "\"p,1\",1,1969-12-31 23:59:59,ICD9CM//250,0,1");

@@ -65,7 +65,7 @@ fn visits_are_days_where_nothing_else_tells_them_apart() {
     assert_eq!((dataset.cohort.id(0), dataset.cohort.id(1)), ("7777", "5"));
     assert_eq!(named(dataset, 0), [vec!["SEX//F"], vec!["A"], vec!["A", "B"], vec!["A"]]);
     assert_eq!(named(dataset, 1), [vec!["SEX//M"], vec!["B"]]);
-    assert_eq!(dataset.times.as_ref().unwrap().of(0), [-1, 0, DAY]);
+    assert_eq!(dataset.details.as_ref().unwrap().of(0).times, [-1, 0, DAY]);
     assert_eq!(dataset.splits, [Split::of("7777"), Split::of("5")]);
     let statics =
         dataset.vocabulary.codes().filter(|&c| dataset.vocabulary.kind(c) == Kind::Static);
@@ -258,5 +258,5 @@ fn the_mimic_demo() {
     let copy = directory.path().join("cohort");
     meds::write(&copy, &dataset).unwrap();
     let back = Dataset::open(&copy).unwrap();
-    assert_eq!((&back.cohort, &back.times), (&dataset.cohort, &dataset.times));
+    assert_eq!((&back.cohort, &back.details), (&dataset.cohort, &dataset.details));
 }

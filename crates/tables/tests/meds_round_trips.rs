@@ -5,9 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Concept, Kind, Record, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, Concept, DetailsView, Kind, Record, Split, Vocabulary,
+};
 use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
-use consequence_tables::{Dataset, VisitTimes, WriteError, jsonl};
+use consequence_tables::{Dataset, WriteError, jsonl};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
@@ -50,7 +52,7 @@ fn dataset() -> impl Strategy<Value = Dataset> {
     let one = (id, record(), 0..3_usize, vec(-5_000_000_000_000_i64..5_000_000_000_000, 8));
     (vec(one, 1..20), any::<bool>(), any::<bool>()).prop_map(|(records, dated, titled)| {
         let mut cohort = Cohort::default();
-        let mut times = VisitTimes::default();
+        let mut times = CohortDetails::default();
         let mut splits = Vec::new();
         let mut ids = std::collections::BTreeSet::new();
         for (id, record, split, mut when) in records {
@@ -59,7 +61,7 @@ fn dataset() -> impl Strategy<Value = Dataset> {
                 splits.push(Split::ALL[split]);
                 when.truncate(record.visits.len() - 1);
                 when.sort_unstable();
-                times.push(&when);
+                times.push(DetailsView { times: &when, ..DetailsView::default() });
             }
         }
         let titles = BTreeMap::from([(Code(4), "Diabetes, \u{e9}".to_owned())]);
@@ -69,7 +71,7 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             splits,
             concepts: if titled { concepts } else { BTreeMap::new() },
             titles: if titled { titles } else { BTreeMap::new() },
-            times: dated.then_some(times),
+            details: dated.then_some(times),
             ..Dataset::new(cohort, vocabulary())
         }
     })
@@ -80,7 +82,7 @@ fn assert_same(left: &Dataset, right: &Dataset) {
     assert_eq!(left.splits, right.splits);
     assert_eq!(left.titles, right.titles);
     assert_eq!(left.concepts, right.concepts);
-    assert_eq!(left.times, right.times);
+    assert_eq!(left.details, right.details);
     let names = |vocabulary: &Vocabulary| -> Vec<(String, Kind)> {
         let codes = vocabulary.codes();
         codes.map(|code| (vocabulary.name(code).into(), vocabulary.kind(code))).collect()
@@ -168,7 +170,8 @@ fn a_writer_that_is_dropped_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cohort");
     let mut writer = Writer::create(&path, vocabulary(), WriterOptions::default()).unwrap();
-    let subject = Subject { id: "1", split: Split::Train, ended: true, times: None };
+    let subject =
+        Subject { id: "1", split: Split::Train, ended: true, details: DetailsView::default() };
     writer.push(subject, [&[][..], &[Code(4)]]).unwrap();
     drop(writer);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -178,8 +181,12 @@ fn a_writer_that_is_dropped_leaves_nothing() {
 fn what_could_not_be_read_back_is_not_written() {
     let directory = tempfile::tempdir().unwrap();
     let none: &[Code] = &[];
-    let whole = |id| Subject { id, split: Split::Train, ended: true, times: None };
-    let dated = |times| Subject { times: Some(times), ..whole("1") };
+    let whole =
+        |id| Subject { id, split: Split::Train, ended: true, details: DetailsView::default() };
+    fn dated(times: &[i64]) -> Subject<'_> {
+        let details = DetailsView { times, ..DetailsView::default() };
+        Subject { id: "1", split: Split::Train, ended: true, details }
+    }
     let refused = |subjects: &[(Subject<'_>, &[&[Code]])]| {
         let path = directory.path().join("cohort");
         let mut writer = Writer::create(path, vocabulary(), WriterOptions::default()).unwrap();
@@ -230,7 +237,7 @@ fn an_undated_dataset_gets_a_day_a_visit_and_says_so() {
     let description = fs::read_to_string(path.join("metadata/dataset.json")).unwrap();
     assert!(description.contains("\"time\": \"ordinal\""), "{description}");
     fs::remove_file(path.join("metadata/dataset.json")).unwrap();
-    let dated = Dataset::open(&path).unwrap().times.unwrap();
-    let days: Vec<i64> = dated.of(4).iter().map(|time| time / 86_400_000_000).collect();
+    let dated = Dataset::open(&path).unwrap().details.unwrap();
+    let days: Vec<i64> = dated.of(4).times.iter().map(|time| time / 86_400_000_000).collect();
     assert_eq!(days, [10957, 10958, 10959, 10960, 10961]);
 }

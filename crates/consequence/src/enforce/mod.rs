@@ -122,7 +122,7 @@ impl Task for EnforceTask {
         let changes = self.changes.as_ref();
         let changes = changes.map(|path| Out::new(path).replacing(self.out.force));
         let changes_file = changes.as_ref().map(Out::file).transpose()?;
-        let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open(watch)?;
+        let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open_detailed(watch)?;
         let cohort = &known.cohort;
         let set = chosen(&loaded.rules, self.soft);
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
@@ -180,14 +180,16 @@ impl Task for EnforceTask {
     }
 }
 
-/// Writes the records with what was known of them: splits, titles, concepts and times. A record that a rule
-/// ended early loses its later times.
+/// Writes the records with what was known of them: splits, titles, concepts, dates and values. A record that a rule
+/// ended early loses what comes later, and a code that a rule took away its value.
 fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> Result<(), Error> {
     let code = |code: &Code| set.vocabulary().code(known.vocabulary.name(*code));
     let titles = known.titles.iter();
     let concepts = known.concepts.iter();
+    let scales = known.scales.iter();
     let writer = WriterOptions {
         replace: out.force,
+        scales: scales.filter_map(|(old, scale)| Some((code(old)?, scale.clone()))).collect(),
         titles: titles.filter_map(|(old, title)| Some((code(old)?, title.clone()))).collect(),
         concepts: concepts.filter_map(|(old, known)| Some((code(old)?, known.clone()))).collect(),
         ..WriterOptions::default()
@@ -198,13 +200,21 @@ fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> R
         let id = repaired.id(index);
         // Records keep their order, and some are left out.
         let index = before.find(|&index| known.cohort.id(index) == id);
-        let times = known.times.as_ref().zip(index).map(|(times, index)| times.of(index));
+        let details = known.details.as_ref().zip(index).map(|(details, index)| details.of(index));
+        let mut details = details.unwrap_or_default().to_details();
+        details.events.retain_mut(|event| {
+            let now = code(&event.code);
+            event.code = now.unwrap_or(event.code);
+            now.is_some()
+        });
+        let has = |visit: usize, code| record.visit(visit).binary_search(&code).is_ok();
+        let details = details.view().kept(record.len() - 1, has);
         let split = index.and_then(|index| known.splits.get(index)).copied();
         let subject = Subject {
             id,
             split: split.unwrap_or_else(|| Split::of(id)),
             ended: record.ended(),
-            times: times.map(|times| &times[..times.len().min(record.len() - 1)]),
+            details: details.view(),
         };
         writer.push(subject, record.visits())?;
     }

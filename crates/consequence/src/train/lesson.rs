@@ -42,7 +42,7 @@ pub(super) struct Lesson {
 
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
-        let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open(watch)?;
+        let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open_detailed(watch)?;
         let LoadedCohort { cohort, splits, titles, .. } = known;
         let rules = loaded.rules;
         let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));

@@ -34,7 +34,7 @@ pub(super) fn gather_lines(
     let (mut codes, mut facts) = (Codes::default(), Facts::default());
     let limits = limits(collector);
     let summary = jsonl::each_record(reader, &name, &mut codes, &limits, |record, codes| {
-        let given = Given { id: &record.id, split: None, ended: record.ended, times: None };
+        let given = Given { id: &record.id, split: None, ended: record.ended, times: &[] };
         put(collector, given, record.visits(), &mut facts, |code| codes.name(code))
             .map_err(whole)?
     })
@@ -59,8 +59,12 @@ pub(super) fn gather_meds(
         |streamed| {
             count += 1;
             let ended = streamed.record.ended();
-            let given =
-                Given { id: streamed.id, split: streamed.split, ended, times: streamed.times };
+            let given = Given {
+                id: streamed.id,
+                split: streamed.split,
+                ended,
+                times: streamed.details.times,
+            };
             let name = |code| stream.vocabulary().name(code);
             put(collector, given, streamed.record.visits(), &mut facts, name).map_err(whole)?
         },
@@ -114,7 +118,7 @@ struct Given<'r> {
     id: &'r str,
     split: Option<Split>,
     ended: bool,
-    times: Option<&'r [i64]>,
+    times: &'r [i64],
 }
 
 /// Takes in a record. What is wrong with its codes is a problem of the whole source, and what goes
@@ -135,7 +139,7 @@ fn put<'a, 'n>(
         let (key, role, time) = match visit.checked_sub(1) {
             None => (VisitKey::STATIC, Role::Static, None),
             Some(index) => {
-                let time = given.times.and_then(|times| times.get(index).copied());
+                let time = given.times.get(index).copied();
                 (VisitKey::named(&visit.to_string()), Role::Encounter, time)
             }
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use consequence_tables::calendar::{self, DAY};
+use consequence_record::calendar::{self, DAY};
 
 use super::{LISTED, put_birth, put_sex};
 use crate::build::Profile;

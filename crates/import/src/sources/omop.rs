@@ -15,7 +15,7 @@ use crate::files::{Folder, Parts};
 use crate::summary::Reason;
 use crate::table::{Column, Table};
 use crate::{ImportError, ImportProblem};
-use consequence_tables::calendar::{self, DAY};
+use consequence_record::calendar::{self, DAY};
 
 /// What codes are called whose concept is not described.
 const SYSTEM: &str = "OMOP";

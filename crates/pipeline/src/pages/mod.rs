@@ -6,8 +6,8 @@ mod records;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use consequence_evaluate::Interval;
+use consequence_record::calendar::Date;
 use consequence_report::{Cell, Measure};
-use consequence_tables::calendar::Date;
 
 pub use plots::{Panel, histograms, scatters};
 pub use records::{RuleCountsOf, Timelines, examples, occurrences, rule_table};

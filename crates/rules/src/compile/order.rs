@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Lists, RecordView, Vocabulary};
+use consequence_record::{Code, Kind, Lists, Part, RecordView, Vocabulary};
 
 use crate::{Formula, Rule};
 
@@ -56,10 +56,15 @@ impl Order {
         all.then_some(Self { vocabulary, codes, positions, statics, end })
     }
 
-    /// Static codes, then codes of encounters, each as the vocabulary has them.
+    /// Static codes, then codes of encounters, of which those that tell the time come first; else as
+    /// the vocabulary has them.
     pub fn natural(vocabulary: Arc<Vocabulary>) -> Self {
         let mut codes: Vec<Code> = vocabulary.codes().collect();
-        codes.sort_by_key(|&code| vocabulary.kind(code) != Kind::Static);
+        codes.sort_by_key(|&code| match vocabulary.part(code) {
+            Part::Static => 0,
+            Part::Time => 1,
+            Part::Codes | Part::End | Part::Values => 2,
+        });
         Self::new(codes, vocabulary).expect("all codes, the static ones first")
     }
 
@@ -141,7 +146,8 @@ fn directions(formula: &Formula, found: &mut Vec<(Vec<Code>, Vec<Code>)>) {
 
 /// Orders the vocabulary so that antecedents come before outputs, and otherwise as it was.
 ///
-/// With `end_first`, `END` comes before every other encounter code, whatever the rules say.
+/// Codes that tell the time come before those of what happened then, whatever the rules say; with
+/// `end_first`, `END` comes before every other encounter code.
 pub(crate) fn order(vocabulary: &Arc<Vocabulary>, rules: &[Rule], end_first: bool) -> Ordered {
     let codes = vocabulary.len();
     let end = vocabulary.end();
@@ -149,6 +155,8 @@ pub(crate) fn order(vocabulary: &Arc<Vocabulary>, rules: &[Rule], end_first: boo
     let mut soft_nodes: Vec<(usize, u32)> = Vec::new();
     let mut nodes = codes as u32;
     let mut found = Vec::new();
+    let is_time = |code: Code| vocabulary.part(code) == Part::Time;
+    let goes_first = |code: Code| is_time(code) || end_first && code == end;
     for (index, rule) in rules.iter().enumerate() {
         directions(&rule.formula(), &mut found);
         for (reads, writes) in found.drain(..) {
@@ -163,7 +171,7 @@ pub(crate) fn order(vocabulary: &Arc<Vocabulary>, rules: &[Rule], end_first: boo
                 let of_kind = |code: &&Code| vocabulary.kind(**code) == kind;
                 edges.extend(reads.iter().filter(of_kind).map(|code| (code.0, node)));
                 let writes = writes.iter().filter(of_kind);
-                let writes = writes.filter(|&&code| !(end_first && code == end));
+                let writes = writes.filter(|&&code| !goes_first(code));
                 edges.extend(writes.map(|code| (node, code.0)));
             }
         }
@@ -181,8 +189,10 @@ pub(crate) fn order(vocabulary: &Arc<Vocabulary>, rules: &[Rule], end_first: boo
             (1, node)
         } else if end_first && code == end {
             (2, 0)
-        } else {
+        } else if is_time(code) {
             (3, node)
+        } else {
+            (4, node)
         }
     };
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); group_count];

@@ -7,10 +7,10 @@ use std::path::Path;
 use consequence_store::{write_atomically, write_new};
 
 use super::ExportOptions;
-use crate::calendar::Moment;
 use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
+use consequence_record::calendar::Moment;
 
 /// Writes a cohort as one long table: `subject_id,visit,time,code,static,ended`.
 ///

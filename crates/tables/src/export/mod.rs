@@ -11,8 +11,8 @@ use std::path::Path;
 
 use consequence_record::{Code, RecordView};
 
-use crate::calendar::{DAY, UNDATED_START};
 use crate::{Dataset, WriteError};
+use consequence_record::calendar::{DAY, UNDATED_START};
 
 pub use long::{Rows, csv};
 pub use omop::omop;
@@ -78,7 +78,7 @@ impl<'d> Timeline<'d> {
 
     /// Whether anything is known of times beyond the order of encounters.
     pub fn known(&self) -> bool {
-        self.dataset.times.is_some() || self.gaps.iter().any(Option::is_some)
+        !self.dataset.ordinal_time() || self.gaps.iter().any(Option::is_some)
     }
 
     /// Whether a code tells the time since the visit before, and no more than that.
@@ -89,11 +89,9 @@ impl<'d> Timeline<'d> {
     /// The times of a record's encounters. Without any hint they are a day apart.
     pub fn times(&self, index: usize, record: RecordView<'_>, times: &mut Vec<i64>) {
         times.clear();
-        if let Some(recorded) = &self.dataset.times
-            && index < recorded.len()
-            && recorded.of(index).len() + 1 == record.len()
-        {
-            times.extend_from_slice(recorded.of(index));
+        let recorded = self.dataset.details_of(index).times;
+        if recorded.len() + 1 == record.len() {
+            times.extend_from_slice(recorded);
             return;
         }
         let mut now = UNDATED_START;

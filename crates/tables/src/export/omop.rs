@@ -13,10 +13,10 @@ use super::omop_tables::{
     Cell, EVENT_TABLES, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON, PERSON_FILE, VISIT, VISIT_FILE,
     table_of,
 };
-use crate::calendar::{Date, Moment};
 use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
+use consequence_record::calendar::{Date, Moment};
 
 /// Writes a cohort as tables of OMOP, version 5.4, into a new folder: `person`, `visit_occurrence`,
 /// `observation_period`, and each code by its first part in `condition_occurrence`,

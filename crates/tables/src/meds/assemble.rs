@@ -1,12 +1,12 @@
 //! Events into records.
 
-use consequence_record::{Code, Cohort};
+use consequence_record::calendar::DAY;
+use consequence_record::{Code, Cohort, CohortDetails, DetailsView};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::MedsProblem;
 use super::codebook::Meaning;
-use crate::calendar::DAY;
-use crate::{Limits, Problem, VisitTimes};
+use crate::{Limits, Problem};
 
 /// The records of one data file.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Part {
     pub cohort: Cohort,
     /// The number of each record's subject, and the row of its first event.
     pub subjects: Vec<(i64, u64)>,
-    pub times: VisitTimes,
+    pub details: CohortDetails,
 }
 
 /// One event.
@@ -163,7 +163,8 @@ impl<'a> Assembler<'a> {
         }
         self.part.subjects.push((subject, row));
         if self.keep_times {
-            self.part.times.push(&self.times);
+            let details = DetailsView { times: &self.times, ..DetailsView::default() };
+            self.part.details.push(details);
         }
     }
 

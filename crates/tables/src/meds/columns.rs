@@ -21,8 +21,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 
 use super::MedsProblem;
-use crate::calendar::DAY;
 use crate::{Problem, TableError};
+use consequence_record::calendar::DAY;
 
 /// Rows that are decoded at a time.
 const BATCH_ROWS: usize = 1 << 16;

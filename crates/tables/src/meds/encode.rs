@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{Code, DetailsView, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -177,8 +177,8 @@ pub(super) struct Events<'t> {
     /// The number of the subject.
     pub number: i64,
     pub ended: bool,
-    /// When its encounters were; none where only their order is known.
-    pub times: Option<&'t [i64]>,
+    /// What is known of it beside its codes.
+    pub details: DetailsView<'t>,
 }
 
 impl Events<'_> {
@@ -194,7 +194,8 @@ impl Events<'_> {
         V: IntoIterator<Item = &'a [Code]>,
         V::IntoIter: ExactSizeIterator,
     {
-        let Self { number, ended, times } = *self;
+        let Self { number, ended, details } = *self;
+        let times = (!details.times.is_empty()).then_some(details.times);
         let visits = visits.into_iter();
         let count = visits.len();
         if count < 2 {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use consequence_record::Vocabulary;
 
-use crate::calendar::{DAY, UNDATED_START};
+use consequence_record::calendar::{DAY, UNDATED_START};
 
 pub(super) const DATA: &str = "data";
 /// Rules that are known to hold in the dataset, beside its folders.

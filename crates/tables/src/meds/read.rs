@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Array;
-use consequence_record::{Code, Cohort, Concept, RecordView, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, Concept, DetailsView, RecordView, Split, Vocabulary,
+};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -19,18 +21,26 @@ use super::layout::{
     VISIT,
 };
 use super::{MedsProblem, concepts, metadata};
-use crate::{Dataset, Limits, Problem, TableError, VisitTimes};
+use crate::{Dataset, Limits, Problem, TableError};
 
 /// Data files that are read at the same time, at most.
 const MOST_AT_ONCE: usize = 8;
 
 /// How to read a dataset.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MedsOptions {
     /// The codes the dataset may hold; without it they are those of the dataset.
     pub vocabulary: Option<Arc<Vocabulary>>,
+    /// Whether dates, stays, births and values are read too, rather than codes alone.
+    pub details: bool,
     /// How much to take in before refusing.
     pub limits: Limits,
+}
+
+impl Default for MedsOptions {
+    fn default() -> Self {
+        Self { vocabulary: None, details: true, limits: Limits::default() }
+    }
 }
 
 /// Reads the dataset in a folder, or one file of events.
@@ -43,13 +53,15 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     let path = path.as_ref();
     let limits = &options.limits;
     let Known { files, codebook, titles, concepts, dated, splits, ids } = Known::of(path, options)?;
-    let mut gathered = Gathered { times: dated.then(VisitTimes::default), ..Gathered::default() };
+    let keep = dated && options.details;
+    let mut gathered =
+        Gathered { details: keep.then(CohortDetails::default), ..Gathered::default() };
     let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
     for group in files.chunks(at_once) {
         let parts: Vec<Result<Part, TableError>> = group
             .par_iter()
             .map(|file| {
-                let mut assembler = Assembler::new(&ids, limits, dated);
+                let mut assembler = Assembler::new(&ids, limits, keep);
                 read_file(file, &codebook, &mut assembler, limits, |_| Ok::<_, TableError>(()))?;
                 Ok(assembler.finish())
             })
@@ -58,11 +70,12 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
             gathered.append(file, part?, &splits)?;
         }
     }
-    let Gathered { cohort, splits, times, .. } = gathered;
+    let Gathered { cohort, splits, details, .. } = gathered;
     if cohort.is_empty() {
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
-    Ok(Dataset { cohort, vocabulary: codebook.vocabulary, splits, titles, concepts, times })
+    let (vocabulary, scales) = (codebook.vocabulary, BTreeMap::new());
+    Ok(Dataset { cohort, vocabulary, splits, titles, concepts, scales, details })
 }
 
 /// What is known of a dataset before its events are read.
@@ -138,7 +151,7 @@ impl Met {
 struct Gathered {
     cohort: Cohort,
     splits: Vec<Split>,
-    times: Option<VisitTimes>,
+    details: Option<CohortDetails>,
     met: Met,
 }
 
@@ -157,8 +170,8 @@ impl Gathered {
             let id = part.cohort.id(index);
             self.cohort.push_visits(id, record.visits(), record.ended());
             self.splits.push(splits.get(&subject).copied().unwrap_or_else(|| Split::of(id)));
-            if let Some(times) = &mut self.times {
-                times.push(part.times.of(index));
+            if let Some(details) = &mut self.details {
+                details.push(part.details.of(index));
             }
         }
         Ok(())
@@ -289,8 +302,8 @@ pub struct Streamed<'s> {
     pub split: Option<Split>,
     /// Its visits.
     pub record: RecordView<'s>,
-    /// When its encounters were; none where only the order is known.
-    pub times: Option<&'s [i64]>,
+    /// What is known of it beside its codes.
+    pub details: DetailsView<'s>,
 }
 
 impl Stream {
@@ -341,7 +354,7 @@ impl Stream {
                     id: part.cohort.id(index),
                     split: splits.get(&subject).copied(),
                     record,
-                    times: dated.then(|| part.times.of(index)),
+                    details: dated.then(|| part.details.of(index)).unwrap_or_default(),
                 })?;
             }
             Ok(())

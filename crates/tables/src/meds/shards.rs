@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::StringArray;
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_record::{Code, Cohort, DetailsView, Split, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
 use super::encode::Events;
@@ -105,7 +105,7 @@ impl Shards {
             let fail = |reason| WriteError::Record { number: index + 1, reason };
             let number =
                 cohort.id(index).parse().map_err(|_| fail("has an id that is no number"))?;
-            let events = Events { number, ended: record.ended(), times: None };
+            let events = Events { number, ended: record.ended(), details: DetailsView::default() };
             events.push(&mut shard, &self.vocabulary, record.visits()).map_err(fail)?;
         }
         Ok(shard.fill(&self.folder.path().join(data_file(file)), &self.names)?)

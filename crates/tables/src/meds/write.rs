@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use consequence_record::{Code, Concept, Split, Vocabulary};
+use consequence_record::{Code, Concept, DetailsView, Scale, Split, Vocabulary};
 use consequence_store::{AtomicFolder, StoreError, create_directory, write_atomically};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,6 +33,8 @@ pub struct WriterOptions {
     pub titles: BTreeMap<Code, String>,
     /// The OMOP concepts that they stand for.
     pub concepts: BTreeMap<Code, Concept>,
+    /// What their values are.
+    pub scales: BTreeMap<Code, Scale>,
     /// Rules that are known to hold, as text for a file `truth.rules` beside the two folders.
     pub truth: Option<String>,
     /// Rules that every record obeys by the way it was made, as text for `metadata/own.rules`; see
@@ -47,6 +49,7 @@ impl Default for WriterOptions {
             shard_rows: 1_000_000,
             titles: BTreeMap::new(),
             concepts: BTreeMap::new(),
+            scales: BTreeMap::new(),
             truth: None,
             own_rules: None,
         }
@@ -62,9 +65,8 @@ pub struct Subject<'s> {
     pub split: Split,
     /// False for a record that was cut before its real end.
     pub ended: bool,
-    /// When its encounters were, in microseconds since 1970, in order; none where only the order is
-    /// known. All records of a dataset have times, or none has.
-    pub times: Option<&'s [i64]>,
+    /// What is known of it beside its codes. All records of a dataset have times, or none has.
+    pub details: DetailsView<'s>,
 }
 
 /// Writes a dataset record by record, in as much memory as a few data files take.
@@ -73,14 +75,15 @@ pub struct Subject<'s> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use consequence_record::{Code, Kind, Split, Vocabulary};
+/// use consequence_record::{Code, DetailsView, Kind, Split, Vocabulary};
 /// use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("cohort");
 /// let mut writer = Writer::create(&path, Arc::clone(&vocabulary), WriterOptions::default())?;
-/// let subject = Subject { id: "p1", split: Split::Train, ended: true, times: None };
+/// let subject =
+///     Subject { id: "p1", split: Split::Train, ended: true, details: DetailsView::default() };
 /// writer.push(subject, [&[][..], &[Code(0)], &[]])?;
 /// writer.finish()?;
 /// let dataset = meds::read(&path, &MedsOptions::default())?;
@@ -144,13 +147,14 @@ impl Writer {
     {
         let number = self.subjects.len() + 1;
         let fail = |reason| Err(WriteError::Record { number, reason });
-        if *self.dated.get_or_insert(subject.times.is_some()) != subject.times.is_some() {
+        let dated = !subject.details.times.is_empty();
+        if *self.dated.get_or_insert(dated) != dated {
             return fail("has times where others have none, or the reverse");
         }
         let Some(number) = self.numbering.number(subject.id) else {
             return fail("has the id of an earlier one");
         };
-        let events = Events { number, ended: subject.ended, times: subject.times };
+        let events = Events { number, ended: subject.ended, details: subject.details };
         if let Err(reason) = events.push(&mut self.shard, &self.vocabulary, visits) {
             return fail(reason);
         }
@@ -236,14 +240,15 @@ pub fn write(path: impl AsRef<Path>, dataset: &Dataset) -> Result<(), WriteError
     write_with(path, dataset, &WriterOptions::default())
 }
 
-/// Writes a dataset; its own titles and concepts count, and not those of the options.
+/// Writes a dataset; its own titles, concepts and scales count, and not those of the options.
 pub fn write_with(
     path: impl AsRef<Path>,
     dataset: &Dataset,
     options: &WriterOptions,
 ) -> Result<(), WriteError> {
     let (titles, concepts) = (dataset.titles.clone(), dataset.concepts.clone());
-    let options = WriterOptions { titles, concepts, ..options.clone() };
+    let scales = dataset.scales.clone();
+    let options = WriterOptions { titles, concepts, scales, ..options.clone() };
     let mut writer = Writer::create(path, Arc::clone(&dataset.vocabulary), options)?;
     for (index, record) in dataset.cohort.records().enumerate() {
         let id = dataset.cohort.id(index);
@@ -251,10 +256,7 @@ pub fn write_with(
             id,
             split: dataset.splits.get(index).copied().unwrap_or_else(|| Split::of(id)),
             ended: record.ended(),
-            times: dataset
-                .times
-                .as_ref()
-                .map(|times| if index < times.len() { times.of(index) } else { &[] }),
+            details: dataset.details_of(index),
         };
         writer.push(subject, record.visits())?;
     }

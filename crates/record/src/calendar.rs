@@ -9,7 +9,7 @@ pub const DAY: i64 = 86_400_000_000;
 const SECOND: i64 = 1_000_000;
 
 /// The first of January 2000, when records begin that have no dates.
-pub(crate) const UNDATED_START: i64 = 10_957 * DAY;
+pub const UNDATED_START: i64 = 10_957 * DAY;
 
 /// The days from 1970-01-01 to a date of the Gregorian calendar; none where there is no such date.
 pub fn day(year: i64, month: i64, day: i64) -> Option<i64> {
@@ -146,7 +146,7 @@ impl fmt::Display for Date {
 
 /// A time, shown as `2000-01-31 23:59:59`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment(pub i64);
+pub struct Moment(pub i64);
 
 impl fmt::Display for Moment {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
