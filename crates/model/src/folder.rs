@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
+use consequence_details::DetailModel;
 use consequence_feedback::{Advice, Advise};
 use consequence_network::{Shape, Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
@@ -14,7 +15,7 @@ use consequence_rules::Order;
 use consequence_store::{StoreError, WorkingFolder, create_directory, digest, write_atomically};
 use thiserror::Error;
 
-use crate::card::{Card, CodeLists, FORMAT, ModelKind, Unread};
+use crate::card::{Card, CodeLists, FORMAT, FORMAT_OF_CODES, ModelKind, Unread};
 use crate::{Markov, Network};
 
 /// The file that says what a model is.
@@ -23,6 +24,8 @@ pub const CARD_FILE: &str = "model.json";
 pub const WEIGHTS_FILE: &str = "model.safetensors";
 /// The tables of a Markov model.
 pub const TABLES_FILE: &str = "markov.json";
+/// What the dates and values of records are like.
+pub const DETAILS_FILE: &str = "details.json";
 /// What a run that is not over can be resumed from.
 pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 
@@ -60,6 +63,8 @@ pub struct Model {
     pub card: Card,
     /// The trained model itself.
     pub trained: Trained,
+    /// What the dates and values of records are like; empty where they have none.
+    pub details: DetailModel,
 }
 
 /// Why a folder holds no model.
@@ -112,6 +117,12 @@ pub enum ModelError {
         /// The file.
         path: PathBuf,
     },
+    /// The card and what is told of dates and values do not belong together.
+    #[error("{DETAILS_FILE} is not the file that {CARD_FILE} speaks of\n  --> {}", path.display())]
+    OtherDetails {
+        /// The file.
+        path: PathBuf,
+    },
     /// The weights cannot be used.
     #[error("{source}\n  --> {}", path.display())]
     Weights {
@@ -137,7 +148,7 @@ impl Advise for ModelError {
                 "take it from where it came, or train again; other rules are given with {rules}"
             }
             Self::Format { .. } => "use the version that made it, or train the model again",
-            Self::OtherWeights { .. } => {
+            Self::OtherWeights { .. } | Self::OtherDetails { .. } => {
                 "the folder was changed, or training it was stopped while it was written; train \
                  with {resume}, or anew"
             }
@@ -180,7 +191,7 @@ impl Model {
                 (TABLES_FILE, bytes)
             }
         };
-        self.card.format = FORMAT;
+        self.card.format = if self.details.is_empty() { FORMAT_OF_CODES } else { FORMAT };
         self.card.digest = digest(&bytes);
         self.card.codes = CodeLists::new(self.trained.codes());
         self.card.max_visits = self.trained.max_visits();
@@ -192,6 +203,10 @@ impl Model {
             Trained::Markov(_) => (ModelKind::Markov, None),
         };
         write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
+        self.card.details_digest = self.details.digest();
+        if let Some(text) = self.details.text() {
+            write_atomically(folder.join(DETAILS_FILE), |file| file.write_all(text.as_bytes()))?;
+        }
         let path = folder.join(CARD_FILE);
         let odd = |what: serde_json::Error| ModelError::Card {
             path: path.clone(),
@@ -243,8 +258,23 @@ impl Model {
             }
             _ => return Err(refused("the shape is not that of its kind of model".into())),
         };
-        Ok(Self { card, trained })
+        let details = details(&card, folder)?;
+        Ok(Self { card, trained, details })
     }
+}
+
+/// What the dates and values of records are like, as the card says that it was written.
+fn details(card: &Card, folder: &Path) -> Result<DetailModel, ModelError> {
+    if card.details_digest.is_empty() {
+        return Ok(DetailModel::default());
+    }
+    let path = folder.join(DETAILS_FILE);
+    let bytes = read(&path)?;
+    if digest(&bytes) != card.details_digest {
+        return Err(ModelError::OtherDetails { path });
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| ModelError::Card { path, what: error.to_string() })
 }
 
 impl ModelKind {
@@ -314,6 +344,7 @@ mod tests {
 
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
     use crate::{Card, HaloSizes, Network, Sizes};
+    use consequence_details::DetailModel;
     use consequence_record::{Kind, Vocabulary};
 
     fn halo() -> Sizes {
@@ -324,7 +355,8 @@ mod tests {
         let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
         let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let network = Network::drawn(codes, sizes, 3).unwrap();
-        Model { card: Card::default(), trained: Trained::Network(Box::new(network)) }
+        let (card, details) = (Card::default(), DetailModel::default());
+        Model { card, trained: Trained::Network(Box::new(network)), details }
     }
 
     #[test]

@@ -23,6 +23,10 @@ pub enum Purpose {
     Weight = 5,
     /// Which of several codes a rule puts into a visit; the index is the rule's number.
     Alternative = 6,
+    /// When a visit is, how long it takes, and when a patient was born.
+    Date = 8,
+    /// What was measured; the index is the code's number.
+    Value = 9,
 }
 
 /// All draws of one seed.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use consequence_model::{Generator, Turn};
-use consequence_record::Record;
+use consequence_record::{Details, Record};
 use consequence_referee::Referee;
 
 use crate::SampleError;
@@ -66,6 +66,7 @@ pub(crate) struct Kept {
     /// The logarithm of its weight.
     pub weight: f64,
     pub record: Record,
+    pub details: Details,
     pub overruled: u64,
     pub truncated: bool,
 }

@@ -88,6 +88,14 @@ pub enum SampleError {
         /// The record, counted from 1.
         record: u64,
     },
+    /// The dates and values of a record are not those that its codes tell: a defect of this program.
+    #[error("generated record {record} is at odds with itself: {what}; its shard was not written")]
+    Disagreement {
+        /// The record, counted from 1.
+        record: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
     /// The model gave something that is no probability.
     #[error("the model gives a code a probability that is not a number from 0 to 1")]
     Probability,
@@ -170,7 +178,7 @@ impl Advise for SampleError {
             Self::Exhausted { .. } => {
                 "allow more attempts, or write the records in mode `guided` or `exact`"
             }
-            Self::Rejected { .. } => {
+            Self::Rejected { .. } | Self::Disagreement { .. } => {
                 "this is a defect of the program; please report it with the rules"
             }
             Self::Probability => "the model is damaged; train it again",

@@ -46,5 +46,5 @@ pub use condition::{Condition, ConditionError};
 pub use error::SampleError;
 pub use manifest::Identity;
 pub use output::{DatasetOptions, Written, write_dataset, write_lines};
-pub use request::{Mode, Request, Totals};
-pub use sampler::Sampler;
+pub use request::{Mode, Request, Sampled, Totals};
+pub use sampler::{Obeyed, Sampler};

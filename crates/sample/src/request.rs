@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use consequence_record::{Cohort, Record};
+use consequence_details::DetailModel;
+use consequence_record::{Cohort, Details, Record};
 use consequence_rules::{OrderedPass, RuleSet};
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +96,8 @@ pub struct Request<'a> {
     /// it is drawn, and nothing is promised. Only with [`Mode::Off`], and without conditions or a
     /// prefix.
     pub pass: Option<&'a OrderedPass>,
+    /// What dates and values are like: what records are given beside their codes. Without it they have neither.
+    pub details: Option<&'a DetailModel>,
     /// Records, or proposals for records, that each thread writes at a time. Records do not depend on
     /// it.
     pub batch: usize,
@@ -112,6 +115,7 @@ impl Default for Request<'_> {
             prefix: None,
             trained_with: None,
             pass: None,
+            details: None,
             batch: 128,
         }
     }
@@ -144,6 +148,17 @@ impl Request<'_> {
     pub(crate) fn proposals(&self) -> u16 {
         if self.mode == Mode::Exact { self.proposals } else { 1 }
     }
+}
+
+/// A record that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampled {
+    /// Its number.
+    pub number: u64,
+    /// Its codes.
+    pub record: Record,
+    /// Its dates and values, where they were asked for.
+    pub details: Details,
 }
 
 /// What was written, in numbers. They depend on the records alone.

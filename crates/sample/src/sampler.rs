@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consequence_details::{Drawer, disagreement};
 use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Record, Vocabulary};
+use consequence_record::{Code, Details, Record, Scale, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
 
@@ -15,7 +16,7 @@ use crate::decider::{Policy, VisitDecider};
 use crate::drafts::{Complete, Draft, Kept, Queue};
 use crate::lanes::{Dealt, Lane};
 use crate::prefix::{Beginning, Prefix};
-use crate::{Mode, Request, SampleError, Totals};
+use crate::{Mode, Request, SampleError, Sampled, Totals};
 
 /// Records that are dealt to threads at once, for each that is written at a time.
 const ROUND: usize = 8;
@@ -51,14 +52,21 @@ pub struct Sampler<'a, G> {
     generator: &'a G,
     request: Request<'a>,
     max_visits: usize,
-    rules: Option<Obeyed>,
+    rules: Option<Arc<Obeyed>>,
+    details: Option<Detailed<'a>>,
     prefix: Option<Prefix<'a>>,
 }
 
-/// Rules that records obey.
-struct Obeyed {
+/// Rules that records obey, closed and proved once for any number of models of the same codes.
+pub struct Obeyed {
     enforcer: Enforcer,
     referee: Referee,
+}
+
+/// What records are given beside their codes.
+struct Detailed<'a> {
+    drawer: Drawer<'a>,
+    scales: BTreeMap<Code, Scale>,
 }
 
 impl<'a, G: Generator> Sampler<'a, G> {
@@ -69,22 +77,32 @@ impl<'a, G: Generator> Sampler<'a, G> {
         rules: &RuleSet,
         request: Request<'a>,
     ) -> Result<Self, SampleError> {
+        let rules = Obeyed::prepare(generator, rules, &request)?;
+        Self::prepared(generator, rules, request)
+    }
+
+    /// The same with rules that are [prepared](Obeyed::prepare) for this request and for models with the codes of
+    /// this one.
+    pub fn prepared(
+        generator: &'a G,
+        rules: Option<Arc<Obeyed>>,
+        request: Request<'a>,
+    ) -> Result<Self, SampleError> {
         request.check()?;
-        let codes = generator.codes();
-        if rules.vocabulary() != codes.vocabulary() {
+        let (codes, max_visits) = (generator.codes(), most_visits(generator));
+        let plan = rules.as_ref().map(|rules| rules.enforcer.plan());
+        if plan.is_some_and(|plan| plan.order() != codes || plan.max_visits() != max_visits) {
             return Err(SampleError::OtherCodes);
         }
-        let max_visits = generator.max_visits().min(u16::MAX.into());
-        let set = obeyed(rules, &request, codes.vocabulary())?;
-        let rules = match set.is_empty() && !request.mode.obeys() {
-            true => None,
-            false => Some(Obeyed::new(set, codes, max_visits, &request)?),
-        };
         let enforcer = rules.as_ref().map(|rules| &rules.enforcer);
         let prefix = request.prefix;
         let prefix = prefix.map(|cohort| Prefix::new(cohort, codes, max_visits, enforcer));
         let prefix = prefix.transpose()?;
-        Ok(Self { generator, request, max_visits, rules, prefix })
+        let details = request.details.map(|model| Detailed {
+            drawer: model.drawer(codes.vocabulary()),
+            scales: model.scales_over(codes.vocabulary()),
+        });
+        Ok(Self { generator, request, max_visits, rules, details, prefix })
     }
 
     /// What is asked of the model.
@@ -109,6 +127,16 @@ impl<'a, G: Generator> Sampler<'a, G> {
         numbers: impl IntoIterator<Item = u64>,
         totals: &mut Totals,
         mut each: impl FnMut(u64, Record) -> Result<(), SampleError>,
+    ) -> Result<(), SampleError> {
+        self.each(numbers, totals, |sampled| each(sampled.number, sampled.record))
+    }
+
+    /// The same with what records have beside their codes.
+    pub fn each(
+        &self,
+        numbers: impl IntoIterator<Item = u64>,
+        totals: &mut Totals,
+        mut each: impl FnMut(Sampled) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
         let threads = rayon::current_num_threads();
         let at_a_time = self.request.batch.saturating_mul(threads);
@@ -141,7 +169,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
         &self,
         complete: Complete,
         totals: &mut Totals,
-        each: &mut impl FnMut(u64, Record) -> Result<(), SampleError>,
+        each: &mut impl FnMut(Sampled) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
         let Complete { number, outcome, weights, rejected } = complete;
         let Some(kept) = outcome.transpose()? else { return Ok(()) };
@@ -153,7 +181,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
         if self.request.mode == Mode::Exact {
             totals.weigh(&weights);
         }
-        each(number, kept.record)
+        each(Sampled { number, record: kept.record, details: kept.details })
     }
 
     pub(crate) fn generator(&self) -> &'a G {
@@ -197,11 +225,12 @@ impl<'a, G: Generator> Sampler<'a, G> {
     pub(crate) fn kept(&self, draft: &mut Draft<'_, G>) -> Result<Kept, SampleError> {
         let VisitDecider { number, attempt, weight, overruled, truncated, .. } = draft.decider;
         let record = draft.decider.take();
-        if let Some(Obeyed { referee, .. }) = &self.rules
-            && !referee.is_valid(&record)
+        if let Some(rules) = &self.rules
+            && !rules.referee.is_valid(&record)
         {
             return Err(SampleError::Rejected { record: number + 1 });
         }
+        let details = self.detailed(&record, number)?;
         let (key, proposal) = match self.request.mode {
             Mode::Exact => {
                 let draws = Draws::new(self.request.seed);
@@ -211,7 +240,24 @@ impl<'a, G: Generator> Sampler<'a, G> {
             // Of other modes the first attempt that is finished is the only one.
             _ => (0.0, 0),
         };
-        Ok(Kept { key, proposal, weight, record, overruled, truncated })
+        Ok(Kept { key, proposal, weight, record, details, overruled, truncated })
+    }
+
+    /// The dates and values of a record, once nothing in them contradicts its codes.
+    fn detailed(&self, record: &Record, number: u64) -> Result<Details, SampleError> {
+        let Some(Detailed { drawer, scales }) = &self.details else {
+            return Ok(Details::default());
+        };
+        let details = drawer.draw(record, &Draws::new(self.request.seed), number);
+        match disagreement(record, details.view(), self.codes().vocabulary(), scales) {
+            Some(what) => Err(SampleError::Disagreement { record: number + 1, what }),
+            None => Ok(details),
+        }
+    }
+
+    /// What the values of codes are, where records are given any.
+    pub fn scales(&self) -> BTreeMap<Code, Scale> {
+        self.details.as_ref().map(|details| details.scales.clone()).unwrap_or_default()
     }
 
     /// That no attempt at a record obeyed, and the rules that most of them broke.
@@ -230,7 +276,30 @@ impl<'a, G: Generator> Sampler<'a, G> {
     }
 }
 
+/// The most encounters that a record may have.
+fn most_visits<G: Generator>(generator: &G) -> usize {
+    generator.max_visits().min(u16::MAX.into())
+}
+
 impl Obeyed {
+    /// Closes and proves rules for a model and what is asked of it; none where nothing is obeyed.
+    pub fn prepare<G: Generator>(
+        generator: &G,
+        rules: &RuleSet,
+        request: &Request<'_>,
+    ) -> Result<Option<Arc<Self>>, SampleError> {
+        request.check()?;
+        let codes = generator.codes();
+        if rules.vocabulary() != codes.vocabulary() {
+            return Err(SampleError::OtherCodes);
+        }
+        let set = obeyed(rules, request, codes.vocabulary())?;
+        if set.is_empty() && !request.mode.obeys() {
+            return Ok(None);
+        }
+        Self::new(set, codes, most_visits(generator), request).map(Arc::new).map(Some)
+    }
+
     fn new(
         set: RuleSet,
         codes: &Order,

@@ -6,16 +6,18 @@
 //! that is clearly too frequent or too rare is moved; a few times over.
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use consequence_model::{Network, NetworkGenerator};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::{Order, RuleSet};
-use consequence_sample::{Request, SampleError, Sampler, Totals};
+use consequence_sample::{Obeyed, Request, SampleError, Sampler, Totals};
 
 use crate::calibrate::Seen;
 
-/// Times that the biases are moved.
+/// Times that the biases are moved, at most, and a move that is not worth another round.
 const ROUNDS: u64 = 6;
+const LEAST: f64 = 0.02;
 /// The part of a difference that is made up for at a time.
 const PART: f64 = 0.7;
 /// The most that a bias moves at a time, and in all.
@@ -66,15 +68,19 @@ pub fn settle(
     let most = (*RECORDS.end()).min(ENCOUNTERS / mean).max(1);
     let records = train.len().clamp((*RECORDS.start()).min(most), most) as u64;
     let first = network.weights().output_bias().to_vec();
+    let request = Request { seed, trained_with: Some(rules), ..Request::default() };
+    let obeyed = Obeyed::prepare(&NetworkGenerator::new(network), rules, &request)?;
     for round in 0..ROUNDS {
         if !go_on() {
             return Ok(false);
         }
-        let written = write(network, rules, seed, round * records..(round + 1) * records)?;
+        let numbers = round * records..(round + 1) * records;
+        let written = write(network, obeyed.clone(), request.clone(), numbers)?;
         let written = Selection::all(&written);
         let found = Seen::count(&codes, written).logits(|_| 0.0);
         let shown_by = records_with(&codes, written);
         let mut biases = network.weights().output_bias().to_vec();
+        let mut most_moved = 0.0_f64;
         for (position, bias) in biases.iter_mut().enumerate() {
             let off = wanted[position] - found[position];
             // What so few records show may be luck: twice its standard deviation counts for nothing.
@@ -83,9 +89,14 @@ pub fn settle(
             let change = (PART * sure * off).clamp(-MOST, MOST);
             let in_all = (f64::from(*bias) + change - f64::from(first[position]))
                 .clamp(-MOST_IN_ALL, MOST_IN_ALL);
+            let before = *bias;
             *bias = first[position] + in_all as f32;
+            most_moved = most_moved.max(f64::from(*bias - before).abs());
         }
         network.weights_mut().set_output_bias(&biases);
+        if most_moved < LEAST {
+            break;
+        }
     }
     Ok(true)
 }
@@ -93,13 +104,12 @@ pub fn settle(
 /// Records that a network writes.
 fn write(
     network: &Network,
-    rules: &RuleSet,
-    seed: u64,
+    rules: Option<Arc<Obeyed>>,
+    request: Request<'_>,
     numbers: Range<u64>,
 ) -> Result<Cohort, SampleError> {
     let generator = NetworkGenerator::new(network);
-    let request = Request { seed, trained_with: Some(rules), ..Request::default() };
-    let sampler = Sampler::new(&generator, rules, request)?;
+    let sampler = Sampler::prepared(&generator, rules, request)?;
     let mut written = Cohort::default();
     sampler.records(numbers, &mut Totals::default(), |_, record| {
         written.push("", &record);

@@ -133,6 +133,7 @@ impl Task for GenerateTask {
             prefix: prefix.as_ref(),
             trained_with: trained_with.as_deref(),
             pass: None,
+            details: Some(&model.details).filter(|details| !details.is_empty()),
             batch: self.batch,
         };
         let job =

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consequence_details::DetailModel;
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, Data};
 use consequence_pipeline::load::{self, LoadedCohort, RuleOptions};
@@ -36,6 +37,8 @@ pub(super) struct Lesson {
     pub enforcer: Option<Enforcer>,
     pub broken: BrokenRecords,
     pub titles: BTreeMap<String, String>,
+    /// What dates and values are like.
+    pub details: DetailModel,
     pub files: Vec<String>,
     pub warnings: Vec<String>,
 }
@@ -43,7 +46,7 @@ pub(super) struct Lesson {
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
         let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open_detailed(watch)?;
-        let LoadedCohort { cohort, splits, titles, .. } = known;
+        let LoadedCohort { cohort, splits, titles, vocabulary, details, scales, .. } = known;
         let rules = loaded.rules;
         let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
@@ -77,6 +80,10 @@ impl Lesson {
                 model_rules::text(&loaded.rules)
             }
         };
+        let details = details.map(|details| {
+            let train = Selection::new(&cohort, &train);
+            DetailModel::fit(train, &details, &vocabulary, &scales)
+        });
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
@@ -86,8 +93,9 @@ impl Lesson {
             broken: BrokenRecords::default(),
             titles: titles
                 .iter()
-                .map(|(&code, title)| (known.vocabulary.name(code).to_owned(), title.clone()))
+                .map(|(&code, title)| (vocabulary.name(code).to_owned(), title.clone()))
                 .collect(),
+            details: details.unwrap_or_default(),
             files: loaded.files,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
             train,
@@ -155,6 +163,7 @@ impl Lesson {
                 digest: records_digest(&self.cohort, self.rules.vocabulary(), &groups),
             },
             training: json!({ "max_visits": max_visits, "generator": training }),
+            details_digest: self.details.digest(),
             ..Card::default()
         }
     }

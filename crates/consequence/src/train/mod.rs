@@ -85,7 +85,8 @@ impl Task for TrainTask {
                 return Err(error);
             }
         };
-        let mut model = Model { card: Card { history, ..card }, trained };
+        let details = lesson.details.clone();
+        let mut model = Model { card: Card { history, ..card }, trained, details };
         model.write(&run.path(""))?;
         put_in_place(run, &model.trained)?;
         Ok(TrainReport::new(self, &lesson, &model, taken))
@@ -159,9 +160,12 @@ fn finished(folder: &Path, wanted: &str) -> Result<Model, Error> {
     }
 }
 
-/// What a model depends on: records, rules, the way that they take part, and settings.
+/// What a model depends on: records, their dates and values, rules, the way that they take part, and settings.
 fn fingerprint(card: &Card) -> String {
-    let Card { data, rules, writing_rules, train_mode, training, .. } = card;
-    let text = format!("{}\n{rules}{writing_rules}\n{train_mode}\n{training}\n", data.digest);
+    let Card { data, rules, writing_rules, train_mode, training, details_digest, .. } = card;
+    let text = format!(
+        "{}\n{rules}{writing_rules}\n{train_mode}\n{training}\n{details_digest}",
+        data.digest
+    );
     digest(text.as_bytes())
 }
