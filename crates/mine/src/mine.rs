@@ -120,7 +120,7 @@ pub fn mine_knowing(
         return Err(MineError::TooLarge { visits: cohort.visit_count(), most: u32::MAX });
     }
     let cutoffs = options.cutoffs_for(cohort);
-    let mut columns = Columns::new(vocabulary, options.end);
+    let mut columns = Columns::of_events(vocabulary, options.end);
     let workers = rayon::current_num_threads();
     let profile = Profile::of(cohort, splits, &columns, workers);
     if profile.records == 0 {

@@ -1,7 +1,7 @@
 //! Records as they are counted: codes as columns without gaps, a walk that knows what came before,
 //! all records on all threads, and how far into a record a visit is.
 
-use consequence_record::{Code, Kind, RecordView, Vocabulary};
+use consequence_record::{Code, Kind, Part, RecordView, Vocabulary};
 use consequence_rules::LanguageLimits;
 use rayon::prelude::*;
 
@@ -39,13 +39,24 @@ pub(crate) struct CodeSet {
 }
 
 impl Columns {
-    /// Numbers the codes of a vocabulary. Names longer than the rule language reads are left out.
-    pub fn new(vocabulary: &Vocabulary, count_end: bool) -> Self {
+    /// Numbers the codes of a vocabulary that tell what happened, and not when: what is seen of days is an
+    /// accident of the cohort's size. Names longer than the rule language reads are left out.
+    pub fn of_events(vocabulary: &Vocabulary, count_end: bool) -> Self {
+        Self::of(vocabulary, count_end, |code| vocabulary.part(code) != Part::Time)
+    }
+
+    /// Numbers all codes of a vocabulary.
+    pub fn of_all(vocabulary: &Vocabulary, count_end: bool) -> Self {
+        Self::of(vocabulary, count_end, |_| true)
+    }
+
+    fn of(vocabulary: &Vocabulary, count_end: bool, counts: impl Fn(Code) -> bool) -> Self {
         let longest = LanguageLimits::default().name_bytes;
         let (mut codes, mut groups) = (Vec::new(), Vec::new());
         let mut column_of = vec![NONE; vocabulary.len()];
         let mut group_of = vec![NONE; vocabulary.len()];
-        for code in vocabulary.codes().filter(|&code| vocabulary.name(code).len() <= longest) {
+        let readable = |&code: &Code| vocabulary.name(code).len() <= longest && counts(code);
+        for code in vocabulary.codes().filter(readable) {
             let (list, numbers) = match vocabulary.kind(code) {
                 Kind::Static => (&mut groups, &mut group_of),
                 Kind::Encounter => (&mut codes, &mut column_of),

@@ -20,7 +20,7 @@ mod count;
 use std::fmt::Write;
 
 use consequence_feedback::words::number;
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Cohort, Part, Split, Vocabulary};
 use consequence_rules::language::Expression;
 use consequence_rules::{Formula, Window};
 use serde::Serialize;
@@ -114,7 +114,7 @@ pub struct CommonSense {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn common_sense(cohort: &Cohort, vocabulary: &Vocabulary, splits: &[Split]) -> CommonSense {
-    let columns = Columns::new(vocabulary, false);
+    let columns = Columns::of_all(vocabulary, false);
     let found = Found::in_cohort(cohort, splits, vocabulary, &columns);
     let mut writer =
         RuleWriter { vocabulary, columns: &columns, found: &found, out: CommonSense::default() };
@@ -318,7 +318,11 @@ impl RuleWriter<'_> {
                     continue;
                 }
                 let seen = |group: usize, column: usize| counts.group_with[group * width + column];
+                let event = |column: usize| {
+                    self.vocabulary.part(self.columns.codes[column]) == Part::Codes
+                };
                 let never: Vec<Formula> = (0..self.columns.end())
+                    .filter(|&column| event(column))
                     .filter(|&column| seen(group, column) == 0)
                     .filter(|&column| category.groups.iter().any(|&other| seen(other, column) > 0))
                     .map(|column| Formula::Now(self.columns.codes[column]))
