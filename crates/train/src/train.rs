@@ -167,7 +167,6 @@ pub fn train(
         None => State::new(network),
     };
     let mut gradient = vec![0f32; state.mean.len()];
-    let visits = |records: Selection<'_>| records.records().map(|record| record.len()).sum();
     let batch_visits = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
     let estimate =
         rayon::scope(|_| trainer.measured(&mut state, train, batch_visits, &mut gradient))?;
@@ -222,6 +221,11 @@ pub fn train(
     });
     let history = state.progress.history;
     Ok(Trained { network, history, best, silent_units, interrupted })
+}
+
+/// The visits of records, static ones included.
+fn visits(records: Selection<'_>) -> usize {
+    records.records().map(|record| record.len()).sum()
 }
 
 /// Whether the learning rate has fallen as far as it may, or in vain.
@@ -334,7 +338,10 @@ impl<'a> Trainer<'a> {
             let (batch, nats) = self.gradient(&state.network, first, 1, gradient)?;
             seconds = began.elapsed().as_secs_f64() / batch.rows() as f64;
             if state.progress.steps == 0 {
-                state.progress.untrained_nats = nats / first.len() as f64;
+                // Records of the first batch may be shorter than most.
+                let mean = |records: Selection<'_>| visits(records) as f64 / records.len() as f64;
+                let of_record = nats / first.len() as f64;
+                state.progress.untrained_nats = of_record * mean(train) / mean(first);
             }
         }
         let weights = state.network.weights();
