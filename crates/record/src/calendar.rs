@@ -50,8 +50,26 @@ pub fn years_between(from: i64, to: i64) -> i64 {
 }
 
 /// A time in microseconds since 1970 from `2024-01-31`, `2024/01/31` or `20240131`, with or without
-/// a time of day and an offset from UTC.
+/// a time of day. It is what clocks on the wall showed: an offset from UTC is left out and never added.
+///
+/// ```
+/// use consequence_record::calendar::parse;
+///
+/// assert_eq!(parse("1970-01-01T01:00:00+05:00"), parse("1970-01-01 01:00"));
+/// ```
 pub fn parse(text: &str) -> Option<i64> {
+    parse_with_offset(text).map(|(time, _)| time)
+}
+
+/// The same, and whether there was an offset from UTC that was left out.
+///
+/// ```
+/// use consequence_record::calendar::parse_with_offset;
+///
+/// assert_eq!(parse_with_offset("1970-01-01T00:00:01Z"), Some((1_000_000, true)));
+/// assert_eq!(parse_with_offset("1970-01-01 00:00:01"), Some((1_000_000, false)));
+/// ```
+pub fn parse_with_offset(text: &str) -> Option<(i64, bool)> {
     let text = text.trim();
     let compact = text.len() >= 8 && text.bytes().take(8).all(|byte| byte.is_ascii_digit());
     let (date, rest) = text.split_at_checked(if compact { 8 } else { 10 })?;
@@ -64,19 +82,19 @@ pub fn parse(text: &str) -> Option<i64> {
         }
         _ => return None,
     };
-    let time = match rest.strip_prefix(['T', 't', ' ']) {
+    let (time, offset) = match rest.strip_prefix(['T', 't', ' ']) {
         Some(time) => time_of_day(time.trim())?,
-        None if rest.is_empty() => 0,
+        None if rest.is_empty() => (0, false),
         None => return None,
     };
-    Some(days * DAY + time)
+    Some((days * DAY + time, offset))
 }
 
 /// A time from `2/24/96 14:38`: month, day and a year without its century, which is the one that
 /// brings the year closest to `near`.
 pub fn parse_short(text: &str, near: i64) -> Option<i64> {
     let (date, time) = match text.trim().split_once(' ') {
-        Some((date, time)) => (date, time_of_day(time.trim())?),
+        Some((date, time)) => (date, time_of_day(time.trim())?.0),
         None => (text.trim(), 0),
     };
     let mut parts = date.split('/');
@@ -89,22 +107,20 @@ pub fn parse_short(text: &str, near: i64) -> Option<i64> {
     Some(day(year, month, of_month)? * DAY + time)
 }
 
-/// The microseconds of `16:05`, `16:05:30.25`, `16:05:30Z` or `16:05:30+01:00`.
-fn time_of_day(text: &str) -> Option<i64> {
-    let (clock, offset) = match text.find(['Z', 'z', '+', '-']) {
-        Some(at) if text[at..].eq_ignore_ascii_case("z") => (&text[..at], 0),
-        Some(at) => {
-            let sign = if text[at..].starts_with('-') { -1 } else { 1 };
-            let zone = &text[at + 1..];
-            let (hours, minutes) = match zone.split_once(':') {
-                Some(parts) => parts,
-                None if zone.len() == 4 && zone.is_ascii() => zone.split_at(2),
-                None => (zone, "0"),
-            };
-            (&text[..at], sign * (digits(hours)? * 60 + digits(minutes)?))
-        }
-        None => (text, 0),
-    };
+/// The microseconds of `16:05`, `16:05:30.25`, `16:05:30Z` or `16:05:30+01:00`, and whether there is an
+/// offset as in the last two.
+fn time_of_day(text: &str) -> Option<(i64, bool)> {
+    let at = text.find(['Z', 'z', '+', '-']);
+    let (clock, zone) = text.split_at(at.unwrap_or(text.len()));
+    if !zone.is_empty() && !zone.eq_ignore_ascii_case("z") {
+        let zone = &zone[1..];
+        let (hours, minutes) = match zone.split_once(':') {
+            Some(parts) => parts,
+            None if zone.len() == 4 && zone.is_ascii() => zone.split_at(2),
+            None => (zone, "0"),
+        };
+        digits(hours).and(digits(minutes))?;
+    }
     let clock = clock.trim_end();
     let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
     let mut parts = whole.split(':');
@@ -117,7 +133,7 @@ fn time_of_day(text: &str) -> Option<i64> {
         "" => 0,
         part => digits(part)? * 10_i64.pow(6 - part.len() as u32),
     };
-    Some((((hours * 60 + minutes - offset) * 60) + seconds) * SECOND + micros)
+    Some((((hours * 60 + minutes) * 60 + seconds) * SECOND + micros, at.is_some()))
 }
 
 /// A number of a few digits and nothing else.
@@ -217,11 +233,14 @@ mod tests {
             "2000-03-01T14:05:00Z",
             "2000/03/01 14:05:00",
             "20000301 14:05:00.000",
-            "2000-03-01T15:05:00+01:00",
+            "2000-03-01T14:05:00+01:00",
             " 2000-03-01 14:05:00 ",
-            "2000-03-01T09:05:00-0500",
+            "2000-03-01T14:05:00-0500",
+            "2000-03-01T14:05:00 +05",
         ] {
             assert_eq!(parse(text), time, "{text}");
+            let offset = text.ends_with('Z') || text.contains('+') || text.ends_with("-0500");
+            assert_eq!(parse_with_offset(text).map(|(_, offset)| offset), Some(offset), "{text}");
         }
         assert_eq!(parse("2000-03-01"), Some(11_017 * DAY));
         assert_eq!(parse("2000-03-01 00:00:00.25"), Some(11_017 * DAY + 250_000));
@@ -244,6 +263,8 @@ mod tests {
             "été 2000-é",
             "99999999999999999999",
             "2000-03-01T",
+            "2000-03-01T14:05+",
+            "2000-03-01T14:05+x:00",
             "2000-3-1-----",
         ] {
             assert_eq!(parse(text), None, "{text}");
