@@ -50,8 +50,21 @@ pub fn years_between(from: i64, to: i64) -> i64 {
 }
 
 /// A time in microseconds since 1970 from `2024-01-31`, `2024/01/31` or `20240131`, with or without
-/// a time of day and an offset from UTC.
+/// a time of day. It is what the clock on the wall showed: an offset from UTC is dropped.
 pub fn parse(text: &str) -> Option<i64> {
+    parse_with_offset(text).map(|(time, _)| time)
+}
+
+/// The same, and whether an offset from UTC was dropped, `Z` being one too.
+///
+/// ```
+/// use consequence_record::calendar::{parse, parse_with_offset};
+///
+/// let clock = parse("2024-01-31 16:05");
+/// assert_eq!(parse_with_offset("2024-01-31T16:05:00+01:00"), clock.map(|time| (time, true)));
+/// assert_eq!(parse_with_offset("2024-01-31T16:05:00"), clock.map(|time| (time, false)));
+/// ```
+pub fn parse_with_offset(text: &str) -> Option<(i64, bool)> {
     let text = text.trim();
     let compact = text.len() >= 8 && text.bytes().take(8).all(|byte| byte.is_ascii_digit());
     let (date, rest) = text.split_at_checked(if compact { 8 } else { 10 })?;
@@ -64,19 +77,19 @@ pub fn parse(text: &str) -> Option<i64> {
         }
         _ => return None,
     };
-    let time = match rest.strip_prefix(['T', 't', ' ']) {
+    let (time, offset) = match rest.strip_prefix(['T', 't', ' ']) {
         Some(time) => time_of_day(time.trim())?,
-        None if rest.is_empty() => 0,
+        None if rest.is_empty() => (0, false),
         None => return None,
     };
-    Some(days * DAY + time)
+    Some((days * DAY + time, offset))
 }
 
 /// A time from `2/24/96 14:38`: month, day and a year without its century, which is the one that
 /// brings the year closest to `near`.
 pub fn parse_short(text: &str, near: i64) -> Option<i64> {
     let (date, time) = match text.trim().split_once(' ') {
-        Some((date, time)) => (date, time_of_day(time.trim())?),
+        Some((date, time)) => (date, time_of_day(time.trim())?.0),
         None => (text.trim(), 0),
     };
     let mut parts = date.split('/');
@@ -89,21 +102,23 @@ pub fn parse_short(text: &str, near: i64) -> Option<i64> {
     Some(day(year, month, of_month)? * DAY + time)
 }
 
-/// The microseconds of `16:05`, `16:05:30.25`, `16:05:30Z` or `16:05:30+01:00`.
-fn time_of_day(text: &str) -> Option<i64> {
+/// The microseconds of `16:05`, `16:05:30.25`, `16:05:30Z` or `16:05:30+01:00` on the clock, and
+/// whether there was an offset from UTC.
+fn time_of_day(text: &str) -> Option<(i64, bool)> {
     let (clock, offset) = match text.find(['Z', 'z', '+', '-']) {
-        Some(at) if text[at..].eq_ignore_ascii_case("z") => (&text[..at], 0),
+        Some(at) if text[at..].eq_ignore_ascii_case("z") => (&text[..at], true),
         Some(at) => {
-            let sign = if text[at..].starts_with('-') { -1 } else { 1 };
             let zone = &text[at + 1..];
             let (hours, minutes) = match zone.split_once(':') {
                 Some(parts) => parts,
                 None if zone.len() == 4 && zone.is_ascii() => zone.split_at(2),
                 None => (zone, "0"),
             };
-            (&text[..at], sign * (digits(hours)? * 60 + digits(minutes)?))
+            // It says nothing here, but it must be one.
+            digits(hours).filter(|&hours| hours < 24).zip(digits(minutes).filter(|&m| m < 60))?;
+            (&text[..at], true)
         }
-        None => (text, 0),
+        None => (text, false),
     };
     let clock = clock.trim_end();
     let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
@@ -117,7 +132,7 @@ fn time_of_day(text: &str) -> Option<i64> {
         "" => 0,
         part => digits(part)? * 10_i64.pow(6 - part.len() as u32),
     };
-    Some((((hours * 60 + minutes - offset) * 60) + seconds) * SECOND + micros)
+    Some((((hours * 60 + minutes) * 60 + seconds) * SECOND + micros, offset))
 }
 
 /// A number of a few digits and nothing else.
@@ -217,11 +232,14 @@ mod tests {
             "2000-03-01T14:05:00Z",
             "2000/03/01 14:05:00",
             "20000301 14:05:00.000",
-            "2000-03-01T15:05:00+01:00",
+            "2000-03-01T14:05:00+01:00",
             " 2000-03-01 14:05:00 ",
-            "2000-03-01T09:05:00-0500",
+            "2000-03-01T14:05:00-0500",
+            "2000-03-01T14:05:00+14",
         ] {
             assert_eq!(parse(text), time, "{text}");
+            let offset = text.contains(['Z', '+']) || text.contains("-05");
+            assert_eq!(parse_with_offset(text).map(|(_, offset)| offset), Some(offset), "{text}");
         }
         assert_eq!(parse("2000-03-01"), Some(11_017 * DAY));
         assert_eq!(parse("2000-03-01 00:00:00.25"), Some(11_017 * DAY + 250_000));
@@ -245,6 +263,8 @@ mod tests {
             "99999999999999999999",
             "2000-03-01T",
             "2000-3-1-----",
+            "2000-03-01 14:05+x",
+            "2000-03-01 14:05+25:00",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }
