@@ -188,8 +188,8 @@ fn options_that_make_no_sense() {
     import("--map none.csv").refuses(&["--> none.csv", "help"]);
     import("--subject x").refuses(&["unexpected argument '--subject'"]);
     folder.write("events.csv", "subject_id,visit,code\n1,1,A\n");
-    let undated = "import csv events.csv --visit visit --gaps --out cohort";
-    folder.run(undated).refuses(&["the source has no dates", "help"]);
+    let measured = "import csv events.csv --visit visit --unit visit --out cohort";
+    folder.run(measured).refuses(&["--value"]);
     folder.run("simulate inpatient --patients 0 --out cohort").refuses(&["at least one record"]);
     folder.run("simulate dentist --out cohort").refuses(&["inpatient, outpatient"]);
     assert_eq!(folder.names(), ["events.csv", "tables"]);

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use consequence_import::{
     CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem, ImportSummary,
-    Reason, Source,
+    Reason, Source, UnitTable,
 };
 
 /// What to import, and where to.
@@ -94,6 +94,7 @@ fn write(import: &Import, out: &Out, watch: &dyn Watch) -> Result<ImportSummary,
         titles: import.titles().clone(),
         own_rules: import.own_rules(),
         concepts: import.concepts().clone(),
+        scales: import.scales().clone(),
         ..WriterOptions::default()
     };
     let mut writer = CohortWriter::create(&out.path, import.vocabulary(), options)?;
@@ -121,6 +122,19 @@ impl Display for ImportReport {
         CohortFigures::from(summary).fmt(out)?;
         if summary.empty_visits > 0 {
             writeln!(out, "  {} without a code", count(summary.empty_visits, "encounter"))?;
+        }
+        if let Some((first, last)) = summary.years {
+            let births = count(summary.births, "birth");
+            let ends = count(summary.ends, "end");
+            writeln!(out, "  years {first} to {last}; {births} and {ends} of encounters known")?;
+        }
+        if summary.tests + summary.texts > 0 {
+            let (values, tests) = (count(summary.values, "value"), count(summary.tests, "test"));
+            let texts = count(summary.texts, "result");
+            writeln!(out, "  {values} of {tests}, {texts} in words")?;
+        }
+        if summary.after_death > 0 {
+            writeln!(out, "  {} after a death", count(summary.after_death, "encounter"))?;
         }
         if summary.cut > 0 {
             writeln!(out, "  {} cut, and so without an end", count(summary.cut, "record"))?;

@@ -26,7 +26,20 @@ pub(crate) struct RawCode {
     pub name: Box<str>,
     pub title: Option<Box<str>>,
     pub concept: Option<Concept>,
+    /// What it is a result of, for the text of one.
+    pub result: Option<TextResult>,
     roles: u8,
+}
+
+/// A result that is told in words.
+#[derive(Debug)]
+pub(crate) struct TextResult {
+    /// The test, by the number of its code.
+    pub test: u32,
+    /// The words.
+    pub text: Box<str>,
+    /// How many rows have them.
+    pub rows: u64,
 }
 
 impl RawCode {
@@ -40,9 +53,20 @@ impl RawCode {
 pub(crate) struct Codes {
     entries: Vec<RawCode>,
     numbers: FxHashMap<Box<str>, u32>,
+    /// The codes of results in words, by test.
+    texts: FxHashMap<u32, FxHashMap<Box<str>, u32>>,
     name: String,
     code_bytes: usize,
 }
+
+/// What the results of a test in other words than its commonest are called.
+pub(crate) const OTHER_TEXT: &str = "other text";
+
+/// The most different words kept apart for a test while rows are read; later ones are other text.
+const MOST_TEXTS: usize = 1000;
+
+/// The most bytes of a result in words; longer ones are remarks.
+const TEXT_BYTES: usize = 100;
 
 /// The most concepts kept above one; no real one has nearly as many.
 const MOST_ANCESTORS: usize = 10_000;
@@ -55,6 +79,7 @@ impl Codes {
         Self {
             entries: Vec::new(),
             numbers: FxHashMap::default(),
+            texts: FxHashMap::default(),
             name: String::new(),
             code_bytes: limits.code_bytes,
         }
@@ -93,10 +118,51 @@ impl Codes {
             name: name.clone(),
             title: None,
             concept: None,
+            result: None,
             roles: 1 << role as u8,
         });
         self.numbers.insert(name, number);
         Ok(Fact(number))
+    }
+
+    /// The fact that a test had a result that is told in words.
+    pub fn text_result(&mut self, test: Fact, text: &str) -> Result<Fact, ImportProblem> {
+        let Some(entry) = test.code().and_then(|number| self.entries.get(number)) else {
+            return Ok(test);
+        };
+        let fits = text.len() <= TEXT_BYTES && entry.name.len() + 2 + text.len() <= self.code_bytes;
+        let usable = fits && !text.contains(char::is_control) && !is_part(text);
+        let texts = self.texts.entry(test.0).or_default();
+        let mut text = if usable { text } else { OTHER_TEXT };
+        if texts.len() >= MOST_TEXTS && !texts.contains_key(text) {
+            text = OTHER_TEXT;
+        }
+        if let Some(&number) = texts.get(text) {
+            if let Some(result) = &mut self.entries[number as usize].result {
+                result.rows += 1;
+            }
+            return Ok(Fact(number));
+        }
+        if self.entries.len() >= Fact::MOST_CODES {
+            return Err(ImportProblem::TooManyCodes { limit: Fact::MOST_CODES });
+        }
+        let number = self.entries.len() as u32;
+        texts.insert(text.into(), number);
+        let (name, title, roles) =
+            (format!("{}//{text}", entry.name).into(), entry.title.clone(), entry.roles);
+        let result = Some(TextResult { test: test.0, text: text.into(), rows: 1 });
+        self.entries.push(RawCode { name, title, concept: None, result, roles });
+        Ok(Fact(number))
+    }
+
+    /// Tells a result in other words.
+    pub fn reword(&mut self, fact: Fact, text: &str) {
+        let entry = fact.code().and_then(|number| self.entries.get_mut(number));
+        let text = start(text, TEXT_BYTES);
+        let usable = !text.is_empty() && !text.contains(char::is_control) && !is_part(text);
+        if let Some(result) = entry.filter(|_| usable).and_then(|entry| entry.result.as_mut()) {
+            result.text = text.into();
+        }
     }
 
     /// The fact that a subject has an ICD code, which is written without its dot.
@@ -150,6 +216,34 @@ impl Codes {
     /// All codes, in the order of their numbers.
     pub fn entries(&self) -> &[RawCode] {
         &self.entries
+    }
+}
+
+/// Whether the last part of a name says in which part of a test's values a result is, as in `q4`.
+pub(crate) fn is_part(text: &str) -> bool {
+    text.strip_prefix('q').is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// The test that a code such as `LAB//50912//q4` is a part of the values of.
+pub(crate) fn test_of_part(name: &str) -> Option<&str> {
+    name.rsplit_once("//").filter(|(_, part)| is_part(part)).map(|(test, _)| test)
+}
+
+/// The sex that a code tells, whatever it is called: `GENDER//F`, `SEX//female`, `Gender/M`.
+pub(crate) fn sex_of(name: &str) -> Option<&'static str> {
+    let (system, word) = name.split_once(['/', ':', '_', '|'])?;
+    let about_sex = ["sex", "gender"].iter().any(|word| system.eq_ignore_ascii_case(word));
+    about_sex.then(|| sex_word(word.trim_start_matches(['/', ':', '_', '|'])))?
+}
+
+/// The sex that a word says, or the number of an OMOP concept.
+pub(crate) fn sex_word(word: &str) -> Option<&'static str> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "f" | "female" | "8532" => Some("F"),
+        "m" | "male" | "8507" => Some("M"),
+        _ => None,
     }
 }
 
@@ -210,6 +304,33 @@ mod tests {
         assert_eq!(truncated("ICD9CM//4", 3), "ICD9CM//4");
         assert_eq!(truncated("RX//insulin", 3), "RX//insulin");
         assert_eq!(drug("  NS  (Mini Bag) "), "ns-(mini-bag)");
+    }
+
+    #[test]
+    fn sex_by_any_name() {
+        for name in ["GENDER//F", "SEX//female", "Gender/F", "sex:F", "GENDER//FEMALE", "SEX//F"] {
+            assert_eq!(sex_of(name), Some("F"), "{name}");
+        }
+        for name in ["SEX//unknown", "SEXUAL//M", "F", "SEX", "GENDER//", "LAB//F"] {
+            assert_eq!(sex_of(name), None, "{name}");
+        }
+        assert_eq!((sex_of("GENDER//M"), sex_of("SEX//Male")), (Some("M"), Some("M")));
+    }
+
+    #[test]
+    fn results_in_words_are_bounded() {
+        let mut codes = Codes::new(&ImportLimits::default());
+        let test = codes.fact(&["LAB", "x"], Role::Encounter).unwrap();
+        let other = codes.text_result(test, &"long ".repeat(100)).unwrap();
+        for remark in ["a\nb", "q3"] {
+            assert_eq!(codes.text_result(test, remark).unwrap(), other, "{remark}");
+        }
+        for number in 0..5000 {
+            codes.text_result(test, &number.to_string()).unwrap();
+        }
+        assert_eq!(codes.entries().len(), 1 + MOST_TEXTS);
+        let rows = |fact: Fact| codes.entries()[fact.0 as usize].result.as_ref().unwrap().rows;
+        assert_eq!(rows(other), 3 + 5000 - (MOST_TEXTS as u64 - 1));
     }
 
     #[test]

@@ -9,13 +9,17 @@ use consequence_feedback::Watch;
 use consequence_record::Split;
 use rustc_hash::FxHashMap;
 
-use crate::codes::Codes;
+use crate::codes::{Codes, Role};
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
 use crate::runs::Runs;
 use crate::summary::{ImportSummary, Reason};
 use crate::table::{Column, Table};
+use crate::units::Units;
 use crate::{ImportError, ImportLimits, ImportOptions, ImportProblem};
+
+/// The code of a death.
+pub(crate) const DEATH: &str = "DEATH";
 
 /// Takes in the facts of a source, in any order.
 pub(crate) struct Collector<'a> {
@@ -23,6 +27,7 @@ pub(crate) struct Collector<'a> {
     pub watch: &'a dyn Watch,
     pub subjects: Subjects,
     pub codes: Codes,
+    pub units: Units,
     pub summary: ImportSummary,
     pub runs: Runs<Event>,
 }
@@ -34,6 +39,7 @@ impl<'a> Collector<'a> {
             watch,
             subjects: Subjects { split_seed: options.split_seed, ..Subjects::default() },
             codes: Codes::new(&options.limits),
+            units: Units::default(),
             summary: ImportSummary::default(),
             runs: Runs::new(options.limits.batch_events, options.scratch.as_deref()),
         }
@@ -57,7 +63,53 @@ impl<'a> Collector<'a> {
             row(self, &table)?;
         }
         self.summary.tables.push((name.to_owned(), table.rows()));
+        self.summary.drop_many(Reason::Offset, table.offsets());
         Ok(())
+    }
+
+    /// Whether tables of measurements are read.
+    pub fn measures(&self) -> bool {
+        self.options.quantiles > 0
+    }
+
+    /// Takes in a value of what an event says, in a unit.
+    pub fn put_value(
+        &mut self,
+        event: Event,
+        value: f32,
+        unit: &str,
+    ) -> Result<Result<(), ImportError>, ImportProblem> {
+        let unit = self.units.number(unit)?;
+        if let Some(code) = event.fact.code() {
+            self.units.count(code as u32, unit);
+        }
+        Ok(self.put(event.valued(value, unit)))
+    }
+
+    /// Takes in the death of a subject, where its time is known.
+    pub fn put_death(
+        &mut self,
+        subject: u32,
+        time: Option<i64>,
+    ) -> Result<Result<(), ImportError>, ImportProblem> {
+        if time.is_none() {
+            return Ok(Ok(()));
+        }
+        self.codes.fact(&[DEATH], Role::Encounter)?;
+        Ok(self.put(Event::new(subject, Fact::DIED, VisitKey::STATIC, time)))
+    }
+
+    /// Takes in the end of an encounter, where its time is known.
+    pub fn put_end(
+        &mut self,
+        subject: u32,
+        visit: VisitKey,
+        time: Option<i64>,
+    ) -> Result<(), ImportError> {
+        match time {
+            Some(_) => self.put(Event::new(subject, Fact::ENDED, visit, time)),
+            None => Ok(()),
+        }
     }
 
     /// A subject that this row of the table of subjects lists.

@@ -212,6 +212,15 @@ pub enum ImportProblem {
         /// The most codes there may be.
         limit: usize,
     },
+    /// More units than can be numbered.
+    #[error("more than {limit} different units")]
+    TooManyUnits {
+        /// The most units there may be.
+        limit: usize,
+    },
+    /// A unit that a table of units says two things of.
+    #[error("the table of units says two things of this unit and code")]
+    RepeatedUnit,
     /// More subjects than can be numbered.
     #[error("more than {limit} subjects")]
     TooManySubjects {
@@ -334,6 +343,8 @@ impl ImportProblem {
                 "put values such as measurements into bands; check that the code column is the \
                  right one"
             }
+            Self::TooManyUnits { .. } => "check that the column of units is the right one",
+            Self::RepeatedUnit => "keep one of the two rows",
             Self::TooManySubjects { .. } => "import the subjects in parts",
             Self::TooManyEvents { .. } => {
                 "check that the subject column is the right one, or leave the subject out"

@@ -1,9 +1,13 @@
 //! What sources are taken apart into: one small event for each fact of a row.
 
+use consequence_record::AgeBand;
 use consequence_record::calendar::DAY;
 
 /// A time that is not known.
 const NO_TIME: i64 = i64::MIN;
+
+/// Where an age band ends that has no end.
+const OPEN_BAND: u16 = u16::MAX;
 
 /// One fact of a subject.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,8 +19,10 @@ pub(crate) struct Event {
     /// The encounter it is said of.
     pub visit: VisitKey,
     time: i64,
-    /// The value of a measurement or an age; not a number where there is none.
+    /// The value of a measurement, or where an age band begins; not a number where there is none.
     pub value: f32,
+    /// The unit of the value by its number, or where an age band ends.
+    pub unit: u16,
 }
 
 /// What an event says.
@@ -30,10 +36,14 @@ impl Fact {
     pub const VISIT: Self = Self(u32::MAX - 1);
     /// The subject was born at the time.
     pub const BIRTH: Self = Self(u32::MAX - 2);
-    /// The subject was `value` years old at the encounter.
+    /// The subject was from `value` up to `unit` years old at the encounter.
     pub const AGE: Self = Self(u32::MAX - 3);
     /// The record was cut before it ended.
     pub const CUT: Self = Self(u32::MAX - 4);
+    /// The encounter ended at the time.
+    pub const ENDED: Self = Self(u32::MAX - 5);
+    /// The subject died at the time; at midnight where only the date is known.
+    pub const DIED: Self = Self(u32::MAX - 6);
 
     /// The most facts that are codes.
     pub const MOST_CODES: usize = (u32::MAX - 16) as usize;
@@ -61,6 +71,14 @@ impl VisitKey {
             // A number written in two ways is two identifiers.
             Ok(number) if number < Self::DAYS && number.to_string() == identifier => Self(number),
             _ => Self(Self::NAMES | scattered(identifier) & (Self::DAYS - 1)),
+        }
+    }
+
+    /// The encounter with a number, which need not be positive.
+    pub fn numbered(number: i64) -> Self {
+        match u64::try_from(number).ok().filter(|&number| number < Self::DAYS) {
+            Some(number) => Self(number),
+            None => Self::named(&number.to_string()),
         }
     }
 
@@ -93,12 +111,29 @@ fn scattered(text: &str) -> u64 {
 impl Event {
     /// An event without a value.
     pub fn new(subject: u32, fact: Fact, visit: VisitKey, time: Option<i64>) -> Self {
-        Self { subject, fact, visit, time: time.unwrap_or(NO_TIME), value: f32::NAN }
+        Self { subject, fact, visit, time: time.unwrap_or(NO_TIME), value: f32::NAN, unit: 0 }
     }
 
-    /// The same with a value.
-    pub fn valued(self, value: f32) -> Self {
-        Self { value, ..self }
+    /// The same of another fact.
+    pub fn saying(self, fact: Fact) -> Self {
+        Self { fact, ..self }
+    }
+
+    /// The same with a value in a unit.
+    pub fn valued(self, value: f32, unit: u16) -> Self {
+        Self { value, unit, ..self }
+    }
+
+    /// That a subject was of some age at an encounter.
+    pub fn aged(subject: u32, visit: VisitKey, band: AgeBand) -> Self {
+        let to = band.to.unwrap_or(OPEN_BAND);
+        Self::new(subject, Fact::AGE, visit, None).valued(f32::from(band.from), to)
+    }
+
+    /// The age band that it tells, if it tells one.
+    pub fn age(&self) -> Option<AgeBand> {
+        let to = (self.unit != OPEN_BAND).then_some(self.unit);
+        (self.fact == Fact::AGE).then_some(AgeBand { from: self.value as u16, to })
     }
 
     /// When it was.
@@ -120,7 +155,7 @@ pub(crate) trait Fixed: Copy {
 }
 
 impl Fixed for Event {
-    const BYTES: usize = 28;
+    const BYTES: usize = 30;
 
     fn put(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.subject.to_le_bytes());
@@ -128,6 +163,7 @@ impl Fixed for Event {
         bytes.extend_from_slice(&self.visit.0.to_le_bytes());
         bytes.extend_from_slice(&self.time.to_le_bytes());
         bytes.extend_from_slice(&self.value.to_le_bytes());
+        bytes.extend_from_slice(&self.unit.to_le_bytes());
     }
 
     fn take(bytes: &[u8]) -> Option<Self> {
@@ -137,11 +173,12 @@ impl Fixed for Event {
             visit: VisitKey(u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?)),
             time: i64::from_le_bytes(*bytes.get(16..)?.first_chunk()?),
             value: f32::from_le_bytes(*bytes.get(24..)?.first_chunk()?),
+            unit: u16::from_le_bytes(*bytes.get(28..)?.first_chunk()?),
         })
     }
 }
 
-/// A value of a code, to be sorted.
+/// A value of a test, to be sorted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub code: u32,
@@ -170,7 +207,7 @@ mod tests {
 
     #[test]
     fn events_survive_a_file() {
-        let event = Event::new(7, Fact(3), VisitKey::named("b-1"), Some(-5)).valued(1.5);
+        let event = Event::new(7, Fact(3), VisitKey::named("b-1"), Some(-5)).valued(1.5, 9);
         let mut bytes = Vec::new();
         event.put(&mut bytes);
         assert_eq!(bytes.len(), Event::BYTES);
@@ -189,5 +226,17 @@ mod tests {
         }
         assert_eq!(VisitKey::STATIC.as_day(), None);
         assert!(VisitKey::named("9") < VisitKey::named("10"));
+        for number in [0, 7, -7, i64::MAX, i64::MIN] {
+            assert_eq!(VisitKey::numbered(number), VisitKey::named(&number.to_string()));
+        }
+    }
+
+    #[test]
+    fn ages_are_bands() {
+        for band in ["40-50", "100+"] {
+            let band: AgeBand = band.parse().unwrap();
+            assert_eq!(Event::aged(1, VisitKey::STATIC, band).age(), Some(band));
+        }
+        assert_eq!(Event::new(1, Fact::VISIT, VisitKey::STATIC, None).age(), None);
     }
 }

@@ -1,27 +1,22 @@
 //! From the codes of the source to the codes of the records: mapped, cut, and values put into parts
 //! of equal size.
 
+use std::collections::BTreeMap;
 use std::io;
 
-use consequence_record::{Concept, Kind};
+use consequence_record::{AgeBand, Concept, DayBand, GAP_PREFIX, Kind, STAY_PREFIX, Scale};
 use consequence_tables::shown;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::codes::{Codes, RawCode, Role, is_icd, truncated};
+use crate::codes::{Codes, OTHER_TEXT, RawCode, Role, is_icd, test_of_part, truncated};
 use crate::event::Value;
 use crate::runs::Runs;
 use crate::summary::Reason;
+use crate::units::Measures;
 use crate::{ImportOptions, ImportProblem};
 
-/// The bounds of the times between encounters, in days, and what the codes are called.
-const GAPS: [(i64, &str); 6] = [
-    (7, "GAP//0-7d"),
-    (30, "GAP//7-30d"),
-    (90, "GAP//30-90d"),
-    (180, "GAP//90-180d"),
-    (365, "GAP//180-365d"),
-    (i64::MAX, "GAP//365d+"),
-];
+/// The results in words of a test that are codes of their own.
+const TEXTS_OF_A_TEST: usize = 50;
 
 /// The codes that records may have, numbered before it is known which of them occur.
 #[derive(Default)]
@@ -30,13 +25,34 @@ pub(crate) struct Finals {
     pub kinds: Vec<Kind>,
     pub titles: Vec<Option<Box<str>>>,
     pub concepts: FxHashMap<u32, Concept>,
+    /// What the values of codes are.
+    pub scales: FxHashMap<u32, Scale>,
     numbers: FxHashMap<String, u32>,
     /// What each code of the source becomes without a value.
     plain: Vec<Target>,
-    /// What it becomes with one, from the lowest part to the highest.
-    valued: FxHashMap<u32, Vec<u32>>,
-    ages: Vec<u32>,
-    gaps: Vec<u32>,
+    /// What the values of a test become, by the code that the test becomes without one.
+    parts: FxHashMap<u32, Parts>,
+    ages: Vec<(AgeBand, u32)>,
+    gaps: Vec<(DayBand, u32)>,
+    stays: Vec<(DayBand, u32)>,
+    /// Which codes tell the time, by number.
+    times: Vec<Option<Time>>,
+    /// The codes of results in words.
+    texts: FxHashSet<u32>,
+}
+
+/// What a code tells of the time of an encounter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    Gap,
+    Stay,
+}
+
+/// The parts that the values of a test are put into, from the lowest.
+struct Parts {
+    /// Where one ends and the next begins.
+    cuts: Vec<f32>,
+    codes: Vec<u32>,
 }
 
 /// What a code of the source becomes.
@@ -45,47 +61,133 @@ enum Target {
     Dropped(Reason),
 }
 
+/// Which codes an import makes of dates, beside those that the source has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub gaps: bool,
+    pub stays: bool,
+    pub ages: bool,
+}
+
 impl Finals {
+    /// The codes without those of values.
     pub fn new(
         codes: &Codes,
         truncate: Option<usize>,
-        cuts: &Cuts,
+        made: Made,
         options: &ImportOptions,
     ) -> Result<Self, ImportProblem> {
         let mut finals = Self::default();
         let mapped_systems = mapped_systems(codes, options);
+        let common = common_texts(codes);
         for (number, code) in codes.entries().iter().enumerate() {
-            let target = finals.target(code, truncate, &mapped_systems, options)?;
-            if let (Some(parts), Target::Codes(bases)) = (cuts.parts(number as u32), &target) {
-                let base = bases.first().map(|&base| finals.names[base as usize].clone());
-                if let Some(base) = base {
-                    let kind = kind(code);
-                    let title = code.title.as_deref();
-                    let valued = (1..=parts)
-                        .map(|part| finals.intern(&format!("{base}//q{part}"), kind, title))
-                        .collect::<Result<Vec<u32>, _>>()?;
-                    finals.stand_for(&valued, code);
-                    finals.valued.insert(number as u32, valued);
+            let target = match &code.result {
+                // A test comes before its results.
+                Some(result) => {
+                    let known = common.contains(&(number as u32));
+                    let text = if known { &*result.text } else { OTHER_TEXT };
+                    finals.text_target(result.test, text, code)?
                 }
-            }
+                None => finals.target(code, truncate, &mapped_systems, options)?,
+            };
             finals.plain.push(target);
         }
-        let bands = &options.age_bands;
-        for (index, from) in bands.iter().enumerate() {
-            let name = match bands.get(index + 1) {
-                Some(to) => format!("AGE//{from}-{to}"),
-                None => format!("AGE//{from}+"),
-            };
-            let age = finals.intern(&name, Kind::Static, None)?;
-            finals.ages.push(age);
-        }
-        if options.gaps {
-            for (_, name) in GAPS {
-                let gap = finals.intern(name, Kind::Encounter, None)?;
-                finals.gaps.push(gap);
+        if made.ages {
+            for band in age_bands(&options.age_bands) {
+                let age = finals.intern(&format!("AGE//{band}"), Kind::Static, None)?;
+                finals.ages.push((band, age));
             }
         }
+        if made.gaps {
+            for band in DayBand::gaps() {
+                finals.intern(&format!("{GAP_PREFIX}{band}"), Kind::Encounter, None)?;
+            }
+        }
+        if made.stays {
+            for band in DayBand::stays() {
+                finals.intern(&format!("{STAY_PREFIX}{band}"), Kind::Encounter, None)?;
+            }
+        }
+        // A cohort of ours brings its own along.
+        let of_source = |of: fn(&str) -> Option<DayBand>| {
+            let bands = finals.names.iter().zip(0..).zip(&finals.kinds);
+            let encounter = bands.filter(|(_, kind)| **kind == Kind::Encounter);
+            let mut found: Vec<(DayBand, u32)> =
+                encounter.filter_map(|((name, number), _)| Some((of(name)?, number))).collect();
+            found.sort_unstable();
+            found
+        };
+        let (gaps, stays) = (of_source(DayBand::of_gap), of_source(DayBand::of_stay));
+        finals.times = vec![None; finals.names.len()];
+        gaps.iter().for_each(|&(_, code)| finals.times[code as usize] = Some(Time::Gap));
+        stays.iter().for_each(|&(_, code)| finals.times[code as usize] = Some(Time::Stay));
+        (finals.gaps, finals.stays) = (gaps, stays);
         Ok(finals)
+    }
+
+    /// The code of a result in words.
+    fn text_target(
+        &mut self,
+        test: u32,
+        text: &str,
+        code: &RawCode,
+    ) -> Result<Target, ImportProblem> {
+        let test = match self.plain.get(test as usize) {
+            Some(Target::Codes(codes)) => codes.first().copied(),
+            Some(Target::Dropped(reason)) => return Ok(Target::Dropped(*reason)),
+            None => None,
+        };
+        let base = test.map_or(&*code.name, |test| &self.names[test as usize]);
+        let name = format!("{base}//{text}");
+        let title = test.and_then(|test| self.titles[test as usize].clone());
+        let number = self.intern(&name, kind(code), title.as_deref())?;
+        self.texts.insert(number);
+        Ok(Target::Codes(vec![number]))
+    }
+
+    /// Names the parts of values.
+    pub fn add_parts(&mut self, cuts: Cuts, measures: &Measures) -> Result<(), ImportProblem> {
+        for (test, cuts) in cuts.0 {
+            let index = test as usize;
+            let (base, kind) = (self.names[index].clone(), self.kinds[index]);
+            let (title, concept) = (self.titles[index].clone(), self.concepts.get(&test).cloned());
+            let mut codes = Vec::with_capacity(cuts.len() + 1);
+            for part in 0..=cuts.len() {
+                let code =
+                    self.intern(&format!("{base}//q{}", part + 1), kind, title.as_deref())?;
+                if let Some(concept) = &concept {
+                    self.concepts.insert(code, concept.clone());
+                }
+                let scale = Scale {
+                    test: base.clone(),
+                    unit: measures.unit(test).map(str::to_owned),
+                    above: part.checked_sub(1).map(|below| cuts[below]),
+                    up_to: cuts.get(part).copied(),
+                    count: 0,
+                };
+                self.scales.insert(code, scale);
+                codes.push(code);
+            }
+            self.parts.insert(test, Parts { cuts, codes });
+        }
+        Ok(())
+    }
+
+    /// Tells what the values are of a code that is a part of a test's values already. Its cut points
+    /// are not known.
+    pub fn add_scale(&mut self, code: u32, unit: Option<&str>) {
+        let name = &self.names[code as usize];
+        let test = test_of_part(name).unwrap_or(name).to_owned();
+        let unit = unit.map(str::to_owned);
+        self.scales.insert(code, Scale { test, unit, ..Scale::default() });
+    }
+
+    /// The code that the values of a code of the source are parts of.
+    pub fn test(&self, raw: usize) -> Option<u32> {
+        match self.plain.get(raw)? {
+            Target::Codes(codes) => codes.first().copied(),
+            Target::Dropped(_) => None,
+        }
     }
 
     fn target(
@@ -165,44 +267,108 @@ impl Finals {
     }
 
     /// What a code of the source becomes, or why nothing.
-    pub fn of(&self, raw: usize, value: f32, cuts: &Cuts) -> Result<&[u32], Reason> {
-        let part = cuts.part(raw as u32, value).map(usize::from);
-        if let Some((part, valued)) = part.zip(self.valued.get(&(raw as u32))) {
-            return Ok(valued.get(part..=part).unwrap_or_default());
-        }
-        match self.plain.get(raw) {
-            Some(Target::Codes(codes)) => Ok(codes),
-            Some(Target::Dropped(reason)) => Err(*reason),
-            None => Err(Reason::NoCode),
-        }
+    pub fn of(&self, raw: usize, value: f32) -> Result<&[u32], Reason> {
+        let codes = match self.plain.get(raw) {
+            Some(Target::Codes(codes)) => codes,
+            Some(Target::Dropped(reason)) => return Err(*reason),
+            None => return Err(Reason::NoCode),
+        };
+        let parts = codes.first().and_then(|test| self.parts.get(test));
+        Ok(match parts.filter(|_| !value.is_nan()) {
+            Some(Parts { cuts, codes }) => {
+                let part = cuts.partition_point(|cut| *cut < value);
+                codes.get(part..=part).unwrap_or_default()
+            }
+            None => codes,
+        })
     }
 
     /// The code of an age in years; none for an age below the first band.
-    pub fn age(&self, years: i64, bands: &[u16]) -> Option<u32> {
-        let index = bands.partition_point(|&from| i64::from(from) <= years);
-        self.ages.get(index.checked_sub(1)?).copied()
+    pub fn age(&self, years: i64) -> Option<u32> {
+        self.ages.iter().find(|(band, _)| band.holds(years)).map(|&(_, code)| code)
     }
 
-    /// The code of a time between encounters; none where such codes are not asked for.
+    /// The code of days since the encounter before; none where such codes are not asked for.
     pub fn gap(&self, days: i64) -> Option<u32> {
-        let index = GAPS.iter().position(|(below, _)| days < *below).unwrap_or(GAPS.len() - 1);
-        self.gaps.get(index).copied()
+        banded(&self.gaps, days)
+    }
+
+    /// The code of days that an encounter took; none where such codes are not asked for.
+    pub fn stay(&self, days: i64) -> Option<u32> {
+        banded(&self.stays, days)
     }
 
     /// The codes of age bands, from the youngest.
-    pub fn ages(&self) -> &[u32] {
-        &self.ages
+    pub fn ages(&self) -> impl Iterator<Item = u32> {
+        self.ages.iter().map(|&(_, code)| code)
     }
 
     /// The codes of times since the encounter before, from the shortest.
-    pub fn gaps(&self) -> &[u32] {
-        &self.gaps
+    pub fn gaps(&self) -> impl Iterator<Item = u32> {
+        self.gaps.iter().map(|&(_, code)| code)
     }
 
-    /// Whether rarity leaves a code alone: static codes and gaps are made here, not found.
-    pub fn always_kept(&self, number: usize) -> bool {
-        self.kinds[number] == Kind::Static || self.gaps.contains(&(number as u32))
+    /// The codes of lengths of stays, from the shortest.
+    pub fn stays(&self) -> impl Iterator<Item = u32> {
+        self.stays.iter().map(|&(_, code)| code)
     }
+
+    /// Whether a code tells the days since the encounter before.
+    pub fn is_gap(&self, code: u32) -> bool {
+        self.time(code) == Some(Time::Gap)
+    }
+
+    /// Whether a code tells how long an encounter took.
+    pub fn is_stay(&self, code: u32) -> bool {
+        self.time(code) == Some(Time::Stay)
+    }
+
+    /// Whether a code tells when an encounter was, rather than what happened in it.
+    pub fn is_time(&self, code: u32) -> bool {
+        self.time(code).is_some()
+    }
+
+    fn time(&self, code: u32) -> Option<Time> {
+        // Those that come later are parts of values.
+        self.times.get(code as usize).copied().flatten()
+    }
+
+    /// The number of results in words that are codes, of those that `kept` says.
+    pub fn texts(&self, kept: impl Fn(u32) -> bool) -> u64 {
+        self.texts.iter().filter(|&&code| kept(code)).count() as u64
+    }
+
+    /// Whether rarity leaves a code alone: static codes and times are made here, not found.
+    pub fn always_kept(&self, number: usize) -> bool {
+        self.kinds[number] == Kind::Static || self.is_time(number as u32)
+    }
+}
+
+fn banded(bands: &[(DayBand, u32)], days: i64) -> Option<u32> {
+    bands.iter().find(|(band, _)| band.holds(days)).map(|&(_, code)| code)
+}
+
+/// The age bands with these bounds.
+fn age_bands(bounds: &[u16]) -> impl Iterator<Item = AgeBand> {
+    let next = bounds.iter().skip(1).map(|&to| Some(to)).chain([None]);
+    bounds.iter().zip(next).map(|(&from, to)| AgeBand { from, to })
+}
+
+/// The results in words that are codes of their own: the commonest of each test.
+fn common_texts(codes: &Codes) -> FxHashSet<u32> {
+    let mut of_tests: BTreeMap<u32, Vec<(u64, &str, u32)>> = BTreeMap::new();
+    for (number, code) in codes.entries().iter().enumerate() {
+        if let Some(result) = code.result.as_ref().filter(|result| &*result.text != OTHER_TEXT) {
+            let row = (result.rows, &*result.text, number as u32);
+            of_tests.entry(result.test).or_default().push(row);
+        }
+    }
+    let mut common = FxHashSet::default();
+    for texts in of_tests.values_mut() {
+        texts.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+        common.extend(texts.iter().take(TEXTS_OF_A_TEST).map(|&(_, _, number)| number));
+    }
+    common
 }
 
 /// A code that is dated anywhere is one of encounters.
@@ -224,53 +390,54 @@ fn mapped_systems(codes: &Codes, options: &ImportOptions) -> FxHashSet<String> {
     entries.map(|code| system(&code.name).to_owned()).collect()
 }
 
-/// Where the values of each code are cut.
-#[derive(Default)]
-pub(crate) struct Cuts {
-    parts: usize,
-    cuts: FxHashMap<u32, Vec<f32>>,
+/// Where the values of each test are cut, by the code that the test becomes without a value.
+#[derive(Debug, Default)]
+pub(crate) struct Cuts(BTreeMap<u32, Vec<f32>>);
+
+/// The values of a test, before they are sorted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// How many the train split has.
+    pub train: u64,
+    /// The largest of all splits.
+    pub largest: f32,
 }
 
 impl Cuts {
-    /// Cuts the values of each code into `parts` of equal size, as far as equal values allow. The
-    /// values are sorted by code and value; `counts` has how many there are of each code.
+    /// Cuts the values of each test into `parts` of equal size, as far as equal values allow. Every
+    /// part has a value in it. The values are those of the train split, sorted by test and value.
     pub fn new(
         values: &Runs<Value>,
-        counts: &FxHashMap<u32, u64>,
+        seen: &FxHashMap<u32, Seen>,
         parts: usize,
     ) -> io::Result<Self> {
-        let mut cuts: FxHashMap<u32, Vec<f32>> = counts
-            .keys()
-            .map(|&code| (code, Vec::with_capacity(parts.saturating_sub(1))))
-            .collect();
-        let (mut current, mut seen) = (None, 0_u64);
+        let mut cuts: BTreeMap<u32, Vec<f32>> =
+            seen.keys().map(|&test| (test, Vec::new())).collect();
+        let (mut current, mut position, mut next) = (None, 0_u64, 1);
         for value in values.merged(sort_key) {
             let Value { code, value } = value?;
             if current != Some(code) {
-                (current, seen) = (Some(code), 0);
+                (current, position, next) = (Some(code), 0, 1);
             }
-            seen += 1;
-            let count = counts.get(&code).copied().unwrap_or(0);
+            position += 1;
+            let count = seen.get(&code).map_or(0, |seen| seen.train);
             let found = cuts.entry(code).or_default();
             // Cut j is the value that as many as j in `parts` of all values do not exceed.
-            while found.len() + 1 < parts
-                && u128::from(seen) * parts as u128 >= u128::from(count) * (found.len() as u128 + 1)
+            while next < parts
+                && u128::from(position) * parts as u128 >= u128::from(count) * next as u128
             {
-                found.push(value);
+                if found.last() != Some(&value) {
+                    found.push(value);
+                }
+                next += 1;
             }
         }
-        Ok(Self { parts, cuts })
-    }
-
-    /// The number of parts of a code; none where it has no values.
-    pub fn parts(&self, code: u32) -> Option<usize> {
-        self.cuts.contains_key(&code).then_some(self.parts)
-    }
-
-    /// The part a value of a code is in, the lowest being 0; none where there is no value.
-    pub fn part(&self, code: u32, value: f32) -> Option<u16> {
-        let cuts = self.cuts.get(&code).filter(|_| !value.is_nan())?;
-        Some(cuts.partition_point(|cut| *cut < value) as u16)
+        for (test, found) in &mut cuts {
+            // Above the largest value there is none.
+            let largest = seen.get(test).map_or(f32::INFINITY, |seen| seen.largest);
+            found.retain(|&cut| cut < largest);
+        }
+        Ok(Self(cuts))
     }
 }
 
@@ -286,7 +453,7 @@ pub(crate) fn sort_key(value: &Value) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    fn cuts(values: &[f32], parts: usize) -> Cuts {
+    fn cuts(values: &[f32], largest: f32, parts: usize) -> Vec<f32> {
         let mut runs = Runs::new(3, None);
         for &value in values {
             if runs.full() {
@@ -295,22 +462,22 @@ mod tests {
             runs.push(Value { code: 5, value });
         }
         runs.finish(sort_key).unwrap();
-        Cuts::new(&runs, &[(5, values.len() as u64)].into_iter().collect(), parts).unwrap()
+        let seen = Seen { train: values.len() as u64, largest };
+        Cuts::new(&runs, &[(5, seen)].into_iter().collect(), parts).unwrap().0.remove(&5).unwrap()
     }
 
     #[test]
     fn parts_are_of_equal_size() {
-        let cut = cuts(&[8., 3., -1., 4., 7., 2., 6., 5.], 4);
-        let parts: Vec<u16> =
-            [-1., 2., 3., 4., 5., 6., 7., 8.].iter().map(|v| cut.part(5, *v).unwrap()).collect();
-        assert_eq!(parts, [0, 0, 1, 1, 2, 2, 3, 3]);
-        assert_eq!((cut.part(5, 100.0), cut.part(5, f32::NEG_INFINITY)), (Some(3), Some(0)));
-        assert_eq!((cut.part(5, f32::NAN), cut.part(6, 1.0)), (None, None));
+        assert_eq!(cuts(&[8., 3., -1., 4., 7., 2., 6., 5.], 8., 4), [2., 4., 6.]);
+        assert_eq!(cuts(&[3., 1., 2.], 3., 2), [2.]);
     }
 
     #[test]
-    fn equal_values_are_in_one_part() {
-        assert_eq!(cuts(&[1.; 9], 4).part(5, 1.), Some(0));
-        assert_eq!(cuts(&[1.], 4).part(5, 2.), Some(3));
+    fn every_part_has_a_value() {
+        assert_eq!(cuts(&[1.; 9], 1., 4), [0_f32; 0]);
+        // A larger value of another split is in a part of its own.
+        assert_eq!(cuts(&[1.; 9], 2., 4), [1.]);
+        assert_eq!(cuts(&[0., 0., 0., 0., 0., 0., 1., 2.], 2., 4), [0.]);
+        assert_eq!(cuts(&[], 2., 4), [0_f32; 0]);
     }
 }

@@ -18,13 +18,17 @@
 //! let second = records.nth(1).unwrap()?;
 //! assert_eq!(second.id, "7");
 //! assert_eq!(second.record.visits[1], [vocabulary.code("A").unwrap()]);
+//! assert_eq!(second.record.visits[2], ["B", "GAP//30-45d"].map(|name| vocabulary.code(name).unwrap()));
 //! assert_eq!(records.summary().visits, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Static codes are those of the first encounter: sex as `SEX//F` or `SEX//M`, the age band as
 //! `AGE//40-60`. Where one is asked for and a subject has none, the subject is left out and
-//! counted. The split of a subject is the one that a MEDS dataset gives it, and everywhere else
+//! counted. Encounters after the first have a code for the days since the one before, and those whose
+//! end is known one for the days they took; the dates themselves, births, and the values of
+//! measurements are in the [details](consequence_record::Details) of a record. Times are what clocks on
+//! the wall showed: an offset from UTC is dropped and counted. The split of a subject is the one that a MEDS dataset gives it, and everywhere else
 //! that of [`Split::of`](consequence_record::Split::of).
 
 mod build;
@@ -44,6 +48,7 @@ mod runs;
 mod sources;
 mod summary;
 mod table;
+mod units;
 
 pub use code_map::CodeMap;
 pub use error::{ImportError, ImportProblem};
@@ -51,3 +56,4 @@ pub use opened::{Import, open};
 pub use options::{CsvColumns, ImportLimits, ImportOptions, Source};
 pub use records::{ImportedRecord, Records};
 pub use summary::{ImportSummary, Reason};
+pub use units::UnitTable;

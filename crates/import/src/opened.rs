@@ -1,24 +1,28 @@
 //! Reading a source, and what is known once it is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, io};
 
 use consequence_feedback::Watch;
-use consequence_record::{Code, Cohort, CohortDetails, Concept, Kind, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, Concept, DayBand, Details, Kind, Scale, Split, Vocabulary,
+};
 use consequence_tables::Dataset;
 use rustc_hash::FxHashMap;
 
-use crate::build::Profile;
-use crate::codes::Codes;
-use crate::collector::{Collector, Subjects, scratch};
-use crate::event::{Event, Value};
-use crate::finals::{Cuts, Finals, sort_key};
+use crate::build::{Draft, Profile};
+use crate::codes::{Codes, Role, test_of_part};
+use crate::collector::{Collector, DEATH, Subjects, scratch};
+use crate::event::{Event, Fact, Value};
+use crate::finals::{Cuts, Finals, Made, Seen, sort_key};
 use crate::records::{Drafts, Records};
 use crate::runs::Runs;
+use crate::sources::{self, Gathered};
 use crate::summary::{ImportSummary, Reason};
-use crate::{ImportError, ImportOptions, ImportProblem, Source, sources};
+use crate::units::Measures;
+use crate::{ImportError, ImportOptions, ImportProblem, Source};
 
 /// Reads a source, in a folder of tables or a file. `watch` is told of every table, and of its bytes
 /// as they are read.
@@ -33,7 +37,7 @@ pub fn open(
     check(options).map_err(|problem| ImportError::whole(Arc::clone(&file), problem))?;
     let mut collector = Collector::new(options, watch);
     let gathered = sources::gather(source, path, &mut collector)?;
-    Import::settle(collector, gathered.profile, gathered.truncate, file, watch)
+    Import::settle(collector, gathered, file, watch)
 }
 
 /// Refuses options that make no sense.
@@ -42,8 +46,8 @@ fn check(options: &ImportOptions) -> Result<(), ImportProblem> {
     if !options.age_bands.is_sorted_by(|one, next| one < next) {
         return refuse("the bounds of the age bands do not rise");
     }
-    if options.quantiles.is_some_and(|parts| !(2..=1000).contains(&parts)) {
-        return refuse("values can be put into 2 to 1000 parts");
+    if options.quantiles != 0 && !(2..=1000).contains(&options.quantiles) {
+        return refuse("values can be put into 2 to 1000 parts, or left out with 0");
     }
     if options.truncate == Some(0) {
         return refuse("a code cannot be cut to no characters");
@@ -63,13 +67,17 @@ pub struct Import {
     pub(crate) ranks: Vec<u32>,
     pub(crate) codes: Codes,
     pub(crate) runs: Runs<Event>,
-    pub(crate) cuts: Cuts,
+    pub(crate) measures: Measures,
     pub(crate) finals: Finals,
+    /// The code of death, where it was told of any subject.
+    pub(crate) death: Option<usize>,
+    pub(crate) habits: Habits,
     /// The code of each of the finals; none for those that are left out.
     pub(crate) kept: Vec<Option<Code>>,
     pub(crate) vocabulary: Arc<Vocabulary>,
     pub(crate) titles: BTreeMap<Code, String>,
     pub(crate) concepts: BTreeMap<Code, Concept>,
+    pub(crate) scales: BTreeMap<Code, Scale>,
     pub(crate) summary: ImportSummary,
 }
 
@@ -84,27 +92,45 @@ impl Import {
     /// Counts what records will hold, and fixes the vocabulary.
     fn settle(
         collector: Collector<'_>,
-        profile: Profile,
-        truncate: Option<usize>,
+        gathered: Gathered,
         file: Arc<str>,
         watch: &dyn Watch,
     ) -> Result<Self, ImportError> {
-        let Collector { options, mut subjects, codes, summary, mut runs, .. } = collector;
+        let Collector { options, mut subjects, codes, units, summary, mut runs, .. } = collector;
+        let Gathered { mut profile, truncate, scales } = gathered;
         let whole = |problem: ImportProblem| ImportError::whole(Arc::clone(&file), problem);
-        if options.gaps && !profile.dated {
-            let text = "times between encounters are asked for, but the source has no dates";
-            return Err(whole(ImportProblem::Option(text.into())));
-        }
+        let made = Made {
+            gaps: options.gaps && profile.dated && !profile.own && !has(&codes, DayBand::of_gap),
+            stays: profile.dated && !profile.own && !has(&codes, DayBand::of_stay),
+            ages: profile.age || profile.births,
+        };
+        (profile.gaps, profile.stays) = (made.gaps, made.stays);
+        let mut finals = Finals::new(&codes, truncate, made, options).map_err(whole)?;
+        let measures = Measures::new(&units, &codes, &finals, options.units.as_ref());
         let ranks = subjects.ranks();
         subjects.settle();
         let rank = |event: &Event| ranks.get(event.subject as usize).copied();
         runs.finish(rank).map_err(|error| scratch(options, error))?;
-        let cuts = match options.quantiles {
-            Some(parts) => cut(&runs, &ranks, &subjects, parts, options)
-                .map_err(|error| scratch(options, error))?,
-            None => Cuts::default(),
+        for (raw, scale) in &scales {
+            // One that was mapped or cut is not what its values were measured by.
+            let whole = |&code: &u32| finals.names[code as usize] == *codes.entries()[*raw].name;
+            if let Some(code) = finals.test(*raw).filter(whole) {
+                finals.scales.insert(code, scale.clone());
+            }
+        }
+        if options.quantiles > 0 && !profile.own {
+            let sources = Measured { codes: &codes, finals: &finals, measures: &measures };
+            let (cuts, placed) = cut(&runs, &ranks, &subjects, &sources, options)
+                .map_err(|error| scratch(options, error))?;
+            for code in placed {
+                finals.add_scale(code, measures.unit(code));
+            }
+            finals.add_parts(cuts, &measures).map_err(whole)?;
+        }
+        let is_death = |fact: &Fact| {
+            fact.code().is_some_and(|number| codes.entries()[number].is(Role::Encounter))
         };
-        let finals = Finals::new(&codes, truncate, &cuts, options).map_err(whole)?;
+        let death = codes.find(DEATH).filter(is_death).and_then(Fact::code);
         let mut import = Self {
             file: Arc::clone(&file),
             options: options.clone(),
@@ -113,12 +139,15 @@ impl Import {
             ranks,
             codes,
             runs,
-            cuts,
+            measures,
             kept: vec![None; finals.names.len()],
             finals,
+            death,
+            habits: Habits::default(),
             vocabulary: Arc::new(Vocabulary::new::<&str>([]).map_err(|error| whole(error.into()))?),
             titles: BTreeMap::new(),
             concepts: BTreeMap::new(),
+            scales: BTreeMap::new(),
             summary,
         };
         watch.begin("counting", None);
@@ -131,16 +160,23 @@ impl Import {
     fn number_codes(&mut self) -> Result<(), ImportError> {
         let mut patients = vec![0_u64; self.finals.names.len()];
         let mut last = vec![0_u64; patients.len()];
+        let mut values: FxHashMap<u32, u64> = FxHashMap::default();
+        let mut habits = Habits { gaps: true, one_stay: true, all_stay: true };
         let mut drafts = Drafts::new(self, ImportSummary::default());
         let mut count = 0_u64;
         while let Some((_, draft)) = drafts.advance()? {
             count += 1;
+            habits.see(&draft, &self.finals);
             let encounter = draft.visits.iter().flat_map(|visit| &visit.codes);
-            for &code in draft.statics.iter().chain(encounter) {
-                let seen = &mut last[code as usize];
+            for code in draft.statics.iter().chain(encounter) {
+                let number = code.code as usize;
+                let seen = &mut last[number];
                 if *seen != count {
                     *seen = count;
-                    patients[code as usize] += 1;
+                    patients[number] += 1;
+                }
+                if !code.value.is_nan() {
+                    *values.entry(code.code).or_default() += u64::from(code.rows);
                 }
             }
         }
@@ -156,6 +192,18 @@ impl Import {
             return Err(self.fail(ImportProblem::NoRecords(why)));
         }
         drop(drafts);
+        if self.profile.stays {
+            // Where every stay is of no day, saying so says nothing.
+            let longer = self
+                .finals
+                .stays()
+                .any(|code| patients[code as usize] > 0 && self.finals.stay(0) != Some(code));
+            if !longer {
+                self.profile.stays = false;
+                self.finals.stays().for_each(|code| patients[code as usize] = 0);
+            }
+        }
+        self.habits = habits;
         let finals = &self.finals;
         let mut kept: Vec<usize> = Vec::new();
         for (number, &patients) in patients.iter().enumerate() {
@@ -170,6 +218,7 @@ impl Import {
         kept.sort_by_key(|&number| (is_encounter(number), &finals.names[number]));
         let names = kept.iter().map(|&number| (&finals.names[number], finals.kinds[number]));
         let vocabulary = Vocabulary::new(names).map_err(|error| self.fail(error.into()))?;
+        let mut tests: BTreeSet<&str> = BTreeSet::new();
         for (index, &number) in kept.iter().enumerate() {
             let code = Code(index as u32);
             self.kept[number] = Some(code);
@@ -179,11 +228,21 @@ impl Import {
             if let Some(concept) = finals.concepts.get(&(number as u32)) {
                 self.concepts.insert(code, concept.clone());
             }
+            if let Some(scale) = finals.scales.get(&(number as u32)) {
+                tests.insert(&scale.test);
+                let mut scale = scale.clone();
+                if !self.profile.own {
+                    scale.count = values.get(&(number as u32)).copied().unwrap_or(0);
+                }
+                self.scales.insert(code, scale);
+            }
             match finals.kinds[number] {
                 Kind::Static => self.summary.static_vocabulary += 1,
                 Kind::Encounter => self.summary.vocabulary += 1,
             }
         }
+        self.summary.tests = tests.len() as u64;
+        self.summary.texts = finals.texts(|code| self.kept[code as usize].is_some());
         self.vocabulary = Arc::new(vocabulary);
         Ok(())
     }
@@ -203,6 +262,11 @@ impl Import {
         &self.concepts
     }
 
+    /// What the values of codes are, for those that have any.
+    pub fn scales(&self) -> &BTreeMap<Code, Scale> {
+        &self.scales
+    }
+
     /// Whether encounters have dates, rather than an order only.
     pub fn dated(&self) -> bool {
         self.profile.dated
@@ -219,8 +283,10 @@ impl Import {
         let mut details = CohortDetails::default();
         let mut records = self.records();
         let mut splits = Vec::new();
+        let mut known = self.profile.dated;
         for record in &mut records {
             let record = record?;
+            known |= record.details != Details::default();
             cohort.push(&record.id, &record.record);
             splits.push(record.split);
             details.push(record.details.view());
@@ -229,7 +295,8 @@ impl Import {
         dataset.splits = splits;
         dataset.titles = self.titles.clone();
         dataset.concepts = self.concepts.clone();
-        dataset.details = self.profile.dated.then_some(details);
+        dataset.scales = self.scales.clone();
+        dataset.details = known.then_some(details);
         Ok((dataset, records.summary().clone()))
     }
 
@@ -238,34 +305,82 @@ impl Import {
     }
 }
 
-/// Finds where the values of codes are cut, from those of the train split.
+/// Whether a source has codes of a kind already.
+fn has(codes: &Codes, band: fn(&str) -> Option<DayBand>) -> bool {
+    codes.entries().iter().any(|code| band(&code.name).is_some())
+}
+
+/// What records have in common that rules can say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habits {
+    /// No first encounter has a code of the days since the one before, and every other has one.
+    pub gaps: bool,
+    /// No encounter has two codes of how long it took.
+    pub one_stay: bool,
+    /// Every encounter has one.
+    pub all_stay: bool,
+}
+
+impl Habits {
+    fn see(&mut self, draft: &Draft, finals: &Finals) {
+        for (index, visit) in draft.visits.iter().enumerate() {
+            let count =
+                |is: &dyn Fn(u32) -> bool| visit.codes.iter().filter(|code| is(code.code)).count();
+            let gaps = count(&|code| finals.is_gap(code));
+            let stays = count(&|code| finals.is_stay(code));
+            self.gaps &= gaps == usize::from(index > 0);
+            self.one_stay &= stays <= 1;
+            self.all_stay &= stays == 1;
+        }
+    }
+}
+
+/// What is known of the values of a source.
+struct Measured<'a> {
+    codes: &'a Codes,
+    finals: &'a Finals,
+    measures: &'a Measures,
+}
+
+/// Finds where the values of tests are cut, from those of the train split; and the codes that are
+/// parts of values already.
 fn cut(
     runs: &Runs<Event>,
     ranks: &[u32],
     subjects: &Subjects,
-    parts: usize,
+    sources: &Measured<'_>,
     options: &ImportOptions,
-) -> io::Result<Cuts> {
+) -> io::Result<(Cuts, BTreeSet<u32>)> {
     let mut values = Runs::new(options.limits.batch_events, options.scratch.as_deref());
-    let mut counts: FxHashMap<u32, u64> = FxHashMap::default();
+    let mut seen: FxHashMap<u32, Seen> = FxHashMap::default();
+    let mut placed = BTreeSet::new();
     let mut split = None;
     for event in runs.merged(|event| ranks.get(event.subject as usize).copied()) {
         let event = event?;
-        let Some(code) = event.fact.code().filter(|_| !event.value.is_nan()) else { continue };
+        let Some(raw) = event.fact.code().filter(|_| !event.value.is_nan()) else { continue };
+        let Some(test) = sources.finals.test(raw) else { continue };
+        let Ok(value) = sources.measures.value(event.fact.0, event.unit, event.value) else {
+            continue;
+        };
+        if test_of_part(&sources.codes.entries()[raw].name).is_some() {
+            placed.insert(test);
+            continue;
+        }
         let of_subject = match split {
             Some((subject, of_subject)) if subject == event.subject => of_subject,
             _ => subjects.split(event.subject),
         };
         split = Some((event.subject, of_subject));
-        let count = counts.entry(code as u32).or_default();
+        let seen = seen.entry(test).or_insert(Seen { train: 0, largest: f32::NEG_INFINITY });
+        seen.largest = seen.largest.max(value);
         if of_subject == Split::Train {
-            *count += 1;
+            seen.train += 1;
             if values.full() {
                 values.flush(sort_key)?;
             }
-            values.push(Value { code: code as u32, value: event.value });
+            values.push(Value { code: test, value });
         }
     }
     values.finish(sort_key)?;
-    Cuts::new(&values, &counts, parts)
+    Ok((Cuts::new(&values, &seen, options.quantiles)?, placed))
 }

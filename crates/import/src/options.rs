@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::CodeMap;
+use crate::{CodeMap, UnitTable};
 
 /// How to import: what becomes of codes, visits and subjects.
 ///
@@ -31,7 +31,7 @@ pub struct ImportOptions {
     pub map: Option<CodeMap>,
     /// Which division into splits subjects get that the source puts into none: another one for each number.
     pub split_seed: u64,
-    /// Codes of encounters that fewer subjects have are left out. Static codes and gaps stay.
+    /// Codes of encounters that fewer subjects have are left out. Static codes, gaps and stays stay.
     pub min_patients: u64,
     /// The encounters to keep of each subject, the first ones. A record that is cut has no `END`.
     pub max_visits: Option<usize>,
@@ -42,13 +42,16 @@ pub struct ImportOptions {
     pub age_bands: Vec<u16>,
     /// Whether sex is a static code.
     pub sex: bool,
-    /// Whether each encounter after the first has a code for the time since the one before, such
-    /// as `GAP//7-30d`.
+    /// Whether each encounter after the first has a code for the days since the one before began,
+    /// such as `GAP//7-14d`, where the source has dates.
     pub gaps: bool,
     /// Into how many parts of equal size the values of a measurement are put: 4 gives codes such
-    /// as `LAB//50912//q4`. The parts are those of the train split. Without it tables of
-    /// measurements are not read.
-    pub quantiles: Option<usize>,
+    /// as `LAB//50912//q4`. The parts are those of the train split. With 0 values are left out, and
+    /// tables of measurements are not read.
+    pub quantiles: usize,
+    /// How values in one unit become values in another. The values of a code are in the unit that
+    /// most of them have; those in others are left out.
+    pub units: Option<UnitTable>,
     /// Where events wait while they are sorted, in files that have no name; the system's folder
     /// for temporary files if none is given.
     pub scratch: Option<PathBuf>,
@@ -67,8 +70,9 @@ impl Default for ImportOptions {
             drop_empty: false,
             age_bands: vec![0, 20, 40, 60, 80, 100],
             sex: true,
-            gaps: false,
-            quantiles: None,
+            gaps: true,
+            quantiles: 4,
+            units: None,
             scratch: None,
             limits: ImportLimits::default(),
         }
@@ -142,17 +146,17 @@ impl Default for ImportLimits {
 #[non_exhaustive]
 pub enum Source {
     /// A folder with the tables of MIMIC-III: PATIENTS, ADMISSIONS, DIAGNOSES_ICD, and where they
-    /// are there PROCEDURES_ICD and PRESCRIPTIONS, and LABEVENTS for quantiles.
+    /// are there PROCEDURES_ICD, PRESCRIPTIONS and LABEVENTS.
     Mimic3,
     /// A folder with the tables of MIMIC-IV, its `hosp` folder or the one above: patients,
     /// admissions, diagnoses_icd, and the same others.
     Mimic4,
     /// A folder with tables of the OMOP common data model, 5.3 or 5.4: PERSON, VISIT_OCCURRENCE,
-    /// and where they are there CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEATH
-    /// and CONCEPT, and MEASUREMENT for quantiles.
+    /// and where they are there CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE,
+    /// MEASUREMENT, DEATH and CONCEPT.
     Omop,
     /// A folder with the CSV files of Synthea: patients, encounters, and where they are there
-    /// conditions, procedures and medications, and observations for quantiles.
+    /// conditions, procedures, medications and observations.
     Synthea,
     /// The diabetes data of 130 US hospitals: `diabetic_data.csv`, or the archive it comes in.
     UciDiabetes,
@@ -210,6 +214,9 @@ impl FromStr for Source {
 /// a code is an encounter that may have none. Without a time column, encounters come in the order
 /// of their visits if those are numbers, and in the order of the file otherwise.
 ///
+/// `GENDER//F`, `SEX//female` and their kin are the static code `SEX//F`; the time of `MEDS_BIRTH` is
+/// that of birth, and `MEDS_DEATH` is the code `DEATH`.
+///
 /// ```
 /// use consequence_feedback::Unwatched;
 /// use consequence_import::{CsvColumns, ImportOptions, Source, open};
@@ -232,8 +239,12 @@ pub struct CsvColumns {
     pub code: String,
     /// The encounter.
     pub visit: Option<String>,
-    /// The value of a measurement, for quantiles.
+    /// When the encounter ended; of several ends the last.
+    pub end: Option<String>,
+    /// The value of a measurement, a number.
     pub value: Option<String>,
+    /// The unit of the value.
+    pub unit: Option<String>,
     /// Whether the code is a static one: 1 or `true` where it is.
     pub static_flag: Option<String>,
     /// Whether the record goes on to its real end: 0 or `false` in a row of one that was cut.
@@ -250,7 +261,9 @@ impl Default for CsvColumns {
             time: Some("time".into()),
             code: "code".into(),
             visit: None,
+            end: None,
             value: None,
+            unit: None,
             static_flag: None,
             ended: None,
             statics: Vec::new(),

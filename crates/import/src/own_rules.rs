@@ -11,8 +11,8 @@ use crate::codes::Role;
 impl Import {
     /// Rules that every record obeys by the way it was made, as the text of a rule file; none where
     /// there are none: exactly one sex and one age band where subjects without are left out, at most
-    /// one of each other kind of static code of which the first holds, and one code for the time
-    /// since the encounter before.
+    /// one of each other kind of static code of which the first holds, one code for the time since the
+    /// encounter before and none in the first, and one for the length of each stay.
     ///
     /// ```
     /// use consequence_feedback::Unwatched;
@@ -27,15 +27,15 @@ impl Import {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn own_rules(&self) -> Option<String> {
+        let times = Times { gaps: self.gap_codes(), stays: self.kept_codes(self.finals.stays()) };
         let kinds = self.exclusive_kinds();
-        let gaps = self.kept_codes(self.finals.gaps());
-        if kinds.is_empty() && gaps.is_empty() {
+        if kinds.is_empty() && times.gaps.is_empty() && times.stays.is_empty() {
             return None;
         }
         let mut text =
             String::from("# Rules that every record obeys by the way it was imported.\n");
         // Writing to a string cannot fail.
-        let _ = self.write_own_rules(&mut text, &kinds, &gaps);
+        let _ = self.write_own_rules(&mut text, &kinds, &times);
         Some(text)
     }
 
@@ -43,7 +43,7 @@ impl Import {
         &self,
         out: &mut String,
         kinds: &[ExclusiveKind],
-        gaps: &[Code],
+        times: &Times,
     ) -> std::fmt::Result {
         let listed = |codes: &[Code]| listed(&self.vocabulary, codes);
         let statics: Vec<Code> = kinds.iter().flat_map(|kind| kind.codes.iter().copied()).collect();
@@ -54,19 +54,38 @@ impl Import {
             let how_many = if *needed { "exactly" } else { "at most" };
             writeln!(out, "rule own-one-{name}: {how_many} one of {}", listed(codes))?;
         }
-        if gaps.is_empty() {
-            return Ok(());
-        }
-        let gaps = listed(gaps);
-        match kinds.iter().find(|kind| kind.needed) {
-            // The visit before the first encounter is the static one.
-            Some(kind) => {
-                let first = format!("(any of {}) in previous", listed(&kind.codes));
-                writeln!(out, "rule own-no-gap-at-first: {first} => none of {gaps}")?;
-                writeln!(out, "rule own-one-gap-later: not {first} => exactly one of {gaps}")
+        let (gaps, stays) = (listed(&times.gaps), listed(&times.stays));
+        if !times.gaps.is_empty() {
+            // The visit before the first encounter is the static one, and that has no stay.
+            let first = match kinds.iter().find(|kind| kind.needed) {
+                Some(kind) => Some((format!("(any of {}) in previous", listed(&kind.codes)), true)),
+                None if self.habits.all_stay && !times.stays.is_empty() => {
+                    Some((format!("(any of {stays}) in previous"), false))
+                }
+                None => None,
+            };
+            match first {
+                Some((known, at_first)) => {
+                    let other = format!("not {known}");
+                    let (first, later) = if at_first { (known, other) } else { (other, known) };
+                    writeln!(out, "rule own-no-gap-at-first: {first} => none of {gaps}")?;
+                    writeln!(out, "rule own-one-gap-later: {later} => exactly one of {gaps}")?;
+                }
+                None => writeln!(out, "rule own-one-gap: at most one of {gaps}")?,
             }
-            None => writeln!(out, "rule own-one-gap: at most one of {gaps}"),
         }
+        if !times.stays.is_empty() && self.habits.one_stay {
+            let how_many = if self.habits.all_stay { "exactly" } else { "at most" };
+            writeln!(out, "rule own-one-stay: {how_many} one of {stays}")?;
+        }
+        Ok(())
+    }
+
+    /// The codes of times since the encounter before, where every encounter but the first has one. What
+    /// encounters left out later make of them is not known without dates.
+    fn gap_codes(&self) -> Vec<Code> {
+        let known = self.profile.dated || !self.options.drop_empty;
+        if self.habits.gaps && known { self.kept_codes(self.finals.gaps()) } else { Vec::new() }
     }
 
     /// Kinds of static codes of which a record has one.
@@ -76,8 +95,8 @@ impl Import {
             if !code.is(Role::Exclusive) {
                 continue;
             }
-            let targets = self.finals.of(raw, f32::NAN, &self.cuts).unwrap_or_default();
-            let codes = self.kept_codes(targets);
+            let targets = self.finals.of(raw, f32::NAN).unwrap_or_default();
+            let codes = self.kept_codes(targets.iter().copied());
             let name = code.name.split_once("//").map_or(&*code.name, |(system, _)| system);
             let needed = name == "SEX" && self.profile.sex && self.options.sex;
             match kinds.iter_mut().find(|kind| kind.name == name) {
@@ -85,9 +104,13 @@ impl Import {
                 None => kinds.push(ExclusiveKind { name: name.to_owned(), codes, needed }),
             }
         }
-        if self.profile.age {
-            let codes = self.kept_codes(self.finals.ages());
-            kinds.push(ExclusiveKind { name: "AGE".to_owned(), codes, needed: true });
+        let codes = self.kept_codes(self.finals.ages());
+        match kinds.iter_mut().find(|kind| kind.name == "AGE") {
+            Some(kind) => kind.codes.extend(codes),
+            None => {
+                let (name, needed) = ("AGE".to_owned(), self.profile.age);
+                kinds.push(ExclusiveKind { name, codes, needed });
+            }
         }
         for kind in &mut kinds {
             kind.codes.sort_unstable();
@@ -98,9 +121,16 @@ impl Import {
         kinds
     }
 
-    fn kept_codes(&self, finals: &[u32]) -> Vec<Code> {
-        finals.iter().filter_map(|&number| self.kept.get(number as usize).copied()?).collect()
+    fn kept_codes(&self, finals: impl IntoIterator<Item = u32>) -> Vec<Code> {
+        let kept = |number: u32| self.kept.get(number as usize).copied()?;
+        finals.into_iter().filter_map(kept).collect()
     }
+}
+
+/// The codes that tell the time.
+struct Times {
+    gaps: Vec<Code>,
+    stays: Vec<Code>,
 }
 
 /// A kind of static code of which a record has one.

@@ -2,9 +2,10 @@
 
 use std::io;
 
-use consequence_record::{Code, Details, Record, Split};
+use consequence_record::calendar::Date;
+use consequence_record::{Code, Details, EventDetail, Record, Split};
 
-use crate::build::{Builder, Draft};
+use crate::build::{Builder, Draft, DraftCode};
 use crate::collector::scratch;
 use crate::event::Event;
 use crate::summary::{ImportSummary, Reason};
@@ -36,10 +37,10 @@ pub(crate) struct Drafts<'i> {
 
 impl<'i> Drafts<'i> {
     pub fn new(import: &'i Import, summary: ImportSummary) -> Self {
-        let Import { options, profile, codes, finals, cuts, ranks, .. } = import;
+        let Import { options, profile, codes, finals, measures, ranks, death, .. } = import;
         let rank = |event: &Event| ranks.get(event.subject as usize).copied();
         Self {
-            builder: Builder { options, profile: *profile, codes, finals, cuts },
+            builder: Builder { options, profile: *profile, codes, finals, measures, death: *death },
             import,
             merged: Box::new(import.runs.merged(rank)),
             ahead: None,
@@ -53,8 +54,7 @@ impl<'i> Drafts<'i> {
         while self.next_subject()? {
             let Some(subject) = self.events.first().map(|event| event.subject) else { break };
             let draft = self.builder.build(&self.events, &mut self.summary);
-            if let Some(mut draft) = draft.map_err(|problem| self.import.fail(problem))? {
-                self.builder.add_gaps(&mut draft);
+            if let Some(draft) = draft.map_err(|problem| self.import.fail(problem))? {
                 return Ok(Some((subject, draft)));
             }
         }
@@ -111,8 +111,8 @@ impl<'i> Records<'i> {
     /// Leaves out the encounters that had rare codes only; true if the record is left without any.
     fn drop_emptied(&mut self, draft: &mut Draft) -> bool {
         let import = self.import;
-        let gap = |code: u32| import.finals.names[code as usize].starts_with("GAP//");
-        let stays = |code: &u32| import.kept[*code as usize].is_some() && !gap(*code);
+        let tells = |code: &&DraftCode| !import.finals.is_time(code.code);
+        let stays = |code: &DraftCode| import.kept[code.code as usize].is_some() && tells(&code);
         let summary = &mut self.drafts.summary;
         if draft.visits.iter().all(|visit| visit.codes.iter().any(stays)) {
             return false;
@@ -120,16 +120,13 @@ impl<'i> Records<'i> {
         draft.visits.retain(|visit| {
             let kept = visit.codes.iter().any(stays);
             if !kept {
-                let rare = visit.codes.iter().filter(|code| !gap(**code)).count();
+                let rare = visit.codes.iter().filter(tells).count();
                 summary.drop_many(Reason::RareOccurrences, rare as u64);
                 summary.drop_one(Reason::EmptyVisits);
             }
             kept
         });
-        for visit in &mut draft.visits {
-            visit.codes.retain(|code| !gap(*code));
-        }
-        self.drafts.builder.add_gaps(draft);
+        self.drafts.builder.renew_gaps(draft);
         if draft.visits.is_empty() {
             summary.drop_one(Reason::NoVisits);
         }
@@ -139,32 +136,73 @@ impl<'i> Records<'i> {
     fn finished(&mut self, subject: u32, draft: Draft) -> ImportedRecord {
         let import = self.import;
         let summary = &mut self.drafts.summary;
-        let times = match import.profile.dated {
-            true => draft.visits.iter().map(|visit| visit.time.unwrap_or_default()).collect(),
-            false => Vec::new(),
-        };
+        let mut details = Details { birth: draft.birth, ..Details::default() };
+        if import.profile.dated {
+            let times = draft.visits.iter().map(|visit| visit.time.unwrap_or_default());
+            details.times = times.collect();
+        }
+        if draft.visits.iter().any(|visit| visit.end.is_some()) {
+            details.ends = draft.visits.iter().map(|visit| visit.end).collect();
+        }
+        if draft.visits.iter().any(|visit| visit.age.is_some()) {
+            details.ages = draft.visits.iter().map(|visit| visit.age).collect();
+        }
         summary.patients += 1;
         summary.visits += draft.visits.len() as u64;
         summary.cut += u64::from(!draft.ended);
-        let numbered = |codes: &[u32], summary: &mut ImportSummary| {
-            let kept: Vec<Code> =
-                codes.iter().filter_map(|&code| import.kept[code as usize]).collect();
-            summary.drop_many(Reason::RareOccurrences, (codes.len() - kept.len()) as u64);
-            kept
-        };
-        let mut visits = vec![numbered(&draft.statics, summary)];
-        for visit in &draft.visits {
-            let codes = numbered(&visit.codes, summary);
+        summary.births += u64::from(draft.birth.is_some());
+        summary.ends += details.ends.iter().flatten().count() as u64;
+        if let (Some(&first), Some(&last)) = (details.times.first(), details.times.last()) {
+            let (first, last) = (Date(first).year(), Date(last).year());
+            let (from, to) = summary.years.unwrap_or((first, last));
+            summary.years = Some((from.min(first), to.max(last)));
+        }
+        let mut visits = Vec::with_capacity(draft.visits.len() + 1);
+        visits.push(import.numbered(&draft.statics, 0, &mut details, summary));
+        for (index, visit) in draft.visits.iter().enumerate() {
+            let codes = import.numbered(&visit.codes, index + 1, &mut details, summary);
             summary.codes += codes.len() as u64;
-            summary.empty_visits += u64::from(codes.is_empty());
+            let tells = |code: &&DraftCode| {
+                import.kept[code.code as usize].is_some() && !import.finals.is_time(code.code)
+            };
+            summary.empty_visits += u64::from(!visit.codes.iter().any(|code| tells(&code)));
             visits.push(codes);
         }
+        details.events.sort_by_key(|event| (event.visit, event.code));
         let id = import.subjects.id(subject).to_owned();
         let split = import.subjects.split(subject);
         summary.count_split(split);
         let record = Record::new(visits);
         let record = if draft.ended { record } else { record.cut() };
-        ImportedRecord { id, split, record, details: Details { times, ..Details::default() } }
+        ImportedRecord { id, split, record, details }
+    }
+}
+
+impl Import {
+    /// The codes of a visit that are kept, with what is known of each put into the details.
+    fn numbered(
+        &self,
+        codes: &[DraftCode],
+        visit: usize,
+        details: &mut Details,
+        summary: &mut ImportSummary,
+    ) -> Vec<Code> {
+        let mut kept = Vec::with_capacity(codes.len());
+        for draft in codes {
+            let Some(code) = self.kept[draft.code as usize] else {
+                summary.drop_one(Reason::RareOccurrences);
+                continue;
+            };
+            kept.push(code);
+            let scaled = self.profile.own || self.finals.scales.contains_key(&draft.code);
+            let value = Some(draft.value).filter(|value| scaled && value.is_finite());
+            summary.values += u64::from(value.is_some());
+            if value.is_some() || draft.time.is_some() {
+                let visit = visit as u32;
+                details.events.push(EventDetail { visit, code, time: draft.time, value });
+            }
+        }
+        kept
     }
 }
 

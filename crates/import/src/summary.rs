@@ -29,6 +29,16 @@ pub enum Reason {
     NoCode,
     /// Measurements without a number.
     NoValue,
+    /// Measurements in another unit than the code's, which no table converts.
+    OtherUnit,
+    /// Ends of encounters before their beginnings.
+    EndBeforeBegin,
+    /// Births after the first encounter.
+    BirthAfterVisit,
+    /// Times before the beginning of their encounter, which counts instead.
+    EarlyTime,
+    /// Offsets from UTC in times, of which the clock on the wall counts.
+    Offset,
     /// Rows whose code the map does not have.
     Unmapped,
     /// Rows whose code the encounter, or the static visit, has already.
@@ -57,6 +67,11 @@ impl Reason {
             Self::NoDate => "rows and encounters without a date",
             Self::NoCode => "rows without a known code",
             Self::NoValue => "measurements without a number",
+            Self::OtherUnit => "measurements in another unit than the commonest",
+            Self::EndBeforeBegin => "ends of encounters before their beginning",
+            Self::BirthAfterVisit => "births after the first encounter",
+            Self::EarlyTime => "times before the beginning of their encounter, which counts",
+            Self::Offset => "offsets from UTC in times; the clock on the wall counts",
             Self::Unmapped => "rows whose code is not in the map",
             Self::Repeated => "rows whose code the visit has already",
             Self::LaterStatic => "static values after the first of their kind",
@@ -109,6 +124,20 @@ pub struct ImportSummary {
     pub cut: u64,
     /// Records of the train, tuning and held-out split.
     pub splits: [u64; 3],
+    /// The years of the first and the last encounter, where encounters have dates.
+    pub years: Option<(i64, i64)>,
+    /// Encounters of which the end is known.
+    pub ends: u64,
+    /// Records of which the birth is known.
+    pub births: u64,
+    /// Encounters that begin on a day after the patient's death.
+    pub after_death: u64,
+    /// Tests with values.
+    pub tests: u64,
+    /// Values in records.
+    pub values: u64,
+    /// Different results in words.
+    pub texts: u64,
     /// What was left out, by reason.
     pub dropped: BTreeMap<Reason, u64>,
 }
@@ -164,6 +193,16 @@ impl fmt::Display for ImportSummary {
         )?;
         if self.cut > 0 {
             write!(out, "\n{} records cut, so that they have no end", self.cut)?;
+        }
+        if let Some((first, last)) = self.years {
+            write!(out, "\nyears {first} to {last}")?;
+        }
+        if self.tests + self.texts > 0 {
+            let Self { tests, values, texts, .. } = self;
+            write!(out, "\n{values} values of {tests} tests, {texts} results in words")?;
+        }
+        if self.after_death > 0 {
+            write!(out, "\n{} encounters after a death", self.after_death)?;
         }
         for (reason, count) in &self.dropped {
             write!(out, "\nleft out: {reason} ({count})")?;

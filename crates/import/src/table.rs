@@ -44,6 +44,8 @@ pub(crate) struct Table<'a> {
     file: Arc<str>,
     line: u64,
     rows: u64,
+    /// Times that had an offset from UTC.
+    offsets: Cell<u64>,
     record: ByteRecord,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Table<'a> {
             file: "".into(),
             line: 0,
             rows: 0,
+            offsets: Cell::new(0),
             record: ByteRecord::new(),
         };
         table.open_next()?;
@@ -107,6 +110,7 @@ impl<'a> Table<'a> {
             file: file.into(),
             line: 0,
             rows: 0,
+            offsets: Cell::new(0),
             record: ByteRecord::new(),
         };
         watch.begin(file, None);
@@ -220,6 +224,11 @@ impl<'a> Table<'a> {
         self.rows
     }
 
+    /// The times read so far that had an offset from UTC, which was dropped.
+    pub fn offsets(&self) -> u64 {
+        self.offsets.get()
+    }
+
     /// The file being read, and the line of the current row.
     pub fn location(&self) -> (&Arc<str>, u64) {
         (&self.file, self.line)
@@ -244,11 +253,18 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A time; none where the field is empty.
+    /// A time on the clock of the wall; none where the field is empty.
     pub fn time(&self, column: usize) -> Result<Option<i64>, ImportError> {
-        match self.text(column)? {
-            "" => Ok(None),
-            text => calendar::parse(text).map(Some).ok_or_else(|| self.bad_date(column)),
+        let text = self.text(column)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        match calendar::parse_with_offset(text) {
+            Some((time, offset)) => {
+                self.offsets.set(self.offsets.get() + u64::from(offset));
+                Ok(Some(time))
+            }
+            None => Err(self.bad_date(column)),
         }
     }
 

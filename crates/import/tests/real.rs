@@ -89,7 +89,6 @@ fn mimic3_with_options() {
         truncate: Some(3),
         min_patients: 5,
         max_visits: Some(2),
-        gaps: true,
         ..ImportOptions::default()
     };
     let options_without_cut = ImportOptions { max_visits: None, ..options.clone() };
@@ -150,7 +149,7 @@ fn mimic4() {
     assert_eq!(summary.splits, [83, 10, 7]);
     // The sum of the true admission times, which the dates of two-digit years are restored to.
     assert_eq!(sum_of_times(&dataset), 1_591_912_492_680_000_000);
-    let options = ImportOptions { truncate: Some(3), gaps: true, ..ImportOptions::default() };
+    let options = ImportOptions { truncate: Some(3), ..ImportOptions::default() };
     let (dataset, _) = run(Source::Mimic4, &path, &options);
     let systems = by_system(&dataset);
     assert_eq!((systems["ICD9CM"], systems["ICD10CM"]), ((330, 2027), (379, 2133)));

@@ -106,7 +106,7 @@ fn mimic3_with_odd_rows() {
         [
             // A date of birth three centuries back hides an age of 90 or more.
             "9: AGE//80-100 SEX//M | ",
-            "10: AGE//20-40 SEX//F | ICD9CM//25000 | DISCHARGE//EXPIRED ICD9CM//E8800 \
+            "10: AGE//20-40 SEX//F | ICD9CM//25000 | DISCHARGE//EXPIRED GAP//45-60d ICD9CM//E8800 \
              RX//insulin-regular",
         ]
     );
@@ -162,7 +162,7 @@ fn mimic4_in_its_folders() {
         ),
         ("hosp/d_labitems.csv", "itemid,label\n50912,Creatinine\n"),
     ];
-    let options = ImportOptions { truncate: Some(3), quantiles: Some(2), ..plain() };
+    let options = ImportOptions { truncate: Some(3), quantiles: 2, ..plain() };
     let (dataset, summary) = import(Source::Mimic4, &files, &options);
     assert_eq!(
         shown(&dataset),
@@ -241,12 +241,12 @@ fn omop_with_tabs_and_without_concepts() {
         ),
         ("death.csv", "person_id\tdeath_date\n2\t2021-01-01\n1\t2020-08-01\n"),
     ];
-    let (dataset, summary) = import(Source::Omop, &files, &ImportOptions { gaps: true, ..plain() });
+    let (dataset, summary) = import(Source::Omop, &files, &plain());
     assert_eq!(
         shown(&dataset),
         [
-            "1: AGE//40-60 SEX//F | OMOP//201826 | GAP//90-180d OMOP//44 | GAP//30-90d OMOP//201826 \
-             | DEATH GAP//30-90d",
+            "1: AGE//40-60 SEX//F | OMOP//201826 | GAP//120-180d OMOP//44 | GAP//30-45d OMOP//201826 \
+             | DEATH GAP//30-45d",
             "2: AGE//60-80 SEX//M | DEATH OMOP//201826",
         ]
     );
@@ -297,20 +297,29 @@ fn synthea() {
              2020-02-01T10:00:00Z,a-1,e1,x,72166-2,Smoking,Never,,text\n",
         ),
     ];
-    let (dataset, summary) = import(Source::Synthea, &files, &plain());
+    let bare = ImportOptions { quantiles: 0, ..plain() };
+    let (dataset, summary) = import(Source::Synthea, &files, &bare);
     assert_eq!(
         shown(&dataset),
         [
-            "a-1: AGE//60-80 SEX//F | SNOMED//44054006 | RX//860975 SNOMED//38341003 | DEATH",
+            "a-1: AGE//60-80 SEX//F | SNOMED//44054006 | GAP//365-450d RX//860975 SNOMED//38341003 \
+             | DEATH GAP//21-30d",
             "b-2: AGE//20-40 SEX//M | ",
         ]
     );
     assert_eq!(title(&dataset, "RX//860975"), Some("Metformin"));
     assert_eq!(summary.dropped(Reason::UnknownSubject), 1);
-    let options = ImportOptions { quantiles: Some(4), ..plain() };
-    let (dataset, summary) = import(Source::Synthea, &files, &options);
-    assert!(shown(&dataset)[0].contains("LAB//4548-4//q1"), "{:?}", shown(&dataset));
-    assert_eq!(summary.dropped(Reason::NoValue), 1);
+    assert_eq!(summary.dropped(Reason::Offset), 4);
+    let (dataset, summary) = import(Source::Synthea, &files, &plain());
+    assert!(
+        shown(&dataset)[0].contains("| LAB//4548-4//q1 LAB//72166-2//Never SNOMED//44054006 |"),
+        "{:?}",
+        shown(&dataset)
+    );
+    assert_eq!((summary.tests, summary.values, summary.texts), (1, 1, 1));
+    let measured = dataset.vocabulary.code("LAB//4548-4//q1").unwrap();
+    assert_eq!(dataset.scales[&measured].unit.as_deref(), Some("%"));
+    assert_eq!(dataset.details_of(0).event(1, measured).unwrap().value, Some(7.5));
 }
 
 #[test]
@@ -328,7 +337,7 @@ fn long_tables_by_visit_day_and_order() {
                  p1;2024-01-01;B;s1;;F\np1;2024-01-01;C;;;M\np1;;D;s2;;\np1;;RACE//x;;;\n\
                  p1;2023-12-31;A;s0;;\np1;;B;;;\np1;2024-01-01;;;;\n";
     let (dataset, summary) = long(table, columns, &plain());
-    assert_eq!(shown(&dataset), ["p1: RACE//x SEX//F | A | A B C", "p2: SEX//M | B"],);
+    assert_eq!(shown(&dataset), ["p1: RACE//x SEX//F | A | A B C GAP//1d", "p2: SEX//M | B"],);
     // Visit s2 has no date, and neither has one row of B, which is a code of encounters.
     assert_eq!(summary.dropped(Reason::NoDate), 2);
     assert_eq!(summary.dropped(Reason::LaterStatic), 1);
@@ -347,8 +356,7 @@ fn values_become_parts_of_the_train_split() {
         table.push_str(&format!("{number},2024-01-01,LAB//x,{number}\n"));
         table.push_str(&format!("{number},2024-01-01,LAB//y,\n"));
     }
-    let options = ImportOptions { quantiles: Some(4), ..plain() };
-    let (dataset, _) = long(&table, columns, &options);
+    let (dataset, _) = long(&table, columns, &plain());
     let train: Vec<usize> = (0..dataset.cohort.len())
         .filter(|&record| dataset.splits[record] == consequence_record::Split::Train)
         .collect();
@@ -451,7 +459,7 @@ fn a_dataset_comes_back_as_it_was_written() {
     let (again, summary) =
         open(&Source::Meds, &path, &plain(), &Unwatched).unwrap().collect().unwrap();
     assert_eq!((&again.cohort, &again.details), (&dataset.cohort, &dataset.details));
-    assert_eq!(shown(&again), ["2: SEX//F | A | B", "10: SEX//M | A"]);
+    assert_eq!(shown(&again), ["2: SEX//F | A | B GAP//30-45d", "10: SEX//M | A"]);
     assert!(summary.dropped.is_empty(), "{summary}");
 }
 

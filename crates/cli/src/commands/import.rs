@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source};
+use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source, UnitTable};
 use consequence::{Error, Out};
 
 use super::Outcome;
@@ -14,24 +14,23 @@ use crate::args::number;
 pub enum ImportCommand {
     /// MIMIC-III: a folder with PATIENTS, ADMISSIONS, DIAGNOSES_ICD
     ///
-    /// PROCEDURES_ICD and PRESCRIPTIONS are read too where they are there, and LABEVENTS with
-    /// --quantiles. Tables are .csv, .csv.gz or .parquet, in any letter case.
+    /// PROCEDURES_ICD, PRESCRIPTIONS and LABEVENTS are read too where they are there. Tables are
+    /// .csv, .csv.gz or .parquet, in any letter case.
     Mimic3(TableArguments),
     /// MIMIC-IV: its folder hosp, or the one above it
     ///
-    /// It needs patients, admissions and diagnoses_icd. procedures_icd and prescriptions are read
-    /// too where they are there, and labevents with --quantiles.
+    /// It needs patients, admissions and diagnoses_icd. procedures_icd, prescriptions and labevents
+    /// are read too where they are there.
     Mimic4(TableArguments),
     /// OMOP common data model 5.3 or 5.4: a folder with PERSON, VISIT_OCCURRENCE
     ///
-    /// CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEATH and CONCEPT are read too
-    /// where they are there, and MEASUREMENT with --quantiles. Tables are .csv, .csv.gz or .parquet,
-    /// in any letter case.
+    /// CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, MEASUREMENT, DEATH and CONCEPT are
+    /// read too where they are there. Tables are .csv, .csv.gz or .parquet, in any letter case.
     Omop(TableArguments),
     /// Synthea: its folder of CSV files
     ///
-    /// It needs patients and encounters. conditions, procedures and medications are read too where
-    /// they are there, and observations with --quantiles.
+    /// It needs patients and encounters. conditions, procedures, medications and observations are
+    /// read too where they are there.
     Synthea(TableArguments),
     /// The diabetes data of 130 US hospitals: diabetic_data.csv, or its zip archive
     ///
@@ -45,7 +44,10 @@ pub enum ImportCommand {
     /// Records as JSON lines, compressed by gzip or not
     Jsonl(Common),
     /// A MEDS dataset, or one Parquet file of its events
-    Meds(Common),
+    ///
+    /// One of ours comes back as it is. In one of another tool, events of a visit_id, a hadm_id or a
+    /// day are an encounter.
+    Meds(MedsArguments),
 }
 
 /// What every kind of source takes.
@@ -86,9 +88,9 @@ pub struct Common {
     /// Leave out encounters without a code
     #[arg(long)]
     pub drop_empty: bool,
-    /// Add codes for the time since the encounter before, such as GAP//7-30d
+    /// No codes for the days since the encounter before, such as GAP//7-14d
     #[arg(long)]
-    pub gaps: bool,
+    pub no_gaps: bool,
     /// Where rows wait while they are sorted [default: the system's temporary folder]
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
@@ -120,9 +122,21 @@ pub struct People {
 /// Values, for sources that have measurements.
 #[derive(Debug, Args)]
 pub struct Values {
-    /// Put the values of each measurement into so many parts of equal size, as in LAB//50912//q4
-    #[arg(long, value_name = "NUMBER", value_parser = number)]
-    pub quantiles: Option<usize>,
+    /// Put the values of each measurement into so many parts of equal size, as in LAB//50912//q4; 0
+    /// leaves measurements out
+    #[arg(long, value_name = "NUMBER", default_value = "4", value_parser = consequence::parse_count)]
+    pub quantiles: u64,
+    /// Turn values into other units: a table of code, from, to, factor, offset
+    #[arg(long, value_name = "FILE")]
+    pub units: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct MedsArguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub values: Values,
 }
 
 #[derive(Debug, Args)]
@@ -161,9 +175,15 @@ pub struct CsvArguments {
     /// The column that says in which encounter
     #[arg(long, value_name = "COLUMN")]
     pub visit: Option<String>,
-    /// The column with the values of measurements, for --quantiles
-    #[arg(long, value_name = "COLUMN", requires = "quantiles")]
+    /// The column that says when the encounter ended
+    #[arg(long, value_name = "COLUMN")]
+    pub end: Option<String>,
+    /// The column with the values of measurements
+    #[arg(long, value_name = "COLUMN")]
     pub value: Option<String>,
+    /// The column with the units of those values
+    #[arg(long, value_name = "COLUMN", requires = "value")]
+    pub unit: Option<String>,
     /// Columns whose values are static codes: sex gives SEX//F
     #[arg(long = "static", value_name = "COLUMN", value_delimiter = ',')]
     pub statics: Vec<String>,
@@ -184,7 +204,7 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
         ImportCommand::UciDiabetes(arguments) => (Source::UciDiabetes, &arguments.common),
         ImportCommand::Csv(arguments) => (Source::Csv(arguments.columns()), &arguments.common),
         ImportCommand::Jsonl(common) => (Source::Jsonl, common),
-        ImportCommand::Meds(common) => (Source::Meds, common),
+        ImportCommand::Meds(arguments) => (Source::Meds, &arguments.common),
     };
     let mut options = common.options()?;
     match command {
@@ -193,11 +213,12 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
         | ImportCommand::Omop(arguments)
         | ImportCommand::Synthea(arguments) => {
             arguments.people.put_into(&mut options);
-            options.quantiles = arguments.values.quantiles;
+            arguments.values.put_into(&mut options)?;
         }
         ImportCommand::UciDiabetes(arguments) => arguments.people.put_into(&mut options),
-        ImportCommand::Csv(arguments) => options.quantiles = arguments.values.quantiles,
-        ImportCommand::Jsonl(_) | ImportCommand::Meds(_) => {}
+        ImportCommand::Csv(arguments) => arguments.values.put_into(&mut options)?,
+        ImportCommand::Meds(arguments) => arguments.values.put_into(&mut options)?,
+        ImportCommand::Jsonl(_) => {}
     }
     let task = ImportTask {
         source,
@@ -216,7 +237,7 @@ impl Common {
             min_patients: self.min_patients as u64,
             max_visits: self.max_visits,
             drop_empty: self.drop_empty,
-            gaps: self.gaps,
+            gaps: !self.no_gaps,
             scratch: self.scratch.clone(),
             ..ImportOptions::default()
         };
@@ -237,6 +258,16 @@ impl People {
     }
 }
 
+impl Values {
+    fn put_into(&self, options: &mut ImportOptions) -> Result<(), Error> {
+        options.quantiles = self.quantiles as usize;
+        if let Some(path) = &self.units {
+            options.units = Some(UnitTable::read(path, &options.limits)?);
+        }
+        Ok(())
+    }
+}
+
 impl CsvArguments {
     fn columns(&self) -> CsvColumns {
         let time = self.time.clone().or_else(|| match self.visit {
@@ -248,7 +279,9 @@ impl CsvArguments {
             time,
             code: self.code.clone(),
             visit: self.visit.clone(),
+            end: self.end.clone(),
             value: self.value.clone(),
+            unit: self.unit.clone(),
             static_flag: self.static_flag.clone(),
             ended: self.ended.clone(),
             statics: self.statics.clone(),

@@ -1,18 +1,21 @@
 //! Cohorts that have readers of their own: JSON lines and MEDS.
 
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::Path;
 
-use consequence_record::{Code, Split};
+use consequence_record::{Code, Concept, DetailsView, Scale, Split, Vocabulary};
 use consequence_tables::jsonl::{self, Codes};
-use consequence_tables::meds::{MedsOptions, Stream};
+use consequence_tables::meds::{Events, MedsOptions, RawEvent, Stream};
 use consequence_tables::{Limits, Problem, TableError};
 
+use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
 use crate::build::Profile;
-use crate::codes::Role;
-use crate::collector::Collector;
+use crate::codes::{Role, sex_of};
+use crate::collector::{Collector, DEATH};
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{self, explained, known};
+use crate::summary::Reason;
 use crate::{ImportError, ImportProblem};
 
 /// What the records are called among the tables of a source.
@@ -34,52 +37,217 @@ pub(super) fn gather_lines(
     let (mut codes, mut facts) = (Codes::default(), Facts::default());
     let limits = limits(collector);
     let summary = jsonl::each_record(reader, &name, &mut codes, &limits, |record, codes| {
-        let given = Given { id: &record.id, split: None, ended: record.ended, times: &[] };
+        // MERGE: births, times, ends and values of JSON lines go here once their reader tells them.
+        let details = DetailsView::default();
+        let given = Given { id: &record.id, split: None, ended: record.ended, details };
         put(collector, given, record.visits(), &mut facts, |code| codes.name(code))
             .map_err(whole)?
     })
     .map_err(unpacked)?;
     finish(collector, summary.records);
-    Ok(Profile { dated: false, listed: true, sex: false, age: false })
+    Ok(Profile { listed: true, own: true, ..Profile::default() })
 }
 
 /// Takes in a MEDS dataset, with the splits that it has.
 pub(super) fn gather_meds(
     path: &Path,
     collector: &mut Collector<'_>,
+    scales: &mut Vec<(usize, Scale)>,
+) -> Result<Profile, ImportError> {
+    let options = MedsOptions { limits: limits(collector), ..MedsOptions::default() };
+    let events = Events::open(path, &options)?;
+    if events.own() {
+        drop(events);
+        return gather_own(path, collector, &options, scales);
+    }
+    collector.watch.begin(RECORDS, known(events.bytes()));
+    let profile = gather_events(path, collector, &events)?;
+    describe(collector, events.vocabulary(), events.titles(), events.concepts());
+    Ok(profile)
+}
+
+/// Takes in a dataset of ours, which comes back as it is.
+fn gather_own(
+    path: &Path,
+    collector: &mut Collector<'_>,
+    options: &MedsOptions,
+    scales: &mut Vec<(usize, Scale)>,
 ) -> Result<Profile, ImportError> {
     let name = path.display().to_string();
     let whole = |problem| ImportError::whole(name.as_str(), problem);
-    let options = MedsOptions { limits: limits(collector), ..MedsOptions::default() };
-    let stream = Stream::open(path, &options)?;
+    let stream = Stream::open(path, options)?;
     collector.watch.begin(RECORDS, known(stream.bytes()));
     let (mut facts, mut count) = (Facts::default(), 0);
     let watch = collector.watch;
     stream.each_record(
         |streamed| {
             count += 1;
-            let ended = streamed.record.ended();
             let given = Given {
                 id: streamed.id,
                 split: streamed.split,
-                ended,
-                times: streamed.details.times,
+                ended: streamed.record.ended(),
+                details: streamed.details,
             };
             let name = |code| stream.vocabulary().name(code);
             put(collector, given, streamed.record.visits(), &mut facts, name).map_err(whole)?
         },
         |bytes| watch.advance(bytes),
     )?;
-    for (&code, title) in stream.titles() {
-        collector.codes.title_of(&[stream.vocabulary().name(code)], title);
+    describe(collector, stream.vocabulary(), stream.titles(), stream.concepts());
+    scales.extend(own_scales(&stream).iter().filter_map(|(&code, scale)| {
+        let fact = collector.codes.find(stream.vocabulary().name(code))?;
+        Some((fact.code()?, scale.clone()))
+    }));
+    finish(collector, count);
+    Ok(Profile { dated: stream.dated(), listed: true, own: true, ..Profile::default() })
+}
+
+/// What the values of codes are, as a dataset of ours tells.
+// MERGE: `Stream::scales()` comes with the reading of `metadata/values.parquet`; then this is
+// `stream.scales()`.
+fn own_scales(_stream: &Stream) -> BTreeMap<Code, Scale> {
+    BTreeMap::new()
+}
+
+/// Takes in the events of another tool's dataset.
+fn gather_events(
+    path: &Path,
+    collector: &mut Collector<'_>,
+    events: &Events,
+) -> Result<Profile, ImportError> {
+    let name = path.display().to_string();
+    let whole = |problem| ImportError::whole(name.as_str(), problem);
+    let meanings: Vec<Said> =
+        events.vocabulary().codes().map(|code| Said::by(events.vocabulary().name(code))).collect();
+    let (mut facts, mut count, mut births) = (Facts::default(), 0_u64, false);
+    let mut current: Option<(i64, u32)> = None;
+    let watch = collector.watch;
+    events.each(
+        |event| {
+            count += 1;
+            let subject = match current {
+                Some((number, subject)) if number == event.subject => subject,
+                _ => {
+                    let subject =
+                        collector.subjects.number(&events.id(event.subject)).map_err(whole)?;
+                    if let Some(split) = events.split(event.subject) {
+                        collector.subjects.put_into(subject, split);
+                    }
+                    collector.put(Event::new(subject, Fact::LISTED, VisitKey::STATIC, None))?;
+                    current = Some((event.subject, subject));
+                    subject
+                }
+            };
+            let said = &meanings[event.code.index()];
+            births |= matches!(said, Said::Birth) && event.time.is_some();
+            let name = events.vocabulary().name(event.code);
+            put_event(collector, subject, &event, said, name, &mut facts).map_err(whole)?
+        },
+        |bytes| watch.advance(bytes),
+    )?;
+    finish(collector, count);
+    Ok(Profile { dated: events.dated(), births, last_ends: true, ..Profile::default() })
+}
+
+/// What a code of another tool says.
+enum Said {
+    /// A code like any other.
+    Code,
+    /// That a subject is of a sex.
+    Sex(&'static str),
+    /// When a subject was born.
+    Birth,
+    /// When a subject died.
+    Death,
+    /// When an admission ended, and how.
+    Discharge,
+}
+
+impl Said {
+    fn by(name: &str) -> Self {
+        // The static use of a code that has a timed one too.
+        let plain = name.strip_prefix("STATIC//").unwrap_or(name);
+        match sex_of(plain) {
+            Some(sex) => Self::Sex(sex),
+            None if name == MEDS_BIRTH => Self::Birth,
+            None if name == MEDS_DEATH => Self::Death,
+            None if name.starts_with("HOSPITAL_DISCHARGE") => Self::Discharge,
+            None => Self::Code,
+        }
     }
-    for (&code, concept) in stream.concepts() {
-        if let Some(fact) = collector.codes.find(stream.vocabulary().name(code)) {
+}
+
+/// Takes in an event of another tool's dataset.
+fn put_event(
+    collector: &mut Collector<'_>,
+    subject: u32,
+    event: &RawEvent<'_>,
+    said: &Said,
+    name: &str,
+    facts: &mut Facts,
+) -> Result<Result<(), ImportError>, ImportProblem> {
+    let visit = match (event.time, event.visit) {
+        (None, _) => VisitKey::STATIC,
+        (Some(_), Some(number)) => VisitKey::numbered(number),
+        (Some(time), None) => VisitKey::day(time),
+    };
+    let mut code = name;
+    match said {
+        Said::Sex(sex) => {
+            let fact = collector.codes.fact(&["SEX", sex], Role::Exclusive)?;
+            return Ok(collector.put(Event::new(subject, fact, VisitKey::STATIC, None)));
+        }
+        Said::Birth if event.time.is_some() => {
+            return Ok(put_birth(collector, subject, event.time));
+        }
+        Said::Death if event.visit.is_none() && event.time.is_some() => {
+            return collector.put_death(subject, event.time);
+        }
+        Said::Death => code = DEATH,
+        Said::Discharge if event.visit.is_some() => {
+            if let Err(error) = collector.put_end(subject, visit, event.time) {
+                return Ok(Err(error));
+            }
+        }
+        Said::Birth | Said::Discharge | Said::Code => {}
+    }
+    let role = if visit == VisitKey::STATIC { Role::Static } else { Role::Encounter };
+    let fact = facts.of(event.code, || collector.codes.fact(&[code], role))?;
+    let put = Event::new(subject, fact, visit, event.time);
+    if !collector.measures() {
+        return Ok(collector.put(put));
+    }
+    match (event.number, event.text.map(str::trim).filter(|text| !text.is_empty())) {
+        (Some(number), _) if (number as f32).is_finite() => {
+            collector.put_value(put, number as f32, "")
+        }
+        (_, Some(text)) => {
+            let fact = collector.codes.text_result(fact, text)?;
+            Ok(collector.put(put.saying(fact)))
+        }
+        (number, None) => {
+            // The code stands all the same.
+            collector.summary.drop_many(Reason::NoValue, number.is_some().into());
+            Ok(collector.put(put))
+        }
+    }
+}
+
+/// Keeps what is known of codes.
+fn describe(
+    collector: &mut Collector<'_>,
+    vocabulary: &Vocabulary,
+    titles: &BTreeMap<Code, String>,
+    concepts: &BTreeMap<Code, Concept>,
+) {
+    for (&code, title) in titles {
+        collector.codes.title_of(&[vocabulary.name(code)], title);
+    }
+    for (&code, concept) in concepts {
+        if let Some(fact) = collector.codes.find(vocabulary.name(code)) {
             collector.codes.concept(fact, concept.clone());
         }
     }
-    finish(collector, count);
-    Ok(Profile { dated: stream.dated(), listed: true, sex: false, age: false })
 }
 
 fn finish(collector: &mut Collector<'_>, records: u64) {
@@ -118,7 +286,7 @@ struct Given<'r> {
     id: &'r str,
     split: Option<Split>,
     ended: bool,
-    times: &'r [i64],
+    details: DetailsView<'r>,
 }
 
 /// Takes in a record. What is wrong with its codes is a problem of the whole source, and what goes
@@ -134,21 +302,31 @@ fn put<'a, 'n>(
     if let Some(split) = given.split {
         collector.subjects.put_into(subject, split);
     }
+    let details = given.details;
     let mut events = Vec::new();
+    if details.birth.is_some() {
+        events.push(Event::new(subject, Fact::BIRTH, VisitKey::STATIC, details.birth));
+    }
     for (visit, codes) in visits.enumerate() {
-        let (key, role, time) = match visit.checked_sub(1) {
-            None => (VisitKey::STATIC, Role::Static, None),
-            Some(index) => {
-                let time = given.times.get(index).copied();
-                (VisitKey::named(&visit.to_string()), Role::Encounter, time)
-            }
+        let (key, role) = match visit {
+            0 => (VisitKey::STATIC, Role::Static),
+            _ => (VisitKey::numbered(visit as i64), Role::Encounter),
         };
-        if visit > 0 {
-            events.push(Event::new(subject, Fact::VISIT, key, time));
+        if let Some(index) = visit.checked_sub(1) {
+            events.push(Event::new(subject, Fact::VISIT, key, details.time(visit)));
+            if let Some(end) = details.end(visit) {
+                events.push(Event::new(subject, Fact::ENDED, key, Some(end)));
+            }
+            if let Some(band) = details.ages.get(index).copied().flatten() {
+                events.push(Event::aged(subject, key, band));
+            }
         }
         for &code in codes {
             let fact = facts.of(code, || collector.codes.fact(&[name(code)], role))?;
-            events.push(Event::new(subject, fact, key, time));
+            let detail = details.event(visit, code);
+            let event = Event::new(subject, fact, key, detail.and_then(|detail| detail.time));
+            let value = detail.and_then(|detail| detail.value);
+            events.push(event.valued(value.unwrap_or(f32::NAN), 0));
         }
     }
     if !given.ended {

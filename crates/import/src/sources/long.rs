@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
 use crate::build::Profile;
-use crate::codes::Role;
-use crate::collector::Collector;
+use crate::codes::{Role, sex_of, sex_word};
+use crate::collector::{Collector, DEATH};
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
 use crate::summary::Reason;
@@ -18,7 +19,9 @@ const VISIT: usize = 3;
 const VALUE: usize = 4;
 const FLAG: usize = 5;
 const ENDED: usize = 6;
-const STATICS: usize = 7;
+const END: usize = 7;
+const UNIT: usize = 8;
+const STATICS: usize = 9;
 
 pub(super) fn gather(
     path: &Path,
@@ -42,18 +45,23 @@ pub(super) fn gather(
         given(&names.value),
         given(&names.static_flag),
         given(&names.ended),
+        given(&names.end),
+        given(&names.unit),
     ];
     columns.extend(names.statics.iter().map(|name| Column::needed(&[name])));
     let systems: Vec<String> = names.statics.iter().map(|name| name.to_uppercase()).collect();
     let parts = Parts { table: "table", files: vec![path.to_path_buf()] };
-    collector.read(parts, columns, |collector, table| row(collector, table, &systems))?;
-    Ok(Profile { dated: names.time.is_some(), listed: false, sex: false, age: false })
+    let mut births = false;
+    collector
+        .read(parts, columns, |collector, table| row(collector, table, &systems, &mut births))?;
+    Ok(Profile { dated: names.time.is_some(), births, ..Profile::default() })
 }
 
 fn row(
     collector: &mut Collector<'_>,
     table: &Table<'_>,
     systems: &[String],
+    births: &mut bool,
 ) -> Result<(), ImportError> {
     let subject = collector.any_subject(table, SUBJECT)?;
     let time = table.time(TIME)?;
@@ -67,11 +75,16 @@ fn row(
     if matches!(table.text(ENDED)?, "0" | "false" | "False" | "FALSE") {
         collector.put(Event::new(subject, Fact::CUT, VisitKey::STATIC, None))?;
     }
+    if visit != VisitKey::STATIC {
+        collector.put_end(subject, visit, table.time(END)?)?;
+    }
     let fail = |problem| table.fail(problem);
     for (index, system) in systems.iter().enumerate() {
         let value = table.text(STATICS + index)?;
         if !value.is_empty() {
-            let fact = collector.codes.fact(&[system, value], Role::Exclusive).map_err(fail)?;
+            let sex = sex_word(value).filter(|_| matches!(system.as_str(), "SEX" | "GENDER"));
+            let parts = sex.map_or([system.as_str(), value], |sex| ["SEX", sex]);
+            let fact = collector.codes.fact(&parts, Role::Exclusive).map_err(fail)?;
             collector.put(Event::new(subject, fact, visit, time))?;
         }
     }
@@ -84,14 +97,34 @@ fn row(
         }
         return Ok(());
     }
+    if let Some(sex) = sex_of(code) {
+        let fact = collector.codes.fact(&["SEX", sex], Role::Exclusive).map_err(fail)?;
+        return collector.put(Event::new(subject, fact, VisitKey::STATIC, None));
+    }
+    if code == MEDS_BIRTH {
+        if time.is_none() {
+            collector.summary.drop_one(Reason::NoDate);
+        }
+        *births |= time.is_some();
+        return put_birth(collector, subject, time);
+    }
+    let is_death = code == MEDS_DEATH || code == DEATH;
+    if is_death && visit.as_day().is_some() {
+        return collector.put_death(subject, time).map_err(fail)?;
+    }
     let value = match table.text(VALUE)? {
-        "" => f32::NAN,
+        "" => None,
         text => match text.parse::<f32>() {
-            Ok(value) if value.is_finite() => value,
+            Ok(value) if value.is_finite() => Some(value),
             _ => return Err(fail(ImportProblem::BadNumber { column: table.name(VALUE) })),
         },
     };
     let role = if visit == VisitKey::STATIC { Role::Static } else { Role::Encounter };
-    let fact = collector.codes.fact(&[code], role).map_err(fail)?;
-    collector.put(Event::new(subject, fact, visit, time).valued(value))
+    let code = if is_death { DEATH } else { code };
+    let event =
+        Event::new(subject, collector.codes.fact(&[code], role).map_err(fail)?, visit, time);
+    match value.filter(|_| collector.measures()) {
+        Some(value) => collector.put_value(event, value, table.text(UNIT)?).map_err(fail)?,
+        None => collector.put(event),
+    }
 }

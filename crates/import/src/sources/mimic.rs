@@ -4,7 +4,7 @@ use std::path::Path;
 
 use consequence_record::calendar::{self, DAY};
 
-use super::{LISTED, put_birth, put_sex};
+use super::{LISTED, Outcome, put_birth, put_result, put_sex};
 use crate::build::Profile;
 use crate::codes::{Role, drug, without_dot};
 use crate::collector::Collector;
@@ -13,6 +13,9 @@ use crate::files::{Folder, Parts};
 use crate::summary::Reason;
 use crate::table::{Column, Table};
 use crate::{ImportError, ImportProblem};
+
+/// Finds when something in a row was, given the column and the subject.
+type Clock<'a> = &'a dyn Fn(&Table<'_>, usize, u32) -> Result<Option<i64>, ImportError>;
 
 /// The subject and the admission of a row; none where they are not known, which is counted.
 fn subject_and_visit(
@@ -29,27 +32,31 @@ fn subject_and_visit(
     }
 }
 
-/// Reads the table of admissions. `admitted` finds when the one of a row began, given the subject.
+/// Reads the table of admissions.
 pub(super) fn read_admissions(
     collector: &mut Collector<'_>,
     parts: Parts,
-    admitted: impl Fn(&Table<'_>, usize, u32) -> Result<Option<i64>, ImportError>,
+    clock: Clock<'_>,
 ) -> Result<(), ImportError> {
     let columns = vec![
         Column::needed(&["subject_id"]),
         Column::needed(&["hadm_id"]),
         Column::needed(&["admittime"]),
         Column::optional(&["hospital_expire_flag"]),
+        Column::optional(&["dischtime"]),
+        Column::optional(&["deathtime"]),
     ];
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(table.needed_text(1)?);
-        let time = admitted(table, 2, subject)?;
-        collector.put(Event::new(subject, Fact::VISIT, visit, time))?;
+        let begin = clock(table, 2, subject)?;
+        collector.put(Event::new(subject, Fact::VISIT, visit, begin))?;
+        collector.put_end(subject, visit, clock(table, 4, subject)?)?;
+        let fail = |problem| table.fail(problem);
+        collector.put_death(subject, clock(table, 5, subject)?).map_err(fail)??;
         if table.integer(3)? == Some(1) {
             let fact = collector.codes.fact(&["DISCHARGE", "EXPIRED"], Role::Encounter);
-            let fact = fact.map_err(|problem| table.fail(problem))?;
-            collector.put(Event::new(subject, fact, visit, None))?;
+            collector.put(Event::new(subject, fact.map_err(fail)?, visit, None))?;
         }
         Ok(())
     })
@@ -61,11 +68,13 @@ pub(super) fn read_icd(
     parts: Parts,
     systems: fn(Option<i64>) -> Option<&'static str>,
     versioned: bool,
+    clock: Clock<'_>,
 ) -> Result<(), ImportError> {
     let mut columns = vec![
         Column::needed(&["subject_id"]),
         Column::needed(&["hadm_id"]),
         Column::needed(&["icd_code", "icd9_code"]),
+        Column::optional(&["chartdate"]),
     ];
     if versioned {
         columns.push(Column::needed(&["icd_version"]));
@@ -77,12 +86,12 @@ pub(super) fn read_icd(
             collector.summary.drop_one(Reason::NoCode);
             return Ok(());
         }
-        let version = if versioned { table.integer(3)? } else { None };
+        let version = if versioned { table.integer(4)? } else { None };
         let Some(system) = systems(version) else {
-            return Err(table.fail(ImportProblem::BadNumber { column: table.name(3) }));
+            return Err(table.fail(ImportProblem::BadNumber { column: table.name(4) }));
         };
         let fact = collector.codes.icd(system, code).map_err(|problem| table.fail(problem))?;
-        collector.put(Event::new(subject, fact, visit, None))
+        collector.put(Event::new(subject, fact, visit, clock(table, 3, subject)?))
     })
 }
 
@@ -111,9 +120,12 @@ pub(super) fn read_titles(
 pub(super) fn read_drugs(
     collector: &mut Collector<'_>,
     parts: Option<Parts>,
+    clock: Clock<'_>,
 ) -> Result<(), ImportError> {
     let Some(parts) = parts else { return Ok(()) };
-    let columns = ["subject_id", "hadm_id", "drug"].map(|name| Column::needed(&[name])).to_vec();
+    let mut columns: Vec<Column> =
+        ["subject_id", "hadm_id", "drug"].map(|name| Column::needed(&[name])).to_vec();
+    columns.push(Column::optional(&["starttime", "startdate"]));
     collector.read(parts, columns, |collector, table| {
         let Some((subject, visit)) = subject_and_visit(collector, table)? else { return Ok(()) };
         let name = table.text(2)?;
@@ -124,7 +136,7 @@ pub(super) fn read_drugs(
         let fact = collector.codes.fact(&["RX", &drug(name)], Role::Encounter);
         let fact = fact.map_err(|problem| table.fail(problem))?;
         collector.codes.title(fact, name);
-        collector.put(Event::new(subject, fact, visit, None))
+        collector.put(Event::new(subject, fact, visit, clock(table, 3, subject)?))
     })
 }
 
@@ -134,23 +146,23 @@ pub(super) fn read_measurements(
     folder: &Folder,
     events: &'static str,
     items: &'static str,
+    clock: Clock<'_>,
 ) -> Result<(), ImportError> {
-    let Some(parts) = collector.options.quantiles.and(folder.find(events)?) else {
+    let Some(parts) = folder.find(events)?.filter(|_| collector.measures()) else {
         return Ok(());
     };
-    let columns = ["subject_id", "hadm_id", "itemid", "valuenum"]
+    let mut columns: Vec<Column> = ["subject_id", "hadm_id", "itemid", "valuenum"]
         .map(|name| Column::needed(&[name]))
         .to_vec();
+    columns.extend(["charttime", "value", "valueuom"].map(|name| Column::optional(&[name])));
     collector.read(parts, columns, |collector, table| {
         let Some((subject, visit)) = subject_and_visit(collector, table)? else { return Ok(()) };
-        let value = table.text(3)?.parse::<f32>().ok().filter(|value| value.is_finite());
-        let Some(value) = value else {
-            collector.summary.drop_one(Reason::NoValue);
-            return Ok(());
-        };
         let fact = collector.codes.fact(&["LAB", table.needed_text(2)?], Role::Encounter);
         let fact = fact.map_err(|problem| table.fail(problem))?;
-        collector.put(Event::new(subject, fact, visit, None).valued(value))
+        let event = Event::new(subject, fact, visit, clock(table, 4, subject)?);
+        let outcome =
+            Outcome { number: table.text(3)?, text: table.text(5)?, unit: table.text(6)? };
+        put_result(collector, table, event, &outcome)
     })?;
     let Some(parts) = folder.find(items)? else { return Ok(()) };
     let columns = vec![Column::needed(&["itemid"]), Column::needed(&["label"])];
@@ -168,21 +180,26 @@ pub(super) fn gather_mimic3(
     let folder = Folder::open(path, &[])?;
     let (patients, admissions) = (folder.need("PATIENTS")?, folder.need("ADMISSIONS")?);
     let diagnoses = folder.need("DIAGNOSES_ICD")?;
-    let columns = ["subject_id", "gender", "dob"].map(|name| Column::needed(&[name])).to_vec();
+    let mut columns: Vec<Column> =
+        ["subject_id", "gender", "dob"].map(|name| Column::needed(&[name])).to_vec();
+    columns.push(Column::optional(&["dod"]));
     collector.read(patients, columns, |collector, table| {
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
-        put_birth(collector, subject, table.time(2)?)
+        put_birth(collector, subject, table.time(2)?)?;
+        let death = collector.put_death(subject, table.time(3)?);
+        death.map_err(|problem| table.fail(problem))?
     })?;
-    read_admissions(collector, admissions, |table, column, _| table.time(column))?;
-    read_icd(collector, diagnoses, |_| Some("ICD9CM"), false)?;
+    let clock: Clock<'_> = &|table, column, _| table.time(column);
+    read_admissions(collector, admissions, clock)?;
+    read_icd(collector, diagnoses, |_| Some("ICD9CM"), false, clock)?;
     read_titles(collector, folder.find("D_ICD_DIAGNOSES")?, |_| Some("ICD9CM"))?;
     if let Some(procedures) = folder.find("PROCEDURES_ICD")? {
-        read_icd(collector, procedures, |_| Some("ICD9PROC"), false)?;
+        read_icd(collector, procedures, |_| Some("ICD9PROC"), false, clock)?;
         read_titles(collector, folder.find("D_ICD_PROCEDURES")?, |_| Some("ICD9PROC"))?;
     }
-    read_drugs(collector, folder.find("PRESCRIPTIONS")?)?;
-    read_measurements(collector, &folder, "LABEVENTS", "D_LABITEMS")?;
+    read_drugs(collector, folder.find("PRESCRIPTIONS")?, clock)?;
+    read_measurements(collector, &folder, "LABEVENTS", "D_LABITEMS", clock)?;
     Ok(LISTED)
 }
 
@@ -196,31 +213,35 @@ pub(super) fn gather_mimic4(
     let diagnoses = folder.need("diagnoses_icd")?;
     // The year that the age of each subject is given for, by the subject's number.
     let mut anchors: Vec<Option<i64>> = Vec::new();
-    let columns = ["subject_id", "gender", "anchor_age", "anchor_year"]
+    let mut columns: Vec<Column> = ["subject_id", "gender", "anchor_age", "anchor_year"]
         .map(|name| Column::needed(&[name]))
         .to_vec();
+    columns.push(Column::optional(&["dod"]));
     collector.read(patients, columns, |collector, table| {
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
         let year = table.integer(3)?.filter(|year| (1..=9999).contains(year));
         anchors.push(year);
+        let death = collector.put_death(subject, clock_near(table, 4, year)?);
+        death.map_err(|problem| table.fail(problem))??;
         let (Some(age), Some(year)) = (table.integer(2)?, year) else { return Ok(()) };
         let Some(birth) = year.checked_sub(age).and_then(|year| calendar::day(year, 1, 1)) else {
             return Err(table.fail(ImportProblem::BadNumber { column: table.name(2) }));
         };
         put_birth(collector, subject, Some(birth * DAY))
     })?;
-    read_admissions(collector, admissions, |table, column, subject| {
-        admitted(table, column, anchors.get(subject as usize).copied().flatten())
-    })?;
-    read_icd(collector, diagnoses, diagnosis_system, true)?;
+    let clock: Clock<'_> = &|table, column, subject| {
+        clock_near(table, column, anchors.get(subject as usize).copied().flatten())
+    };
+    read_admissions(collector, admissions, clock)?;
+    read_icd(collector, diagnoses, diagnosis_system, true, clock)?;
     read_titles(collector, folder.find("d_icd_diagnoses")?, diagnosis_system)?;
     if let Some(procedures) = folder.find("procedures_icd")? {
-        read_icd(collector, procedures, procedure_system, true)?;
+        read_icd(collector, procedures, procedure_system, true, clock)?;
         read_titles(collector, folder.find("d_icd_procedures")?, procedure_system)?;
     }
-    read_drugs(collector, folder.find("prescriptions")?)?;
-    read_measurements(collector, &folder, "labevents", "d_labitems")?;
+    read_drugs(collector, folder.find("prescriptions")?, clock)?;
+    read_measurements(collector, &folder, "labevents", "d_labitems", clock)?;
     Ok(LISTED)
 }
 
@@ -240,9 +261,9 @@ fn procedure_system(version: Option<i64>) -> Option<&'static str> {
     }
 }
 
-/// When an admission began. Copies that went through a spreadsheet have years of two digits; years
+/// When something was. Copies that went through a spreadsheet have years of two digits; years
 /// are shifted by a century or more here, but never far from that of the subject's anchor.
-fn admitted(
+fn clock_near(
     table: &Table<'_>,
     column: usize,
     anchor: Option<i64>,

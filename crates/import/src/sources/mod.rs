@@ -9,10 +9,13 @@ mod uci;
 
 use std::path::Path;
 
+use consequence_record::Scale;
+
 use super::build::Profile;
-use super::codes::Role;
+use super::codes::{Role, sex_word};
 use super::collector::Collector;
 use super::event::{Event, Fact, VisitKey};
+use super::summary::Reason;
 use super::table::Table;
 use super::{ImportError, Source};
 
@@ -21,6 +24,8 @@ pub(super) struct Gathered {
     pub profile: Profile,
     /// The characters of ICD codes to keep.
     pub truncate: Option<usize>,
+    /// What the values of codes are, by number, where the source tells.
+    pub scales: Vec<(usize, Scale)>,
 }
 
 /// Reads a source into a collector.
@@ -29,6 +34,7 @@ pub(super) fn gather(
     path: &Path,
     collector: &mut Collector<'_>,
 ) -> Result<Gathered, ImportError> {
+    let mut scales = Vec::new();
     let profile = match source {
         Source::Mimic3 => mimic::gather_mimic3(path, collector),
         Source::Mimic4 => mimic::gather_mimic4(path, collector),
@@ -37,17 +43,64 @@ pub(super) fn gather(
         Source::UciDiabetes => uci::gather(path, collector),
         Source::Csv(columns) => long::gather(path, columns, collector),
         Source::Jsonl => dataset::gather_lines(path, collector),
-        Source::Meds => dataset::gather_meds(path, collector),
+        Source::Meds => dataset::gather_meds(path, collector, &mut scales),
     }?;
     let truncate = match source {
         Source::UciDiabetes => collector.options.truncate.or(Some(uci::CATEGORY)),
         _ => collector.options.truncate,
     };
-    Ok(Gathered { profile, truncate })
+    Ok(Gathered { profile, truncate, scales })
 }
 
 /// The profile of sources with tables of subjects and of encounters.
-const LISTED: Profile = Profile { dated: true, listed: true, sex: true, age: true };
+const LISTED: Profile = Profile {
+    dated: true,
+    listed: true,
+    sex: true,
+    age: true,
+    births: false,
+    last_ends: false,
+    own: false,
+    gaps: false,
+    stays: false,
+};
+
+/// What tools of MEDS call a birth and a death.
+const MEDS_BIRTH: &str = "MEDS_BIRTH";
+const MEDS_DEATH: &str = "MEDS_DEATH";
+
+/// What a row says of the result of a measurement.
+struct Outcome<'t> {
+    /// The result as a number.
+    number: &'t str,
+    /// The result in words, where it is no number.
+    text: &'t str,
+    unit: &'t str,
+}
+
+/// Takes in the result of a measurement: a number, or words, or else it is counted as none.
+fn put_result(
+    collector: &mut Collector<'_>,
+    table: &Table<'_>,
+    event: Event,
+    outcome: &Outcome<'_>,
+) -> Result<(), ImportError> {
+    let fail = |problem| table.fail(problem);
+    match outcome.number.parse::<f32>() {
+        Ok(value) if value.is_finite() => {
+            collector.put_value(event, value, outcome.unit).map_err(fail)?
+        }
+        // Three lines stand for what was taken out to hide a person.
+        Err(_) if outcome.number.is_empty() && !matches!(outcome.text, "" | "___") => {
+            let fact = collector.codes.text_result(event.fact, outcome.text).map_err(fail)?;
+            collector.put(event.saying(fact))
+        }
+        _ => {
+            collector.summary.drop_one(Reason::NoValue);
+            Ok(())
+        }
+    }
+}
 
 /// Takes in the sex of a subject, from whatever word the source has for it.
 fn put_sex(
@@ -57,11 +110,7 @@ fn put_sex(
     subject: u32,
     visit: VisitKey,
 ) -> Result<(), ImportError> {
-    let sex = match table.text(column)?.to_ascii_lowercase().as_str() {
-        "f" | "female" | "8532" => "F",
-        "m" | "male" | "8507" => "M",
-        _ => return Ok(()),
-    };
+    let Some(sex) = sex_word(table.text(column)?) else { return Ok(()) };
     if !collector.options.sex {
         return Ok(());
     }

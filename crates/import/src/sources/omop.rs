@@ -6,7 +6,7 @@ use consequence_record::Concept;
 use consequence_tables::shown;
 use rustc_hash::FxHashMap;
 
-use super::{LISTED, put_birth, put_sex};
+use super::{LISTED, Outcome, put_birth, put_result, put_sex};
 use crate::build::Profile;
 use crate::codes::{Role, is_icd, start, without_dot};
 use crate::collector::Collector;
@@ -70,19 +70,23 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         Column::needed(&["visit_occurrence_id"]),
         Column::needed(&["visit_start_date"]),
         Column::optional(&["visit_start_datetime"]),
+        Column::optional(&["visit_end_date"]),
+        Column::optional(&["visit_end_datetime"]),
     ];
     collector.read(visits, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(table.needed_text(1)?);
-        collector.put(Event::new(subject, Fact::VISIT, visit, time(table, 2, 3)?))
+        collector.put(Event::new(subject, Fact::VISIT, visit, time(table, 2, 3)?))?;
+        collector.put_end(subject, visit, time(table, 4, 5)?)
     })?;
     for events in &EVENTS {
         if let Some(parts) = folder.find(events.table)? {
-            read_events(collector, parts, events, false)?;
+            read_events(collector, parts, events, None)?;
         }
     }
-    if let Some(parts) = collector.options.quantiles.and(folder.find(MEASUREMENTS.table)?) {
-        read_events(collector, parts, &MEASUREMENTS, true)?;
+    let mut told = ConceptsTold::default();
+    if let Some(parts) = folder.find(MEASUREMENTS.table)?.filter(|_| collector.measures()) {
+        read_events(collector, parts, &MEASUREMENTS, Some(&mut told))?;
     }
     if let Some(parts) = folder.find("DEATH")? {
         let columns = vec![
@@ -92,14 +96,17 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         ];
         collector.read(parts, columns, |collector, table| {
             let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-            let death = collector.codes.fact(&["DEATH"], Role::Encounter);
-            let death = death.map_err(|problem| table.fail(problem))?;
-            put_dated(collector, subject, death, None, time(table, 1, 2)?, f32::NAN)
+            let Some(time) = time(table, 1, 2)? else {
+                collector.summary.drop_one(Reason::NoDate);
+                return Ok(());
+            };
+            let death = collector.put_death(subject, Some(time));
+            death.map_err(|problem| table.fail(problem))?
         })?;
     }
     let concepts = concepts(collector);
     if let Some(parts) = folder.find("CONCEPT")? {
-        read_concepts(collector, parts)?;
+        read_concepts(collector, parts, &told)?;
     }
     if let Some(parts) = folder.find("CONCEPT_ANCESTOR")? {
         read_ancestors(collector, parts, &concepts)?;
@@ -134,11 +141,18 @@ fn read_persons(collector: &mut Collector<'_>, parts: Parts) -> Result<(), Impor
     })
 }
 
+/// Concepts that results and units were told by, rather than in words.
+#[derive(Default)]
+struct ConceptsTold {
+    results: FxHashMap<Box<str>, Vec<Fact>>,
+    units: FxHashMap<Box<str>, u16>,
+}
+
 fn read_events(
     collector: &mut Collector<'_>,
     parts: Parts,
     events: &Events,
-    measured: bool,
+    mut told: Option<&mut ConceptsTold>,
 ) -> Result<(), ImportError> {
     let mut columns = vec![
         Column::needed(&["person_id"]),
@@ -148,51 +162,72 @@ fn read_events(
         Column::optional(&[events.datetime]),
         Column::optional(&["visit_occurrence_id"]),
     ];
-    if measured {
+    if told.is_some() {
         columns.push(Column::needed(&["value_as_number"]));
+        let others = ["value_as_concept_id", "value_source_value", "unit_source_value"];
+        columns.extend(others.map(|name| Column::optional(&[name])));
+        columns.push(Column::optional(&["unit_concept_id"]));
     }
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-        let known = |concept: &&str| !concept.is_empty() && *concept != "0";
         // Concept 0 says that the vocabulary has no standard concept; the source's own may serve.
         let concept = Some(table.text(1)?).filter(known).or(Some(table.text(2)?).filter(known));
         let Some(concept) = concept else {
             collector.summary.drop_one(Reason::NoCode);
             return Ok(());
         };
-        let mut value = f32::NAN;
-        if measured {
-            match table.text(6)?.parse::<f32>().ok().filter(|value| value.is_finite()) {
-                Some(number) => value = number,
-                None => {
-                    collector.summary.drop_one(Reason::NoValue);
-                    return Ok(());
-                }
-            }
-        }
         let fact = collector.codes.fact(&[SYSTEM, concept], Role::Encounter);
         let fact = fact.map_err(|problem| table.fail(problem))?;
+        let time = time(table, 3, 4)?;
         let visit = Some(table.text(5)?).filter(known).map(VisitKey::named);
-        put_dated(collector, subject, fact, visit, time(table, 3, 4)?, value)
+        let Some(visit) = visit.or(time.map(VisitKey::day)) else {
+            collector.summary.drop_one(Reason::NoDate);
+            return Ok(());
+        };
+        let event = Event::new(subject, fact, visit, time);
+        match &mut told {
+            Some(told) => put_measured(collector, table, event, told),
+            None => collector.put(event),
+        }
     })
 }
 
-/// Takes in what happened in an encounter, or on a day.
-fn put_dated(
+/// Whether the number of a concept is that of one.
+fn known(concept: &&str) -> bool {
+    !concept.is_empty() && *concept != "0"
+}
+
+/// Takes in the result of a measurement.
+fn put_measured(
     collector: &mut Collector<'_>,
-    subject: u32,
-    fact: Fact,
-    visit: Option<VisitKey>,
-    time: Option<i64>,
-    value: f32,
+    table: &Table<'_>,
+    event: Event,
+    told: &mut ConceptsTold,
 ) -> Result<(), ImportError> {
-    match visit.or(time.map(VisitKey::day)) {
-        Some(visit) => collector.put(Event::new(subject, fact, visit, time).valued(value)),
-        None => {
-            collector.summary.drop_one(Reason::NoDate);
-            Ok(())
+    let fail = |problem| table.fail(problem);
+    let (number, concept) = (table.text(6)?, table.text(7)?);
+    if number.is_empty() && known(&concept) {
+        let fact = collector.codes.text_result(event.fact, concept).map_err(fail)?;
+        let facts = match told.results.get_mut(concept) {
+            Some(facts) => facts,
+            None => told.results.entry(concept.into()).or_default(),
+        };
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+        return collector.put(event.saying(fact));
+    }
+    let (text, mut unit, unit_concept) = (table.text(8)?, table.text(9)?, table.text(10)?);
+    let name;
+    if unit.is_empty() && known(&unit_concept) {
+        name = format!("{SYSTEM}//{unit_concept}");
+        unit = &name;
+        if !told.units.contains_key(unit_concept) {
+            let number = collector.units.number(unit).map_err(fail)?;
+            told.units.insert(unit_concept.into(), number);
         }
     }
+    put_result(collector, table, event, &Outcome { number, text, unit })
 }
 
 /// A time, or else the date of a column before it.
@@ -240,13 +275,23 @@ fn read_ancestors(
 }
 
 /// Names the codes that were met after their concepts, and keeps the titles of those.
-fn read_concepts(collector: &mut Collector<'_>, parts: Parts) -> Result<(), ImportError> {
+fn read_concepts(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    told: &ConceptsTold,
+) -> Result<(), ImportError> {
     let columns = ["concept_id", "concept_name", "vocabulary_id", "concept_code"]
         .map(|name| Column::needed(&[name]))
         .to_vec();
     let mut named: FxHashMap<String, Fact> = FxHashMap::default();
     collector.read(parts, columns, |collector, table| {
         let id = table.text(0)?;
+        for &fact in told.results.get(id).into_iter().flatten() {
+            collector.codes.reword(fact, table.text(1)?);
+        }
+        if let Some(&unit) = told.units.get(id) {
+            collector.units.rename(unit, table.text(3)?);
+        }
         let Some(fact) = collector.codes.find(&format!("{SYSTEM}//{id}")) else { return Ok(()) };
         let (system, code) = (table.text(2)?, table.text(3)?);
         if !system.is_empty() && !code.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{LISTED, put_birth, put_sex};
+use super::{LISTED, Outcome, put_birth, put_result, put_sex};
 use crate::ImportError;
 use crate::build::Profile;
 use crate::codes::Role;
@@ -25,22 +25,20 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
         put_birth(collector, subject, table.time(2)?)?;
-        if let Some(time) = table.time(3)? {
-            let death = collector.codes.fact(&["DEATH"], Role::Encounter);
-            let death = death.map_err(|problem| table.fail(problem))?;
-            collector.put(Event::new(subject, death, VisitKey::day(time), Some(time)))?;
-        }
-        Ok(())
+        let death = collector.put_death(subject, table.time(3)?);
+        death.map_err(|problem| table.fail(problem))?
     })?;
     let columns = vec![
         Column::needed(&["PATIENT"]),
         Column::needed(&["Id"]),
         Column::needed(&["START", "DATE"]),
+        Column::optional(&["STOP"]),
     ];
     collector.read(encounters, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(table.needed_text(1)?);
-        collector.put(Event::new(subject, Fact::VISIT, visit, table.time(2)?))
+        collector.put(Event::new(subject, Fact::VISIT, visit, table.time(2)?))?;
+        collector.put_end(subject, visit, table.time(3)?)
     })?;
     for (table, system) in
         [("conditions", "SNOMED"), ("procedures", "SNOMED"), ("medications", "RX")]
@@ -49,7 +47,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
             read_events(collector, parts, system, false)?;
         }
     }
-    if let Some(parts) = collector.options.quantiles.and(folder.find("observations")?) {
+    if let Some(parts) = folder.find("observations")?.filter(|_| collector.measures()) {
         read_events(collector, parts, "LAB", true)?;
     }
     Ok(LISTED)
@@ -70,6 +68,7 @@ fn read_events(
     ];
     if measured {
         columns.push(Column::needed(&["VALUE"]));
+        columns.extend(["UNITS", "TYPE"].map(|name| Column::optional(&[name])));
     }
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
@@ -77,16 +76,6 @@ fn read_events(
         if code.is_empty() {
             collector.summary.drop_one(Reason::NoCode);
             return Ok(());
-        }
-        let mut value = f32::NAN;
-        if measured {
-            match table.text(5)?.parse::<f32>().ok().filter(|value| value.is_finite()) {
-                Some(number) => value = number,
-                None => {
-                    collector.summary.drop_one(Reason::NoValue);
-                    return Ok(());
-                }
-            }
         }
         let fact = collector.codes.fact(&[system, code], Role::Encounter);
         let fact = fact.map_err(|problem| table.fail(problem))?;
@@ -100,6 +89,16 @@ fn read_events(
             }
             (encounter, _) => VisitKey::named(encounter),
         };
-        collector.put(Event::new(subject, fact, visit, time).valued(value))
+        let event = Event::new(subject, fact, visit, time);
+        if !measured {
+            return collector.put(event);
+        }
+        let (value, unit, kind) = (table.text(5)?, table.text(6)?, table.text(7)?);
+        let is_text = match kind {
+            "" => value.parse::<f32>().is_err(),
+            kind => !kind.eq_ignore_ascii_case("numeric"),
+        };
+        let (number, text) = if is_text { ("", value) } else { (value, "") };
+        put_result(collector, table, event, &Outcome { number, text, unit })
     })
 }

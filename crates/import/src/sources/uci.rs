@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use consequence_record::AgeBand;
+
 use super::put_sex;
 use crate::build::Profile;
 use crate::codes::Role;
@@ -86,7 +88,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
     } else {
         collector.read(Parts { table: TABLE, files: vec![archive] }, columns, row)?;
     }
-    Ok(Profile { dated: false, listed: true, sex: true, age: true })
+    Ok(Profile { listed: true, sex: true, age: true, ..Profile::default() })
 }
 
 fn row(collector: &mut Collector<'_>, table: &Table<'_>) -> Result<(), ImportError> {
@@ -94,8 +96,8 @@ fn row(collector: &mut Collector<'_>, table: &Table<'_>) -> Result<(), ImportErr
     let visit = VisitKey::named(table.needed_text(1)?);
     collector.put(Event::new(subject, Fact::VISIT, visit, None))?;
     put_sex(collector, table, 2, subject, visit)?;
-    if let Some(age) = age(table, 3)? {
-        collector.put(Event::new(subject, Fact::AGE, visit, None).valued(age))?;
+    if let Some(band) = age(table, 3)? {
+        collector.put(Event::aged(subject, visit, band))?;
     }
     let mut put = |parts: &[&str]| {
         let fact = collector.codes.fact(parts, Role::Encounter);
@@ -124,16 +126,15 @@ fn row(collector: &mut Collector<'_>, table: &Table<'_>) -> Result<(), ImportErr
     Ok(())
 }
 
-/// The lower bound of an age such as `[40-50)`; none where it is not known.
-fn age(table: &Table<'_>, column: usize) -> Result<Option<f32>, ImportError> {
+/// An age such as `[40-50)`; none where it is not known.
+fn age(table: &Table<'_>, column: usize) -> Result<Option<AgeBand>, ImportError> {
     let text = table.text(column)?;
     if matches!(text, "" | "?") {
         return Ok(None);
     }
-    let lower = text.strip_prefix('[').and_then(|text| text.split_once('-')).map(|(from, _)| from);
-    match lower.and_then(|from| from.parse::<u16>().ok()) {
-        Some(from) => Ok(Some(f32::from(from))),
-        None => Err(table.fail(ImportProblem::BadNumber { column: table.name(column) })),
+    match text.trim_matches(['[', ')', ']']).parse() {
+        Ok(band) => Ok(Some(band)),
+        Err(()) => Err(table.fail(ImportProblem::BadNumber { column: table.name(column) })),
     }
 }
 

@@ -33,6 +33,7 @@ mod codebook;
 mod columns;
 mod concepts;
 mod encode;
+mod events;
 mod layout;
 mod metadata;
 mod problem;
@@ -45,6 +46,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use write::try_path;
 
+pub use events::{Events, RawEvent};
 pub use problem::MedsProblem;
 pub use read::{MedsOptions, Stream, Streamed, read};
 pub use shards::Shards;

@@ -1,0 +1,279 @@
+//! The events of another tool's dataset one after the other, with all that is said of each.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use consequence_record::{Code, Concept, Split, Vocabulary};
+use rustc_hash::FxHashSet;
+
+use super::codebook::Meaning;
+use super::columns::{Strings, Table, integers, strings, times};
+use super::layout::{ADMISSION, CODE, NUMBER, SUBJECT, TIME, VISIT};
+use super::read::{Known, Met};
+use super::{MedsOptions, MedsProblem};
+use crate::{Limits, Problem, TableError};
+
+/// What an event says in words.
+const TEXT: &str = "text_value";
+
+/// A dataset whose events are handed on as they are read, a batch of them in memory at a time.
+pub struct Events {
+    known: Known,
+    limits: Limits,
+}
+
+/// An event as it was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RawEvent<'e> {
+    /// The number of its subject.
+    pub subject: i64,
+    /// When it was; none for a static event.
+    pub time: Option<i64>,
+    /// The visit or admission that it is said to belong to.
+    pub visit: Option<i64>,
+    /// Its code. The static use of a code that has a timed one too is a code of its own.
+    pub code: Code,
+    /// Its value; it need not be finite.
+    pub number: Option<f64>,
+    /// What it says in words.
+    pub text: Option<&'e str>,
+}
+
+impl Events {
+    /// Reads all but the events.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+    /// use consequence_tables::meds::{self, Events, MedsOptions};
+    /// use consequence_tables::{Dataset, TableError};
+    ///
+    /// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
+    /// let diabetes = vocabulary.code("ICD9CM//250").unwrap();
+    /// let mut cohort = Cohort::default();
+    /// cohort.push("7", &Record::new(vec![vec![], vec![diabetes]]));
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("cohort");
+    /// meds::write(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
+    ///
+    /// // A dataset of ours is one like any other, if what it says of its codes is not looked at.
+    /// let events = Events::open(&path.join("data/000000.parquet"), &MedsOptions::default())?;
+    /// assert!(!events.own());
+    /// let mut codes = Vec::new();
+    /// let take = |event: meds::RawEvent<'_>| -> Result<(), TableError> {
+    ///     codes.push(events.vocabulary().name(event.code).to_owned());
+    ///     Ok(())
+    /// };
+    /// events.each(take, |_| ())?;
+    /// assert!(codes.contains(&"ICD9CM//250".to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
+        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
+    }
+
+    /// Whether the dataset is one of ours, which says of each code what it is.
+    pub fn own(&self) -> bool {
+        self.known.codebook.markers.visit.is_some()
+    }
+
+    /// The codes of the events.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.known.codebook.vocabulary
+    }
+
+    /// What codes mean, for those of which it is known.
+    pub fn titles(&self) -> &BTreeMap<Code, String> {
+        &self.known.titles
+    }
+
+    /// The OMOP concepts of codes, for those of which they are known.
+    pub fn concepts(&self) -> &BTreeMap<Code, Concept> {
+        &self.known.concepts
+    }
+
+    /// Whether times are real, and not only an order.
+    pub fn dated(&self) -> bool {
+        self.known.dated
+    }
+
+    /// The id of a subject: its number, unless the dataset says otherwise.
+    pub fn id(&self, subject: i64) -> Cow<'_, str> {
+        match self.known.ids.get(&subject) {
+            Some(id) => Cow::Borrowed(id),
+            None => Cow::Owned(subject.to_string()),
+        }
+    }
+
+    /// The split that the dataset puts a subject into, if it is one that we know.
+    pub fn split(&self, subject: i64) -> Option<Split> {
+        self.known.splits.get(&subject).copied()
+    }
+
+    /// The bytes of all data files.
+    pub fn bytes(&self) -> u64 {
+        self.known.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+    }
+
+    /// Hands on each event in the order of the files, and the bytes of each data file once it is done.
+    /// The events of a subject are in one piece and in the order of their times, or refused.
+    pub fn each<E: From<TableError>>(
+        &self,
+        mut take: impl FnMut(RawEvent<'_>) -> Result<(), E>,
+        done: impl Fn(u64),
+    ) -> Result<(), E> {
+        let mut met = Met::default();
+        for file in &self.known.files {
+            met.begin(file);
+            self.each_of_file(file, &mut met, &mut take)?;
+            done(file.metadata().map_or(0, |file| file.len()));
+        }
+        Ok(())
+    }
+
+    fn each_of_file<E: From<TableError>>(
+        &self,
+        path: &Path,
+        met: &mut Met,
+        take: &mut impl FnMut(RawEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let table = Table::open(path)?;
+        let mut columns = vec![SUBJECT, TIME, CODE];
+        for column in &columns {
+            table.require(column)?;
+        }
+        table.bound_strings(CODE, self.limits.code_bytes)?;
+        table.bound_strings(TEXT, self.limits.line_bytes)?;
+        let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
+        columns.extend(visit_column);
+        columns.extend([NUMBER, TEXT].into_iter().filter(|name| table.kind(name).is_some()));
+        let position = |name: &str| columns.iter().position(|column| *column == name);
+        let (visits_at, numbers_at, texts_at) =
+            (visit_column.and_then(position), position(NUMBER), position(TEXT));
+        let mut order = Order::default();
+        table.each_batch_or(&columns, |arrays, before| {
+            let fail = |problem| TableError::of_file(path, problem);
+            let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
+            let times = times(TIME, &arrays[1]).map_err(fail)?;
+            let codes = strings(CODE, &arrays[2]).map_err(fail)?;
+            let visits = match visits_at.zip(visit_column) {
+                Some((at, column)) => Some(integers(column, &arrays[at]).map_err(fail)?),
+                None => None,
+            };
+            let numbers = numbers_at.map(|at| numbers(&arrays[at])).transpose().map_err(fail)?;
+            let texts = texts_at.map(|at| words(&arrays[at])).transpose().map_err(fail)?.flatten();
+            let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
+                .map(|key| match codes.values.is_valid(key) {
+                    true => self.known.codebook.meanings(codes.values.value(key)),
+                    false => [Meaning::Nothing; 2],
+                })
+                .collect();
+            for row in 0..arrays[0].len() {
+                let at = before + row as u64 + 1;
+                let at_row = |problem: Problem| TableError::of_row(path, at, problem);
+                let missing = |column| at_row(MedsProblem::Null(column).into());
+                let subject = subjects.get(row).ok_or_else(|| missing(SUBJECT))?;
+                let key = codes.key(row).ok_or_else(|| missing(CODE))?;
+                let time = times.get(row);
+                if order.begins(subject, time).map_err(|problem| at_row(problem.into()))? {
+                    met.meet(subject, at)?;
+                }
+                let code = match meanings[key][usize::from(time.is_some())] {
+                    Meaning::Code(code) => code,
+                    Meaning::Nothing => {
+                        let name = codes.values.value(key);
+                        return Err(at_row(self.known.codebook.refusal(name, &self.limits)).into());
+                    }
+                    // Those of our own that say how a record is built.
+                    _ => continue,
+                };
+                take(RawEvent {
+                    subject,
+                    time,
+                    visit: visits.as_ref().and_then(|visits| visits.get(row)),
+                    code,
+                    number: numbers.as_ref().and_then(|numbers| numbers.get(row)),
+                    text: texts.as_ref().and_then(|texts| texts.get(row)),
+                })?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sees that the events of a file are in order.
+#[derive(Default)]
+struct Order {
+    subject: Option<i64>,
+    finished: FxHashSet<i64>,
+    last: Option<i64>,
+}
+
+impl Order {
+    /// Whether a subject begins with an event.
+    fn begins(&mut self, subject: i64, time: Option<i64>) -> Result<bool, MedsProblem> {
+        let begins = self.subject != Some(subject);
+        if begins {
+            self.finished.extend(self.subject);
+            if self.finished.contains(&subject) {
+                return Err(MedsProblem::ScatteredSubject);
+            }
+            (self.subject, self.last) = (Some(subject), None);
+        }
+        if time.is_some() && time < self.last {
+            return Err(MedsProblem::Unsorted);
+        }
+        self.last = time.or(self.last);
+        Ok(begins)
+    }
+}
+
+/// A column of numbers.
+enum Numbers<'a> {
+    Single(&'a arrow_array::Float32Array),
+    Double(&'a arrow_array::Float64Array),
+    Whole(&'a arrow_array::Int64Array),
+    Short(&'a arrow_array::Int32Array),
+    None,
+}
+
+impl Numbers<'_> {
+    fn get(&self, row: usize) -> Option<f64> {
+        match self {
+            Self::Single(values) => values.is_valid(row).then(|| values.value(row).into()),
+            Self::Double(values) => values.is_valid(row).then(|| values.value(row)),
+            Self::Whole(values) => values.is_valid(row).then(|| values.value(row) as f64),
+            Self::Short(values) => values.is_valid(row).then(|| values.value(row).into()),
+            Self::None => None,
+        }
+    }
+}
+
+fn numbers(array: &ArrayRef) -> Result<Numbers<'_>, MedsProblem> {
+    Ok(match array.data_type() {
+        DataType::Float32 => Numbers::Single(array.as_primitive::<Float32Type>()),
+        DataType::Float64 => Numbers::Double(array.as_primitive::<Float64Type>()),
+        DataType::Int64 => Numbers::Whole(array.as_primitive::<Int64Type>()),
+        DataType::Int32 => Numbers::Short(array.as_primitive::<Int32Type>()),
+        DataType::Null => Numbers::None,
+        other => {
+            let (expected, found) = ("numbers, as float", other.to_string());
+            return Err(MedsProblem::ColumnType { column: NUMBER, expected, found });
+        }
+    })
+}
+
+/// A column of words; none where every one is missing.
+fn words(array: &ArrayRef) -> Result<Option<Strings<'_>>, MedsProblem> {
+    match array.data_type() {
+        DataType::Null => Ok(None),
+        // All are missing in some datasets, whatever type they then have.
+        _ if array.null_count() == array.len() => Ok(None),
+        _ => strings(TEXT, array).map(Some),
+    }
+}
