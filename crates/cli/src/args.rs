@@ -65,8 +65,10 @@ pub enum Command {
     /// Make a cohort of simulated patients, and the rules that they obey
     #[command(
         after_help = "Example:\n  consequence simulate inpatient --patients 10k --out cohort\n\n\
-                            The rules that every record obeys are written to truth.rules in the \
-                            folder, and beside x.jsonl to x.truth.rules."
+                            Records have births, dates, stays, deaths and the values of ten \
+                            tests; docs/files.md tells which. The rules that every record obeys \
+                            are written to truth.rules in the folder, and beside x.jsonl to \
+                            x.truth.rules."
     )]
     Simulate(SimulateArguments),
     /// Make a cohort of the tables that you have

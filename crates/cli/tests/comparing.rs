@@ -10,7 +10,7 @@ const SMALL: &str = "--quick --size tiny --epochs 1 --train-records 150 --runs 2
 
 fn with_cohort() -> Folder {
     let folder = Folder::new();
-    folder.run("simulate inpatient --patients 400 --out cohort").exits(0);
+    folder.run("simulate inpatient --patients 400 --codes-only --out cohort").exits(0);
     folder
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 fn with_cohorts() -> Folder {
     let folder = Folder::new();
-    folder.run("simulate inpatient --patients 900 --out real").exits(0);
-    folder.run("simulate inpatient --patients 300 --seed 5 --out other").exits(0);
+    folder.run("simulate inpatient --patients 900 --codes-only --out real").exits(0);
+    folder.run("simulate inpatient --patients 300 --seed 5 --codes-only --out other").exits(0);
     folder
 }
 

@@ -8,7 +8,7 @@ use common::clinic::TRAIN;
 #[test]
 fn what_is_generated_obeys_the_rules() {
     let folder = Folder::new();
-    folder.run("simulate inpatient --patients 600 --out cohort").exits(0);
+    folder.run("simulate inpatient --patients 600 --codes-only --out cohort").exits(0);
     folder.run("mine cohort --out mined.rules").exits(0);
     let train = "train cohort --rules mined.rules --size tiny --epochs 1 --out model";
     let ran = folder.run(train).exits(0);
@@ -226,7 +226,7 @@ fn a_cohort_that_was_not_finished_is_completed() {
 #[test]
 fn what_few_long_records_teach_does_not_drift() {
     let folder = Folder::new();
-    folder.run("simulate outpatient --patients 300 --out cohort").exits(0);
+    folder.run("simulate outpatient --patients 300 --codes-only --out cohort").exits(0);
     folder.run("train cohort --size tiny --epochs 5 --out model").exits(0);
     folder.run("generate model --records 1000 --out written").exits(0);
     let report = folder.run("evaluate --real cohort --synthetic written --json").exits(0).json();

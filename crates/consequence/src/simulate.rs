@@ -1,5 +1,6 @@
 //! A built-in cohort, written to disk with the rules that it obeys.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
@@ -7,13 +8,13 @@ use consequence_pipeline::words::count;
 use consequence_pipeline::{
     CohortFigures, Error, Out, Report, Task, Watch, refuse_file, watched, write_file,
 };
-use consequence_record::{DetailsView, Split};
-use consequence_simulate::Simulation;
+use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Scale, Split, Vocabulary};
+use consequence_simulate::{DetailedSimulation, Simulation, Truth};
 use consequence_tables::meds::{Subject, WriterOptions};
 use consequence_tables::{CohortWriter, Format};
 use serde::Serialize;
 
-pub use consequence_simulate::Preset;
+pub use consequence_simulate::{Preset, TESTS, Test};
 
 /// Records that are in memory at a time.
 const PART: usize = 1 << 15;
@@ -30,6 +31,8 @@ const PART: usize = 1 << 15;
 /// assert_eq!(task.run(&Unwatched)?.figures.patients, 100);
 /// assert_eq!(Dataset::open(&out)?.cohort.len(), 100);
 /// assert!(std::fs::read_to_string(out.join("truth.rules"))?.contains("rule one-sex"));
+/// let own = std::fs::read_to_string(out.join("metadata/own.rules"))?;
+/// assert!(own.contains("rule own-one-gap-later"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct SimulateTask {
     pub out: Out,
     /// What the patients depend on.
     pub seed: u64,
+    /// Leaves out births, dates, stays and values, and the codes that tell of them.
+    pub codes_only: bool,
 }
 
 /// What was simulated.
@@ -65,7 +70,7 @@ pub struct SimulateReport {
 impl SimulateTask {
     /// As many patients as the paper's dataset has.
     pub fn new(preset: Preset, out: impl Into<Out>) -> Self {
-        Self { preset, patients: None, out: out.into(), seed: 1 }
+        Self { preset, patients: None, out: out.into(), seed: 1, codes_only: false }
     }
 }
 
@@ -78,7 +83,7 @@ impl Task for SimulateTask {
     ///
     /// The files depend on the task alone, and not on the number of threads.
     fn run(&self, watch: &dyn Watch) -> Result<SimulateReport, Error> {
-        let Self { preset, patients, out: target, seed } = self;
+        let Self { preset, patients, out: target, seed, codes_only } = self;
         let Out { path: out, force, .. } = target;
         let lines = Format::to_write(out) == Format::Lines;
         let truth_file = match lines {
@@ -91,28 +96,34 @@ impl Task for SimulateTask {
         }
         let patients = patients.unwrap_or(preset.figures().records);
         let simulation = Simulation::new(*preset, patients, *seed);
-        let truth = simulation.truth();
-        let vocabulary = simulation.vocabulary();
-        let titled = |code| simulation.title(code).map(|title| (code, title.to_owned()));
+        let simulated = match codes_only {
+            true => Simulated::Codes(simulation),
+            false => Simulated::Details(simulation.detailed()),
+        };
+        let truth = simulated.truth();
+        let vocabulary = simulated.vocabulary();
+        let titled = |code| simulated.title(code).map(|title| (code, title.to_owned()));
         let writer = WriterOptions {
             replace: *force,
             titles: vocabulary.codes().filter_map(titled).collect(),
             truth: Some(truth.text.clone()),
+            scales: simulated.scales(),
+            own_rules: simulated.own_rules(),
             ..WriterOptions::default()
         };
         let mut writer = CohortWriter::create(out, Arc::clone(vocabulary), writer)?;
         let mut figures = CohortFigures::of(vocabulary);
         watched(watch, "simulating", Some(patients as u64), || -> Result<(), Error> {
-            for part in simulation.parts(PART) {
+            for start in (0..patients).step_by(PART) {
+                let (part, details) = simulated.part(start);
                 for (index, record) in part.records().enumerate() {
                     let id = part.id(index);
                     let split = Split::of(id);
-                    let subject = Subject {
-                        id,
-                        split,
-                        ended: record.ended(),
-                        details: DetailsView::default(),
+                    let details = match &details {
+                        Some(details) => details.of(index),
+                        None => DetailsView::default(),
                     };
+                    let subject = Subject { id, split, ended: record.ended(), details };
                     writer.push(subject, record.visits())?;
                     let codes = record.visits().skip(1).map(<[_]>::len).sum();
                     figures.add(split, record.len() - 1, codes);
@@ -132,6 +143,61 @@ impl Task for SimulateTask {
             rules: truth.rules.len(),
             figures,
         })
+    }
+}
+
+/// What is simulated, with details or without.
+enum Simulated {
+    Codes(Simulation),
+    Details(DetailedSimulation),
+}
+
+impl Simulated {
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
+        match self {
+            Self::Codes(simulation) => simulation.vocabulary(),
+            Self::Details(simulation) => simulation.vocabulary(),
+        }
+    }
+
+    fn truth(&self) -> &Truth {
+        match self {
+            Self::Codes(simulation) => simulation.truth(),
+            Self::Details(simulation) => simulation.truth(),
+        }
+    }
+
+    fn title(&self, code: Code) -> Option<&str> {
+        match self {
+            Self::Codes(simulation) => simulation.title(code),
+            Self::Details(simulation) => simulation.title(code),
+        }
+    }
+
+    fn scales(&self) -> BTreeMap<Code, Scale> {
+        match self {
+            Self::Codes(_) => BTreeMap::new(),
+            Self::Details(simulation) => simulation.scales(),
+        }
+    }
+
+    fn own_rules(&self) -> Option<String> {
+        match self {
+            Self::Codes(_) => None,
+            Self::Details(simulation) => Some(simulation.own_rules()),
+        }
+    }
+
+    /// The next records from a number on.
+    fn part(&self, start: usize) -> (Cohort, Option<CohortDetails>) {
+        let patients = start..start.saturating_add(PART);
+        match self {
+            Self::Codes(simulation) => (simulation.part(patients), None),
+            Self::Details(simulation) => {
+                let (cohort, details) = simulation.part(patients);
+                (cohort, Some(details))
+            }
+        }
     }
 }
 

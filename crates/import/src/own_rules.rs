@@ -142,8 +142,7 @@ struct ExclusiveKind {
 }
 
 fn listed(vocabulary: &Vocabulary, codes: &[Code]) -> String {
-    let literal = |&code: &Code| Expression::literal(vocabulary.name(code)).to_string();
-    codes.iter().map(literal).collect::<Vec<_>>().join(", ")
+    Expression::literals(codes.iter().map(|&code| vocabulary.name(code)))
 }
 
 fn is_plain(name: &str) -> bool {

@@ -23,6 +23,8 @@ pub enum Purpose {
     Weight = 5,
     /// Which of several codes a rule puts into a visit; the index is the rule's number.
     Alternative = 6,
+    /// Births, dates, stays and values of a built-in cohort's patient, so that its codes stay as they are.
+    SimulatedDetail = 7,
     /// When a visit is, how long it takes, and when a patient was born.
     Date = 8,
     /// What was measured; the index is the code's number.

@@ -5,6 +5,9 @@
 //! categories with codes below them, what follows later. Every record obeys the rules of
 //! [`Truth`], which is there to be found again.
 //!
+//! [`Simulation`] has the codes alone. [`DetailedSimulation`] has the same codes, and births, dates,
+//! stays, deaths and the values of ten tests, [`TESTS`].
+//!
 //! ```
 //! use consequence_simulate::{Preset, Simulation, measure};
 //!
@@ -16,14 +19,19 @@
 
 mod bonds;
 mod catalogue;
+mod detailed;
+mod measurements;
 mod patient;
 mod planted;
 mod preset;
 mod probability;
 mod simulation;
+mod timeline;
 mod truth;
 mod world;
 
+pub use detailed::DetailedSimulation;
+pub use measurements::{TESTS, Test};
 pub use preset::{Figures, Preset, UnknownPreset, measure};
 pub use simulation::Simulation;
 pub use truth::{Planted, RuleKind, Truth};

@@ -113,6 +113,8 @@ impl FromStr for Preset {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band {
     pub name: &'static str,
+    /// Ages in full years at the first encounter: evenly spaced quantiles.
+    pub ages: &'static [u16],
     pub stage: Stage,
     /// The share of patients.
     pub share: f64,
@@ -156,17 +158,26 @@ pub(crate) struct Settings {
     pub returns: (usize, f64),
 }
 
-const fn band(name: &'static str, stage: Stage, share: f64, death: f64) -> Band {
-    Band { name, stage, share, death }
+const fn band(
+    name: &'static str,
+    ages: &'static [u16],
+    stage: Stage,
+    share: f64,
+    death: f64,
+) -> Band {
+    Band { name, ages, stage, share, death }
 }
+
+/// The last ages are those of the very old.
+const SENIORS: &[u16] = &[65, 67, 69, 71, 73, 75, 78, 82, 88];
 
 const INPATIENT: Settings = Settings {
     column: 0,
     bands: &[
-        band("AGE//0-17", Stage::Child, 0.18, 0.008),
-        band("AGE//18-44", Stage::Young, 0.22, 0.012),
-        band("AGE//45-64", Stage::Older, 0.28, 0.030),
-        band("AGE//65+", Stage::Senior, 0.32, 0.060),
+        band("AGE//0-17", &[0, 1, 3, 6, 9, 13, 17], Stage::Child, 0.18, 0.008),
+        band("AGE//18-44", &[18, 44], Stage::Young, 0.22, 0.012),
+        band("AGE//45-64", &[45, 64], Stage::Older, 0.28, 0.030),
+        band("AGE//65+", SENIORS, Stage::Senior, 0.32, 0.060),
     ],
     outcomes: INPATIENT_OUTCOMES,
     further_visits: Spread { mean: 0.281, shape: 0.30, most: 44 },
@@ -183,11 +194,11 @@ const INPATIENT: Settings = Settings {
 const OUTPATIENT: Settings = Settings {
     column: 1,
     bands: &[
-        band("AGE//0-17", Stage::Child, 0.19, 0.00002),
-        band("AGE//18-34", Stage::Young, 0.18, 0.00005),
-        band("AGE//35-49", Stage::Middle, 0.19, 0.0001),
-        band("AGE//50-64", Stage::Older, 0.23, 0.0003),
-        band("AGE//65+", Stage::Senior, 0.21, 0.0010),
+        band("AGE//0-17", &[0, 1, 3, 6, 9, 13, 17], Stage::Child, 0.19, 0.00002),
+        band("AGE//18-34", &[18, 34], Stage::Young, 0.18, 0.00005),
+        band("AGE//35-49", &[35, 49], Stage::Middle, 0.19, 0.0001),
+        band("AGE//50-64", &[50, 64], Stage::Older, 0.23, 0.0003),
+        band("AGE//65+", SENIORS, Stage::Senior, 0.21, 0.0010),
     ],
     outcomes: OUTPATIENT_OUTCOMES,
     further_visits: Spread { mean: 35.7, shape: 0.95, most: 199 },

@@ -39,6 +39,24 @@ impl Probability {
         ((u64::from(self.word()) * count as u64) >> 32) as usize
     }
 
+    /// About normal, of mean 0 and deviation 1: four uniform numbers together, never beyond 3.47.
+    #[inline]
+    pub fn normal(&mut self) -> f64 {
+        let sum: f64 = (0..4).map(|_| self.uniform()).sum();
+        (sum - 2.0) * 1.732_050_807_568_877_2
+    }
+
+    /// A number between the first and the last of evenly spaced quantiles, which are in order.
+    #[inline]
+    pub fn between<N: Copy + Into<f64>>(&mut self, quantiles: &[N]) -> f64 {
+        let [.., last] = quantiles else { return 0.0 };
+        let place = self.uniform() * (quantiles.len() - 1) as f64;
+        let below = place as usize;
+        let low: f64 = quantiles[below].into();
+        let high: f64 = (*quantiles.get(below + 1).unwrap_or(last)).into();
+        low + (place - below as f64) * (high - low)
+    }
+
     #[inline]
     pub fn pick(&mut self, table: &Table) -> usize {
         table.at(self.word())
@@ -133,6 +151,28 @@ mod tests {
         let mean: f64 =
             shares(&table, 61).iter().enumerate().map(|(count, share)| count as f64 * share).sum();
         assert!((mean - 3.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn numbers_lie_as_their_distribution_says() {
+        let draws = consequence_prng::Draws::new(1);
+        let mut draws = Probability::new(draws.visit(0, 0, 0, consequence_prng::Purpose::Order));
+        let count = 100_000;
+        let normal: Vec<f64> = (0..count).map(|_| draws.normal()).collect();
+        let mean = normal.iter().sum::<f64>() / f64::from(count);
+        let square = normal.iter().map(|number| number * number).sum::<f64>() / f64::from(count);
+        assert!(mean.abs() < 0.01 && (square - 1.0).abs() < 0.02, "{mean} {square}");
+        let quantiles = [2_u16, 4, 4, 10];
+        let drawn: Vec<f64> = (0..count).map(|_| draws.between(&quantiles)).collect();
+        let share = |holds: fn(f64) -> bool| {
+            drawn.iter().filter(|&&number| holds(number)).count() as f64 / f64::from(count)
+        };
+        assert!(drawn.iter().all(|number| (2.0..=10.0).contains(number)));
+        assert!((share(|number| number < 3.0) - 1.0 / 6.0).abs() < 0.01);
+        assert!((share(|number| number == 4.0) - 1.0 / 3.0).abs() < 0.01);
+        assert!((share(|number| number > 7.0) - 1.0 / 6.0).abs() < 0.01);
+        assert_eq!(draws.between::<u16>(&[]), 0.0);
+        assert_eq!(draws.between(&[5_u16]), 5.0);
     }
 
     #[test]

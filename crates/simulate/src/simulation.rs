@@ -8,16 +8,17 @@ use consequence_record::{Code, Cohort, Record, Vocabulary};
 use rayon::prelude::*;
 
 use crate::catalogue::Catalogue;
+use crate::detailed::DetailedSimulation;
 use crate::patient::Draft;
 use crate::preset::Preset;
 use crate::truth::Truth;
 use crate::world::World;
 
 /// Records that one thread makes at a time.
-const BATCH: usize = 512;
+pub(crate) const BATCH: usize = 512;
 
 /// Batches that are made before any of them is joined to the cohort.
-const BATCHES: usize = 64;
+pub(crate) const BATCHES: usize = 64;
 
 /// A simulated cohort. Nothing is made before it is asked for.
 ///
@@ -26,10 +27,10 @@ const BATCHES: usize = 64;
 pub struct Simulation {
     preset: Preset,
     patients: usize,
-    draws: Draws,
+    pub(crate) draws: Draws,
     catalogue: Catalogue,
     truth: Truth,
-    world: World,
+    pub(crate) world: World,
 }
 
 impl Simulation {
@@ -49,6 +50,22 @@ impl Simulation {
         let truth = Truth::new(preset, &catalogue);
         let world = World::new(preset, &catalogue);
         Self { preset, patients, draws: Draws::new(seed), catalogue, truth, world }
+    }
+
+    /// The same patients with births, dates, stays and values, and with codes that tell of these after
+    /// the others.
+    ///
+    /// ```
+    /// use consequence_simulate::{Preset, Simulation};
+    ///
+    /// let simulation = Simulation::new(Preset::Outpatient, 10, 7);
+    /// let codes = simulation.record(3);
+    /// let (record, details) = simulation.detailed().record(3);
+    /// assert_eq!(details.times.len(), record.visits.len() - 1);
+    /// assert!(record.visits[1].starts_with(&codes.visits[1]));
+    /// ```
+    pub fn detailed(self) -> DetailedSimulation {
+        DetailedSimulation::new(self)
     }
 
     /// The preset.

@@ -19,6 +19,9 @@ pub struct SimulateArguments {
     /// The folder to write (MEDS), or the file if its name ends in .jsonl
     #[arg(long, value_name = "COHORT")]
     pub out: PathBuf,
+    /// Leave out births, dates, stays and values, and the codes that tell of them
+    #[arg(long)]
+    pub codes_only: bool,
     /// Replace the cohort if it is there
     #[arg(long)]
     pub force: bool,
@@ -45,6 +48,7 @@ pub fn run(arguments: &SimulateArguments, seed: u64) -> Result<Outcome, Error> {
         patients: arguments.patients.map(|patients| patients as usize),
         out: Out::new(&arguments.out).replacing(arguments.force),
         seed,
+        codes_only: arguments.codes_only,
     };
     super::run(&task, arguments.json)
 }

@@ -270,6 +270,18 @@ impl Expression {
         }
     }
 
+    /// The codes of these names as a rule lists them, each in quotes where it needs them.
+    ///
+    /// ```
+    /// use consequence_rules::language::Expression;
+    ///
+    /// assert_eq!(Expression::literals(["A", "GAP//7-14d"]), "A, GAP//7-14d");
+    /// ```
+    pub fn literals<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+        let listed = names.into_iter().map(|name| Self::literal(name).to_string());
+        listed.collect::<Vec<_>>().join(", ")
+    }
+
     /// `self in window`.
     pub fn within(self, window: Window) -> Self {
         ExpressionKind::In(Box::new(self), window).into()

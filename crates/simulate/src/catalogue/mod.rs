@@ -100,6 +100,16 @@ impl Catalogue {
         Self { vocabulary: Arc::new(vocabulary), titles, ordinary }
     }
 
+    /// The same codes, and others of encounters after them, each with its title.
+    pub fn with(self, further: Vec<(String, String)>) -> Self {
+        let known = self.vocabulary.codes().take(self.titles.len());
+        let known = known.map(|code| (self.vocabulary.name(code), self.vocabulary.kind(code)));
+        let new = further.iter().map(|(name, _)| (name.as_str(), Kind::Encounter));
+        let vocabulary = Vocabulary::new(known.chain(new)).expect("the added names are distinct");
+        let titles = self.titles.into_iter().chain(further.into_iter().map(|(_, title)| title));
+        Self { vocabulary: Arc::new(vocabulary), titles: titles.collect(), ordinary: self.ordinary }
+    }
+
     pub fn title(&self, code: Code) -> Option<&str> {
         self.titles.get(code.index()).map(String::as_str)
     }

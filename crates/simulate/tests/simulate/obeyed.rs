@@ -1,14 +1,12 @@
 //! The planted rules: every record obeys them, and the cohorts give evidence of them.
 
-mod accidents;
-mod search;
-
 use std::sync::Arc;
 
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_simulate::{Preset, RuleKind, Simulation};
-use search::evidence;
+
+use crate::search::evidence;
 
 #[test]
 fn every_record_obeys_every_rule() {
