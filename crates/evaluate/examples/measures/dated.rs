@@ -177,12 +177,12 @@ impl Made<'_> {
                 events.push(EventDetail { visit: visit as u32, code, time, value });
             };
             // Those who die are often seen again, which cannot be either.
-            if draws.below(25) == 0 {
-                if let Some(death) = self.vocabulary.code("DEATH") {
-                    codes.push(death);
-                    let midnight = (draws.below(3) == 0).then_some((time / DAY + 1) * DAY);
-                    put(death, midnight.or(end), None);
-                }
+            if draws.below(25) == 0
+                && let Some(death) = self.vocabulary.code("DEATH")
+            {
+                codes.push(death);
+                let midnight = (draws.below(3) == 0).then_some((time / DAY + 1) * DAY);
+                put(death, midnight.or(end), None);
             }
             for test in 0..TESTS {
                 for part in 0..BINS {
