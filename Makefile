@@ -83,6 +83,7 @@ python-test:
 	$(PYTHON) tools/check_dependencies.py
 	$(PYTHON) -m unittest discover --start-directory tools --pattern 'test_*.py'
 	$(PYTHON) studies/unprepared.py mimic3 --seeds 1 --program target/debug/consequence --check
+	$(PYTHON) studies/time_values.py inpatients --seeds 1 --program target/debug/consequence --short --check
 
 meds-test:
 	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
@@ -106,6 +107,8 @@ study:
 	@echo "== unprepared"
 	$(CARGO) build --quiet --locked --release -p consequence-cli
 	$(PYTHON) studies/unprepared.py
+	@echo "== time_values"
+	$(PYTHON) studies/time_values.py
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"

@@ -7,6 +7,7 @@ Nothing is shared with the program but the cohorts, the order of the codes, and 
 that were drawn. Prints a table of each figure, ours and Python's.
 """
 
+import importlib.util
 import json
 import sys
 import tempfile
@@ -16,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
+import cross_check_dates as dates
 import cross_check_privacy as privacy
 import cross_check_rules as rules
 import cross_check_utility as utility
-from cross_check_cohort import Cohort, Vocabulary, frequencies, r2, shape, top_pairs
+from cross_check_cohort import Cohort, Record, Vocabulary, codes_only, frequencies, r2, shape, top_pairs
 from examples import run_example
 
 GIVEN = None
@@ -28,6 +30,9 @@ GIVEN = None
 EXACT = 1e-9
 # Two solvers that stop near the one optimum.
 SOLVED = 1e-8
+
+# Of a record's nats, in their order.
+PARTS = ["static", "codes", "end", "time", "values"]
 
 
 def write_measures(folder):
@@ -46,7 +51,8 @@ def independent(vocabulary, train, held_out):
         present[row, visit] = True
     present[np.cumsum([len(record.visits) for record in train]) - 1, size] = True
     static, present = static.mean(axis=0), present.mean(axis=0)
-    nats, positives, measured = np.zeros(3), np.zeros(3, dtype=int), 0
+    kind = np.array([PARTS.index(part) for part in vocabulary.parts] + [PARTS.index("end")])
+    nats, positives, measured = np.zeros(5), np.zeros(5, dtype=int), 0
     with np.errstate(divide="ignore"):
         tables = [(-np.log(probability), -np.log1p(-probability)) for probability in (static, present)]
 
@@ -57,26 +63,28 @@ def independent(vocabulary, train, held_out):
 
     for record in held_out:
         of = cost(tables[0], record.static)
-        of_static = of[vocabulary.static].sum()
-        of_codes = of_end = 0.0
+        parts = np.zeros(5)
+        parts[0] = of[vocabulary.static].sum()
         for index, visit in enumerate(record.visits):
             last = index + 1 == len(record.visits) and record.ended
             of = cost(tables[1], visit + ([size] if last else []))
-            of_codes += of[:size][~vocabulary.static].sum()
-            of_end += of[size]
-        parts = np.array([of_static, of_codes, of_end])
+            parts[1:] += [of[kind == number].sum() for number in range(1, 5)]
         if np.isfinite(parts).all():
             nats += parts
             measured += 1
-            positives += [len(record.static), sum(map(len, record.visits)), int(record.ended)]
+            present = record.static + [code for visit in record.visits for code in visit]
+            positives += np.bincount(kind[present], minlength=5)
+            positives[PARTS.index("end")] += int(record.ended)
     return {
         "measured": measured,
         "infinite": len(held_out) - measured,
-        "static_codes": nats[0],
-        "encounter_codes": nats[1],
-        "end": nats[2],
-        "perplexity": np.exp(nats.sum() / positives.sum()),
+        "nats": dict(zip(("static_codes", "encounter_codes", "end", "time", "values"), nats)),
+        "nats_per_record": nats.sum() / measured,
+        "perplexity": np.exp(nats[:3].sum() / positives[:3].sum()),
     }
+
+
+SIDES = ("real", "synthetic", "other")
 
 
 class Measures(unittest.TestCase):
@@ -93,6 +101,7 @@ class Measures(unittest.TestCase):
         }
         cls.train = cls.cohorts["real"].at(cls.measures["train"])
         cls.held_out = cls.cohorts["real"].at(cls.measures["held_out"])
+        cls.dated = [folder / "dated-real", folder / "dated-synthetic"]
         cls.table = []
 
     @classmethod
@@ -123,7 +132,7 @@ class Measures(unittest.TestCase):
 
     def test_correlations(self):
         for name, ours, records in self.each():
-            real, synthetic = (frequencies(part, self.vocabulary) for part in (self.train, records))
+            real, synthetic = (frequencies(codes_only(part, self.vocabulary), self.vocabulary) for part in (self.train, records))
             codes, encounters = real["code"]
             rare = codes < ours["comparison"]["rare_below"] * encounters
             for which, counted in (("all", np.ones_like(rare)), ("rare", rare)):
@@ -136,7 +145,7 @@ class Measures(unittest.TestCase):
     def test_shapes(self):
         for name, ours, records in self.each():
             for which, part in (("real", self.train), ("synthetic", records)):
-                found = shape(part, self.vocabulary)
+                found = shape(codes_only(part, self.vocabulary), self.vocabulary)
                 given = ours["comparison"][which]
                 for key in ("records", "encounters", "codes"):
                     self.agree(f"{name}: {key}, {which}", given[key], found[key])
@@ -147,7 +156,7 @@ class Measures(unittest.TestCase):
 
     def test_scatter_points(self):
         for name, ours, records in self.each():
-            real, synthetic = (frequencies(part, self.vocabulary) for part in (self.train, records))
+            real, synthetic = (frequencies(codes_only(part, self.vocabulary), self.vocabulary) for part in (self.train, records))
             one, other = (counts / trials for counts, trials in (real["code"], synthetic["code"]))
             seen = np.flatnonzero(one + other)
             points = ours["shares"]["codes"]
@@ -193,17 +202,87 @@ class Measures(unittest.TestCase):
     def test_independent(self):
         ours = self.measures["independent"]
         found = independent(self.vocabulary, self.train, self.held_out)
-        for key in ("measured", "infinite", "perplexity"):
-            self.agree(f"independent codes: {key}", ours[key], found[key])
-        for key in ("static_codes", "encounter_codes", "end"):
-            self.agree(f"independent codes: nats, {key}", ours["nats"][key], found[key])
+        self.agree_on_likelihood("independent codes", ours, found)
+
+    def agree_on_likelihood(self, name, ours, found):
+        for key in ("measured", "infinite", "nats_per_record", "perplexity"):
+            self.agree(f"{name}: {key}", ours[key], found[key])
+        for key, nats in found["nats"].items():
+            self.agree(f"{name}: nats, {key}", ours["nats"][key], nats)
+
+    def test_dates_and_values(self):
+        if importlib.util.find_spec("pyarrow") is None:
+            self.skipTest("pyarrow is not there, so dates and values were not worked out again")
+        real, synthetic = map(dates.Dataset, self.dated)
+        ours, found = self.measures["dated"]["timing"], dates.timing(real, synthetic, real.codes)
+        for key in ("days_between_visits", "span", "age", "stay"):
+            self.agree_on_distribution(key, ours[key], found[key])
+        self.assertEqual([entry["code"] for entry in ours["days_after"]], [code for code, _ in found["days_after"]])
+        for entry, (code, expected) in zip(ours["days_after"], found["days_after"]):
+            self.agree_on_distribution(f"days after {code}", entry, expected)
+        for key in ("weekdays", "months", "age_bands"):
+            rows = [(row["name"], row["real"], row["synthetic"], row["other"]) for row in ours[key]["rows"]]
+            self.assertEqual(rows, found[key]["rows"])
+            for distance in ("total_variation", "other_total_variation"):
+                self.agree(f"{key}: {distance}", ours[key][distance], found[key][distance])
+        values = found["values"]
+        for key in ("tests", "in_both", "only_synthetic"):
+            self.agree(f"values: {key}", ours["values"][key], values[key])
+        for key in ("median_ks", "largest_ks", "other_median_ks", "other_largest_ks"):
+            self.agree(f"values: {key}", ours["values"][key], values[key])
+        told = [(entry["test"], entry["unit"]) for entry in ours["values"]["commonest"]]
+        self.assertEqual(told, [(test, unit) for test, unit, _ in values["commonest"]])
+        for entry, (test, _, expected) in zip(ours["values"]["commonest"], values["commonest"]):
+            self.agree_on_distribution(f"values of {test}", entry, expected)
+        for key in ("after_death", "before_birth", "known"):
+            for side, expected in zip(SIDES, found[key]):
+                for count, number in expected.items():
+                    self.agree(f"{key}: {count}, {side}", ours[key][side][count], number)
+        self.assertGreater(ours["after_death"]["real"]["events"], 0)
+        self.assertGreater(ours["before_birth"]["real"]["visits"], 0)
+        self.assertGreater(ours["known"]["other"]["known"], 0)
+
+    def agree_on_distribution(self, name, ours, found):
+        for distance in ("ks", "other_ks"):
+            self.agree(f"{name}: {distance}", ours[distance], found[distance])
+        for side in SIDES:
+            self.agree(f"{name}: count, {side}", ours[side]["count"], found[side]["count"])
+            for which in ("quartiles", "deciles"):
+                given, expected = ours[side][which], found[side][which]
+                self.assertEqual(given is None, expected is None)
+                for at, (one, other) in enumerate(zip(given or [], [] if expected is None else expected)):
+                    self.agree(f"{name}: {which}, {side}, {at + 1}", one, other)
+
+    def test_figures_beside_dates_and_values(self):
+        """Codes that tell time or a value are in no R2 and no perplexity, and their nats stand apart."""
+        if importlib.util.find_spec("pyarrow") is None:
+            self.skipTest("pyarrow is not there, so dates and values were not worked out again")
+        real, synthetic = map(dates.Dataset, self.dated)
+        vocabulary = Vocabulary([{"code": code, "static": code in real.static} for code in real.codes])
+        number = lambda codes: sorted({vocabulary.numbers[code] for code in codes})
+
+        def records(people):
+            visits = lambda person: [number(event.code for event in visit.events) for visit in person.visits]
+            return [Record(number(person.static), visits(person), not person.cut) for person in people]
+
+        train, held_out, generated = map(records, (real.of("train"), real.of("held_out"), synthetic.of()))
+        ours = self.measures["dated"]["comparison"]
+        one, other = (frequencies(codes_only(part, vocabulary), vocabulary) for part in (train, generated))
+        for kind in ("code", "pair", "sequence"):
+            keys, figure = r2(one[kind], other[kind], np.ones(len(vocabulary.codes), dtype=bool))
+            self.agree(f"dated: keys, {kind}", ours["all"][kind]["keys"], keys)
+            self.agree(f"dated: R2, {kind}", ours["all"][kind]["r2"], figure)
+        self.agree("dated: codes", ours["real"]["codes"], shape(codes_only(train, vocabulary), vocabulary)["codes"])
+        found = independent(vocabulary, train, held_out)
+        self.agree_on_likelihood("dated", self.measures["dated"]["independent"], found)
+        self.assertGreater(found["nats"]["time"], 0)
+        self.assertGreater(found["nats"]["values"], 0)
 
     def test_utility(self):
         for name, ours, records in self.each():
             given = ours["utility"]["measured"]
-            found = utility.utility(
-                self.train, records, self.held_out, self.vocabulary, ours["codes"], ours["examples"]
-            )
+            parts = (codes_only(part, self.vocabulary) for part in (self.train, records, self.held_out))
+            found = utility.utility(*parts, self.vocabulary, ours["codes"], ours["examples"])
             self.agree(f"{name}: transitions trained on", given["trained_on"], found["trained_on"])
             self.agree(f"{name}: transitions tried on", given["tried_on"], found["tried_on"])
             codes = [entry["code"] for entry in given["codes"]]
@@ -232,9 +311,9 @@ class Measures(unittest.TestCase):
             real = self.cohorts["real"]
             sets = privacy.Sets(
                 self.vocabulary,
-                train=real.at(drawn["train"]),
-                held_out=real.at(drawn["held_out"]),
-                synthetic=[records[index] for index in drawn["synthetic"]],
+                train=codes_only(real.at(drawn["train"]), self.vocabulary),
+                held_out=codes_only(real.at(drawn["held_out"]), self.vocabulary),
+                synthetic=codes_only([records[index] for index in drawn["synthetic"]], self.vocabulary),
             )
             measured = lambda key: given[key]["measured"]
             for key, theirs in privacy.closest(sets).items():

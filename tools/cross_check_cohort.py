@@ -1,10 +1,20 @@
 """Cohorts as Python reads them, and how often codes and pairs of codes occur in them."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+
+
+def part(code, static):
+    """What a code tells of a record, by its name."""
+    if static:
+        return "static"
+    if re.fullmatch(r"(GAP|STAY)//(\d+(-\d+)?d|\d+d\+)", code):
+        return "time"
+    return "values" if re.search(r"//q\d+$", code) else "codes"
 
 
 class Vocabulary:
@@ -13,6 +23,7 @@ class Vocabulary:
     def __init__(self, entries):
         self.codes = [entry["code"] for entry in entries]
         self.static = np.array([entry["static"] for entry in entries])
+        self.parts = [part(entry["code"], entry["static"]) for entry in entries]
         self.numbers = {code: number for number, code in enumerate(self.codes)}
 
     def names(self, numbers):
@@ -40,6 +51,15 @@ class Cohort:
 
     def at(self, indices):
         return [self.records[index] for index in indices]
+
+
+def codes_only(records, vocabulary):
+    """The records without codes that tell time or a value, which no measure of codes counts."""
+    counted = [part in ("static", "codes") for part in vocabulary.parts]
+    if all(counted):
+        return records
+    keep = lambda codes: [code for code in codes if counted[code]]
+    return [Record(record.static, [keep(visit) for visit in record.visits], record.ended) for record in records]
 
 
 def frequencies(records, vocabulary):

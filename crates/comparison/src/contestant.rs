@@ -289,7 +289,7 @@ fn prediction(found: &Likelihood) -> Prediction {
         records: found.records,
         measured: found.measured,
         perplexity: found.perplexity,
-        nats: [found.nats.static_codes, found.nats.encounter_codes, found.nats.end],
+        nats: found.nats.each(),
         normalised: true,
     }
 }

@@ -35,8 +35,8 @@ pub struct Prediction {
     pub measured: u64,
     /// The exponential of the nats for each code present.
     pub perplexity: Option<f64>,
-    /// Nats of static codes, of encounter codes and of `END`.
-    pub nats: [f64; 3],
+    /// Nats of static codes, of encounter codes, of `END`, of time and of values.
+    pub nats: [f64; 5],
     /// Whether probabilities add up to one over all records. The paper's figure does not: it lets a rule see
     /// codes that the network has not decided yet.
     pub normalised: bool,
@@ -68,9 +68,9 @@ pub struct OverTrainings {
     pub times_vanilla: Option<Estimate>,
     /// The exponential of the nats for each code present.
     pub perplexity: Option<Estimate>,
-    /// Nats of static codes, of encounter codes and of `END`.
-    pub nats: [Option<Estimate>; 3],
-    /// The three together.
+    /// Nats of static codes, of encounter codes, of `END`, of time and of values.
+    pub nats: [Option<Estimate>; 5],
+    /// The five together.
     pub all_nats: Option<Estimate>,
 }
 

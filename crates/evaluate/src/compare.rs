@@ -8,6 +8,7 @@ use consequence_record::{Code, Selection, Vocabulary};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::codes_only::CodesOnly;
 use crate::counts::{Counts, Moments, PairCounts};
 use crate::measured::{BadRecord, check};
 
@@ -59,7 +60,7 @@ pub struct Correlations {
 /// Two cohorts side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// All codes of encounters; no static codes, and no `END`.
+    /// All codes of encounters; no static codes, no `END`, and none that tells time or a value.
     pub all: Correlations,
     /// Rare codes only, and pairs with a rare code in them.
     pub rare: Correlations,
@@ -140,6 +141,8 @@ fn counted(
     vocabulary: &Vocabulary,
 ) -> Result<(Counts, CohortShape), BadRecord> {
     check(records, vocabulary)?;
+    let kept = CodesOnly::of(records, vocabulary);
+    let records = kept.records();
     Ok((Counts::new(records, vocabulary.len()), CohortShape::new(records, vocabulary)))
 }
 
@@ -220,7 +223,7 @@ pub struct CohortShape {
     pub records: u64,
     /// Encounters of all records.
     pub encounters: u64,
-    /// Codes of all encounters.
+    /// Codes of all encounters; none that tells time or a value.
     pub codes: u64,
     /// At index `n`, the records with `n` encounters.
     pub visits_per_record: Vec<u64>,

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::codes_only::CodesOnly;
 use crate::measured::{BadRecord, check};
 
 /// Counts of two codes together, by both; sparse, since most pairs never occur.
@@ -146,7 +147,8 @@ pub struct Points {
     pub shares: Vec<Vec<f64>>,
 }
 
-/// How frequent codes and pairs of codes are. No static codes, and no `END`.
+/// How frequent codes and pairs of codes are. No static codes, no `END`, and none that tells time or
+/// a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// All codes seen in any cohort, in the order of the vocabulary, per encounter.
@@ -182,8 +184,10 @@ pub fn shares(
     for &records in selections {
         check(records, vocabulary)?;
     }
-    let counts: Vec<Counts> =
-        selections.iter().map(|&records| Counts::new(records, vocabulary.len())).collect();
+    let counted = |&records: &Selection<'_>| {
+        Counts::new(CodesOnly::of(records, vocabulary).records(), vocabulary.len())
+    };
+    let counts: Vec<Counts> = selections.iter().map(counted).collect();
     let seen = |code: &Code| counts.iter().any(|counts| counts.codes[code.index()] > 0);
     let codes: Vec<Code> = vocabulary.codes().filter(seen).collect();
     let name = |code: Code| vocabulary.name(code);

@@ -6,6 +6,7 @@
 //! - [`violations`]: how records obey rules.
 //! - [`utility`]: whether models trained on synthetic records are as good as those from real ones.
 //! - [`privacy`]: what synthetic records give away of those trained on.
+//! - [`timing`]: days between visits, ages, stays and values, real beside synthetic.
 //! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`]: what a model that knows little reaches.
 //!
@@ -13,6 +14,7 @@
 //! a figure is the same for any number of threads and any size of batch.
 #![forbid(unsafe_code)]
 
+mod codes_only;
 mod compare;
 mod counts;
 mod figures;
@@ -21,6 +23,7 @@ mod measured;
 mod privacy;
 mod ranking;
 mod replay;
+mod timing;
 mod utility;
 mod violations;
 
@@ -40,5 +43,9 @@ pub use privacy::{
     MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
 };
 pub use replay::{Parts, ReplayOptions};
+pub use timing::{
+    AfterCode, Distribution, Known, Misplaced, ShareRow, SharesOf, Sides, Summary, TestValues,
+    Timing, TimingOptions, TimingSample, TimingSamples, Values, timing,
+};
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
 pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};

@@ -7,7 +7,7 @@ use consequence_enforce::{Auditor, Enforcer};
 use consequence_feedback::Unwatched;
 use consequence_feedback::words::{count, number};
 use consequence_model::{Generator, Settled, Turn};
-use consequence_record::{RecordView, Selection};
+use consequence_record::{Part, RecordView, Selection, Vocabulary};
 use consequence_rules::{CompileError, CompileLimits, Order, WrittenRules};
 use serde::Serialize;
 use thiserror::Error;
@@ -57,16 +57,37 @@ pub enum LikelihoodError {
 pub struct Positives {
     /// Codes of static visits.
     pub static_codes: u64,
-    /// Codes of encounters.
+    /// Codes of encounters, but for those below.
     pub encounter_codes: u64,
     /// Records that end.
     pub end: u64,
+    /// Codes that tell when encounters were, and how long they took.
+    pub time: u64,
+    /// Codes that tell in which part of a test's values a result is.
+    pub values: u64,
 }
 
 impl Positives {
-    /// All three together.
+    /// All five together.
     pub fn total(&self) -> u64 {
+        self.of_codes() + self.time + self.values
+    }
+
+    /// Static codes, encounter codes and `END`: what perplexity is of.
+    pub fn of_codes(&self) -> u64 {
         self.static_codes + self.encounter_codes + self.end
+    }
+}
+
+impl Positives {
+    fn of(&mut self, part: Part) -> &mut u64 {
+        match part {
+            Part::Static => &mut self.static_codes,
+            Part::Codes => &mut self.encounter_codes,
+            Part::End => &mut self.end,
+            Part::Time => &mut self.time,
+            Part::Values => &mut self.values,
+        }
     }
 }
 
@@ -99,7 +120,8 @@ pub struct Likelihood {
     pub nats_per_record: Option<f64>,
     /// Nats an encounter, static codes left out.
     pub nats_per_visit: Option<f64>,
-    /// The exponential of the nats for each code present.
+    /// The exponential of the nats for each code present, time and values left out: figures of a cohort
+    /// compare, whether its dates and values were taken in or not.
     pub perplexity: Option<f64>,
     /// Records that cannot be under the rules.
     pub forbidden: u64,
@@ -138,7 +160,7 @@ pub fn likelihood<G: Generator>(
     options: &ReplayOptions<'_>,
 ) -> Result<Likelihood, LikelihoodError> {
     let outcomes = record_nats(generator, records, options)?;
-    Ok(Likelihood::of(records, &outcomes))
+    Ok(Likelihood::of(records, generator.codes().vocabulary(), &outcomes))
 }
 
 /// The likelihood of records under a model with rules: each code is given by what is already
@@ -153,7 +175,8 @@ pub fn likelihood_with_rules<G: Generator>(
     options: &ReplayOptions<'_>,
 ) -> Result<Likelihood, LikelihoodError> {
     let outcomes = record_nats_with_rules(generator, enforcer, records, options)?;
-    let mut likelihood = Likelihood::of(records, &outcomes);
+    let vocabulary = generator.codes().vocabulary();
+    let mut likelihood = Likelihood::of(records, vocabulary, &outcomes);
     likelihood.name_rules(enforcer, records, &outcomes)?;
     Ok(likelihood)
 }
@@ -176,12 +199,13 @@ pub fn likelihood_with_settled<G: Generator>(
     options: &ReplayOptions<'_>,
 ) -> Result<UnnormalisedLikelihood, LikelihoodError> {
     let outcomes = record_nats_with_settled(generator, settled, records, options)?;
-    Ok(UnnormalisedLikelihood { unnormalised: Likelihood::of(records, &outcomes) })
+    let vocabulary = generator.codes().vocabulary();
+    Ok(UnnormalisedLikelihood { unnormalised: Likelihood::of(records, vocabulary, &outcomes) })
 }
 
 impl Likelihood {
     /// Adds up what records cost, in their order.
-    fn of(records: Selection<'_>, outcomes: &[RecordNats]) -> Self {
+    fn of(records: Selection<'_>, vocabulary: &Vocabulary, outcomes: &[RecordNats]) -> Self {
         let mut all = Self { records: records.len() as u64, ..Self::default() };
         for (record, outcome) in records.records().zip(outcomes) {
             match outcome {
@@ -189,11 +213,11 @@ impl Likelihood {
                 RecordNats::Infinite => all.infinite += 1,
                 RecordNats::TooLong => all.too_long += 1,
                 RecordNats::Finite(parts) => {
-                    let codes: usize = record.visits().skip(1).map(<[_]>::len).sum();
                     all.measured += 1;
                     all.encounters += record.len() as u64 - 1;
-                    all.positives.static_codes += record.visit(0).len() as u64;
-                    all.positives.encounter_codes += codes as u64;
+                    for &code in record.visits().flatten() {
+                        *all.positives.of(vocabulary.part(code)) += 1;
+                    }
                     all.positives.end += u64::from(record.ends_at(record.len() - 1));
                     all.nats.add(parts);
                 }
@@ -201,8 +225,9 @@ impl Likelihood {
         }
         let share = |nats: f64, of: u64| (of > 0).then(|| nats / of as f64);
         all.nats_per_record = share(all.nats.total(), all.measured);
-        all.nats_per_visit = share(all.nats.encounter_codes + all.nats.end, all.encounters);
-        all.perplexity = share(all.nats.total(), all.positives.total()).map(f64::exp);
+        let Parts { encounter_codes, end, time, values, .. } = all.nats;
+        all.nats_per_visit = share(encounter_codes + end + time + values, all.encounters);
+        all.perplexity = share(all.nats.of_codes(), all.positives.of_codes()).map(f64::exp);
         all
     }
 
@@ -259,9 +284,12 @@ impl Display for Likelihood {
                 Some(visit) => writeln!(out, ", {visit:.3} an encounter")?,
                 None => writeln!(out)?,
             }
-            let Parts { static_codes, encounter_codes, end } = self.nats;
-            let [statics, encounters, end] = [static_codes, encounter_codes, end].map(nats);
-            writeln!(out, "  nats: {statics} static codes, {encounters} encounters, {end} END")?;
+            let [statics, encounters, end, time, values] = self.nats.each().map(nats);
+            write!(out, "  nats: {statics} static codes, {encounters} encounters, {end} END")?;
+            match self.positives.time + self.positives.values {
+                0 => writeln!(out)?,
+                _ => writeln!(out, ", {time} time, {values} values (not in the perplexity)")?,
+            }
         }
         if self.forbidden > 0 {
             let many = count(self.forbidden, "record");

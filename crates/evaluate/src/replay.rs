@@ -1,9 +1,11 @@
 //! Records that exist, decided again: the truth is forced, and what it costs is added up.
 
+use std::sync::Arc;
+
 use consequence_enforce::{Enforcer, Proposal, Ruling, Writer, nats};
 use consequence_feedback::{Unwatched, Watch};
 use consequence_model::{Decide, Generator, LookAhead, Settled, Turn};
-use consequence_record::{RecordView, Selection};
+use consequence_record::{Part, RecordView, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -11,27 +13,54 @@ use serde::Serialize;
 use crate::LikelihoodError;
 use crate::measured::check;
 
-/// Nats of static codes, of encounter codes, and of `END`, apart.
+/// Nats of static codes, of encounter codes, of `END`, of time and of values, apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Parts {
     /// The codes of static visits.
     pub static_codes: f64,
-    /// The codes of encounters.
+    /// The codes of encounters, but for those below.
     pub encounter_codes: f64,
     /// `END`: where records end, and where they go on.
     pub end: f64,
+    /// Codes that tell when encounters were, and how long they took: `GAP//7-14d`, `STAY//2d`.
+    pub time: f64,
+    /// Codes that tell in which part of a test's values a result is: `LAB//50912//q4`.
+    pub values: f64,
 }
 
 impl Parts {
-    /// All three together.
+    /// All five together.
     pub fn total(&self) -> f64 {
+        self.of_codes() + self.time + self.values
+    }
+
+    /// Static codes, encounter codes and `END`: what perplexity is of, so that figures of a cohort
+    /// compare, whether its dates and values were taken in or not.
+    pub fn of_codes(&self) -> f64 {
         self.static_codes + self.encounter_codes + self.end
+    }
+
+    /// The five, in the order in which they are told.
+    pub fn each(&self) -> [f64; 5] {
+        [self.static_codes, self.encounter_codes, self.end, self.time, self.values]
+    }
+
+    fn of(&mut self, part: Part) -> &mut f64 {
+        match part {
+            Part::Static => &mut self.static_codes,
+            Part::Codes => &mut self.encounter_codes,
+            Part::End => &mut self.end,
+            Part::Time => &mut self.time,
+            Part::Values => &mut self.values,
+        }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.static_codes += other.static_codes;
         self.encounter_codes += other.encounter_codes;
         self.end += other.end;
+        self.time += other.time;
+        self.values += other.values;
     }
 }
 
@@ -198,6 +227,8 @@ fn replay<'a, G: Generator>(
 ) -> Result<Vec<RecordNats>, LikelihoodError> {
     let codes = generator.codes();
     check(records, codes.vocabulary())?;
+    let parts = codes.codes().iter().map(|&code| codes.vocabulary().part(code));
+    let parts: Arc<[Part]> = parts.collect();
     let visits = |number: &usize| records.record(*number).len();
     let mut outcomes = vec![RecordNats::TooLong; records.len()];
     let mut numbers: Vec<usize> =
@@ -215,7 +246,7 @@ fn replay<'a, G: Generator>(
                 .map(|_| Walk {
                     past: generator.begin(),
                     last: Vec::new(),
-                    replay: Replay::new(codes, longest, outside()),
+                    replay: Replay::new(codes, &parts, longest, outside()),
                 })
                 .collect();
             for visit in 0..batch.last().map_or(0, visits) {
@@ -279,7 +310,8 @@ fn name(codes: &Order, position: u32) -> String {
 
 /// Forces the truth of one record, visit by visit, and adds up what it costs.
 struct Replay<'a> {
-    statics: u32,
+    /// What each position tells of a record.
+    parts_of: Arc<[Part]>,
     end: u32,
     /// The last visit that a record may have, where `END` is certain.
     last: usize,
@@ -299,9 +331,9 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// Of a record that has so many encounters at most.
-    fn new(codes: &Order, last: usize, outside: Outside<'a>) -> Self {
+    fn new(codes: &Order, parts: &Arc<[Part]>, last: usize, outside: Outside<'a>) -> Self {
         Self {
-            statics: codes.statics() as u32,
+            parts_of: Arc::clone(parts),
             end: codes.end(),
             last,
             visit: 0,
@@ -357,11 +389,7 @@ impl Decide for Replay<'_> {
                 0.0
             }
         };
-        match position {
-            _ if position < self.statics => self.parts.static_codes += nats,
-            _ if position == self.end => self.parts.end += nats,
-            _ => self.parts.encounter_codes += nats,
-        }
+        *self.parts.of(self.parts_of[position as usize]) += nats;
         present
     }
 }

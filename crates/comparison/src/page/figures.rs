@@ -17,7 +17,8 @@ impl Page<'_> {
             title: "Perplexity".to_owned(),
             note: format!(
                 "For each code present in held-out records that break no rule; lower is better. \
-                 Nats of static codes, encounter codes and END apart. {}",
+                 Nats of static codes, encounter codes, END, time and values apart; perplexity is of the \
+                 first three. {}",
                 self.behind_trainings()
             ),
             columns: vec![
@@ -26,6 +27,8 @@ impl Page<'_> {
                 Column::grouped("here", "static nats"),
                 Column::grouped("here", "encounter nats"),
                 Column::grouped("here", "END nats"),
+                Column::grouped("here", "time nats"),
+                Column::grouped("here", "value nats"),
                 Column::grouped("paper", "perplexity"),
             ],
             rows: Vec::new(),
@@ -44,7 +47,7 @@ impl Page<'_> {
                     });
                     cells.extend(found.nats.map(|nats| estimate_cell(nats, 0, "not measured")));
                 }
-                None => cells.extend((0..4).map(|_| Cell::missing(why))),
+                None => cells.extend((0..6).map(|_| Cell::missing(why))),
             }
             cells.push(cell(said.perplexity, 3, "not in the paper"));
             table.rows.push(self.row(ours, cells));

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_evaluate::{
-    CompareOptions, Comparison, Correlations, Measured, Privacy, PrivacyOptions, Reference,
-    Utility, UtilityOptions, Violations, ViolationsError, privacy, utility, violations,
+    CompareOptions, Comparison, Correlations, Measured, Privacy, PrivacyOptions, Reference, Timing,
+    TimingOptions, Utility, UtilityOptions, Violations, ViolationsError, privacy, timing, utility,
+    violations,
 };
 use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
 use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
@@ -74,6 +75,8 @@ pub struct EvaluateReport {
     pub comparison: Comparison,
     /// Real records that the figures are of no use without.
     pub fresh: Option<FreshSample>,
+    /// Dates, stays, ages and values, beside those of the real records and of other real ones.
+    pub timing: Timing,
     /// The rule files.
     pub files: Vec<String>,
     /// What the real records break of the rules.
@@ -129,7 +132,8 @@ impl Task for EvaluateTask {
     type Report = EvaluateReport;
 
     /// Holds generated records against the train split of a real cohort: how far the frequencies of codes,
-    /// of pairs of codes and of sequential pairs agree, how long records are, and which rules they break.
+    /// of pairs of codes and of sequential pairs agree, how long records are, how far dates and values agree,
+    /// and which rules they break.
     fn run(&self, watch: &dyn Watch) -> Result<EvaluateReport, Error> {
         let _out = self.out.as_ref().map(Out::folder).transpose()?;
         // A folder that may not be replaced is refused before there is anything to put there.
@@ -137,9 +141,11 @@ impl Task for EvaluateTask {
         let pair = Pair::load(self, watch)?;
         let reference =
             Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
-        let (comparison, fresh) = watched(watch, "comparing", None, || -> Result<_, Error> {
-            Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?))
-        })?;
+        let (comparison, fresh, timed) =
+            watched(watch, "comparing", None, || -> Result<_, Error> {
+                let timed = timing(&pair.timing_samples(), &TimingOptions::default())?;
+                Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?, timed))
+            })?;
         let files = load::with_own(&self.rules, Some(&self.real), self.no_own_rules);
         let rules = match files.is_empty() {
             true => None,
@@ -183,6 +189,7 @@ impl Task for EvaluateTask {
             copies: pair.copies(),
             comparison,
             fresh,
+            timing: timed,
             files,
             broken,
             obedience,

@@ -24,6 +24,7 @@ impl Display for EvaluateReport {
         )?;
         self.agreement(out)?;
         self.shapes(out)?;
+        write!(out, "\n{}", self.timing)?;
         if let Some(obedience) = &self.obedience {
             write!(out, "\n{obedience}")?;
         }

@@ -8,7 +8,8 @@ mod perplexity;
 
 pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
 pub use consequence_evaluate::{
-    Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Utility, Violations,
+    Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Timing, Utility,
+    Violations,
 };
 pub use pair::OnlyIn;
 pub use perplexity::{PerplexityReport, PerplexityTask};

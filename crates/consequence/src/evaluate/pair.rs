@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_evaluate::Samples;
+use consequence_evaluate::{Samples, TimingSample, TimingSamples};
 use consequence_pipeline::load::{self, LoadedCohort};
 use consequence_pipeline::{Error, Watch};
-use consequence_record::{Code, Cohort, Record, Selection, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, EventDetail, Part, Record, Scale, Selection, Split, Vocabulary,
+};
 use serde::Serialize;
 
 use super::{EvaluateTask, FreshSample};
@@ -18,13 +20,19 @@ pub(super) struct Pair {
     pub synthetic: Cohort,
     pub vocabulary: Arc<Vocabulary>,
     pub titles: BTreeMap<Code, String>,
+    /// Dates, stays, births and values of either, where they are known.
+    pub real_details: Option<CohortDetails>,
+    pub synthetic_details: Option<CohortDetails>,
+    /// What the values of codes are: as the real cohort says, else as the generated one does.
+    pub scales: BTreeMap<Code, Scale>,
     /// Real records that the generated ones are held against.
     pub base: Vec<usize>,
     /// Whether those are the train split; else they are all that are not held out.
     pub of_train_split: bool,
-    /// Real records of the held-out split, and of the tuning split.
+    /// Real records of the held-out split.
     pub held_out: Vec<usize>,
-    pub tuning: Vec<usize>,
+    /// Real records that the generator did not see: those held out, then those of the tuning split.
+    pub others: Vec<usize>,
     /// The indices of all generated records.
     pub generated: Vec<usize>,
     pub codes: OnlyIn,
@@ -48,16 +56,17 @@ const EXAMPLES: usize = 5;
 
 impl Pair {
     pub fn load(task: &EvaluateTask, watch: &dyn Watch) -> Result<Self, Error> {
-        let real = load::cohort(&task.real, None, watch)?;
-        let synthetic = load::cohort(&task.synthetic, None, watch)?;
+        let real = load::detailed_cohort(&task.real, None, watch)?;
+        let synthetic = load::detailed_cohort(&task.synthetic, None, watch)?;
         for (loaded, path) in [(&real, &task.real), (&synthetic, &task.synthetic)] {
             refuse_empty(&loaded.cohort, path)?;
         }
         let codes = OnlyIn::of(&real.vocabulary, &synthetic.vocabulary);
-        let LoadedCohort { cohort, vocabulary, .. } = synthetic;
-        let (vocabulary, synthetic) =
-            union(&real.vocabulary, &vocabulary, &cohort, &task.synthetic)?;
-        let LoadedCohort { cohort: real, splits, titles, .. } = real;
+        let Union { vocabulary, cohort, details, scales } =
+            Union::of(&real.vocabulary, synthetic, &task.synthetic)?;
+        let (synthetic, synthetic_details, mut all_scales) = (cohort, details, scales);
+        let LoadedCohort { cohort: real, splits, titles, scales, details, .. } = real;
+        all_scales.extend(scales);
         let [train, held_out, tuning] =
             [Split::Train, Split::HeldOut, Split::Tuning].map(|split| split.indices(&splits));
         let of_train_split = !train.is_empty();
@@ -70,15 +79,22 @@ impl Pair {
         };
         let held_out = if base.len() == real.len() { Vec::new() } else { held_out };
         let generated = (0..synthetic.len()).collect();
+        let others = match of_train_split {
+            true => [held_out.as_slice(), &tuning].concat(),
+            false => Vec::new(),
+        };
         Ok(Self {
             real,
             synthetic,
             vocabulary,
             titles,
+            real_details: details,
+            synthetic_details,
+            scales: all_scales,
             base,
             of_train_split,
             held_out,
-            tuning,
+            others,
             generated,
             codes,
         })
@@ -104,10 +120,30 @@ impl Pair {
         }
     }
 
-    /// Generated records with exactly the codes of a real one, whatever their order.
+    /// The records whose dates and values are compared; the other real ones show what luck does.
+    pub fn timing_samples(&self) -> TimingSamples<'_> {
+        let real = |records| TimingSample { records, details: self.real_details.as_ref() };
+        let others = Selection::new(&self.real, &self.others);
+        TimingSamples {
+            real: real(self.real_sample()),
+            synthetic: TimingSample {
+                records: self.synthetic_sample(),
+                details: self.synthetic_details.as_ref(),
+            },
+            other: (!others.is_empty()).then(|| real(others)),
+            vocabulary: &self.vocabulary,
+            scales: &self.scales,
+        }
+    }
+
+    /// Generated records with exactly the codes of a real one, whatever their order. Codes that tell time
+    /// or a value do not count.
     pub fn copies(&self) -> u64 {
         let codes = |cohort: &Cohort, index: usize| -> Vec<Code> {
-            let mut codes = cohort.record(index).visits().flatten().copied().collect::<Vec<_>>();
+            let counts =
+                |code: &Code| !matches!(self.vocabulary.part(*code), Part::Time | Part::Values);
+            let visits = cohort.record(index).visits();
+            let mut codes: Vec<Code> = visits.flatten().copied().filter(counts).collect();
             codes.sort_unstable();
             codes.dedup();
             codes
@@ -123,12 +159,11 @@ impl Pair {
         &self,
         reference: &consequence_evaluate::Reference<'_>,
     ) -> Result<Option<FreshSample>, Error> {
-        let others = [self.held_out.as_slice(), &self.tuning].concat();
-        if !self.of_train_split || others.is_empty() {
+        if self.others.is_empty() {
             return Ok(None);
         }
-        let records = others.len().min(self.synthetic.len());
-        let other = Selection::new(&self.real, &others[..records]);
+        let records = self.others.len().min(self.synthetic.len());
+        let other = Selection::new(&self.real, &self.others[..records]);
         let generated = self.synthetic_sample().part(0..records);
         Ok(Some(FreshSample {
             records,
@@ -166,12 +201,49 @@ impl OnlyIn {
 
 /// The vocabulary of one cohort with the codes that only another has after it, and the other cohort
 /// numbered by it. The numbers of the first stay as they are.
-pub(super) fn union(
-    first: &Vocabulary,
-    other: &Vocabulary,
-    cohort: &Cohort,
-    path: &Path,
-) -> Result<(Arc<Vocabulary>, Cohort), Error> {
+struct Union {
+    vocabulary: Arc<Vocabulary>,
+    cohort: Cohort,
+    details: Option<CohortDetails>,
+    scales: BTreeMap<Code, Scale>,
+}
+
+impl Union {
+    fn of(first: &Vocabulary, other: LoadedCohort, path: &Path) -> Result<Self, Error> {
+        let vocabulary = joined(first, &other.vocabulary, path)?;
+        let codes = other.vocabulary.codes();
+        let numbers: Vec<Option<Code>> =
+            codes.map(|code| vocabulary.code(other.vocabulary.name(code))).collect();
+        let number = |code: Code| numbers.get(code.index()).copied().flatten();
+        let mut cohort = Cohort::default();
+        for (index, record) in other.cohort.records().enumerate() {
+            let visits = record.visits();
+            let visits =
+                visits.map(|visit| visit.iter().filter_map(|&code| number(code)).collect());
+            let again = Record::new(visits.collect());
+            let again = if record.ended() { again } else { again.cut() };
+            cohort.push(other.cohort.id(index), &again);
+        }
+        let details = other.details.map(|details| {
+            let mut renumbered = CohortDetails::default();
+            for index in 0..details.len() {
+                let mut again = details.of(index).to_details();
+                let event =
+                    |event: EventDetail| Some(EventDetail { code: number(event.code)?, ..event });
+                again.events = again.events.into_iter().filter_map(event).collect();
+                again.events.sort_by_key(|event| (event.visit, event.code));
+                renumbered.push(again.view());
+            }
+            renumbered
+        });
+        let scales = other.scales.into_iter();
+        let scales = scales.filter_map(|(code, scale)| Some((number(code)?, scale))).collect();
+        Ok(Self { vocabulary: Arc::new(vocabulary), cohort, details, scales })
+    }
+}
+
+/// The codes of one vocabulary, and after them those that only another has.
+fn joined(first: &Vocabulary, other: &Vocabulary, path: &Path) -> Result<Vocabulary, Error> {
     let own = |vocabulary: &Vocabulary| -> Vec<Code> {
         vocabulary.codes().filter(|&code| code != vocabulary.end()).collect()
     };
@@ -190,26 +262,19 @@ pub(super) fn union(
             None => all.push((name, kind)),
         }
     }
-    let vocabulary = Vocabulary::new(all).map_err(|error| refused(error.to_string()))?;
-    let numbers: Vec<Option<Code>> =
-        other.codes().map(|code| vocabulary.code(other.name(code))).collect();
-    let mut renumbered = Cohort::default();
-    for (index, record) in cohort.records().enumerate() {
-        let visits = record.visits();
-        let visits =
-            visits.map(|visit| visit.iter().filter_map(|code| numbers[code.index()]).collect());
-        let again = Record::new(visits.collect());
-        let again = if record.ended() { again } else { again.cut() };
-        renumbered.push(cohort.id(index), &again);
-    }
-    Ok((Arc::new(vocabulary), renumbered))
+    Vocabulary::new(all).map_err(|error| refused(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use consequence_record::{Cohort, Kind, Record, Vocabulary};
+    use std::sync::Arc;
 
-    use super::union;
+    use consequence_pipeline::load::LoadedCohort;
+    use consequence_record::{
+        Cohort, CohortDetails, Details, EventDetail, Kind, Record, Scale, Vocabulary,
+    };
+
+    use super::{Union, joined};
 
     #[test]
     fn codes_of_both_are_there_once() {
@@ -219,15 +284,37 @@ mod tests {
         let [f, b, a] = ["F", "B", "A"].map(|name| other.code(name).unwrap());
         let mut cohort = Cohort::default();
         cohort.push("p", &Record::new(vec![vec![f], vec![b, a]]).cut());
-        let (all, again) = union(&first, &other, &cohort, "x".as_ref()).unwrap();
+        let event = |code, value| EventDetail { visit: 1, code, time: None, value: Some(value) };
+        let events = vec![event(b, 2.0), event(a, 1.0)];
+        let mut details = CohortDetails::default();
+        details.push(Details { times: vec![5], events, ..Details::default() }.view());
+        let scale = Scale { test: "B".into(), ..Scale::default() };
+        let other = LoadedCohort {
+            cohort,
+            vocabulary: Arc::new(other),
+            splits: Vec::new(),
+            titles: Default::default(),
+            concepts: Default::default(),
+            scales: [(b, scale.clone())].into(),
+            details: Some(details),
+            records_are_lines: false,
+        };
+        let found = Union::of(&first, other, "x".as_ref()).unwrap();
+        let all = found.vocabulary;
         let names: Vec<&str> = all.codes().map(|code| all.name(code)).collect();
         assert_eq!(names, ["A", "F", "B", "END"]);
-        let record = again.record(0);
+        let record = found.cohort.record(0);
         assert_eq!((record.visit(0).len(), record.visit(1).len()), (1, 2));
         assert_eq!(all.name(record.visit(1)[0]), "A");
         assert!(!record.ended());
+        // What is known of a code goes with it, and is found by its new number.
+        let details = found.details.unwrap();
+        let [a, b] = ["A", "B"].map(|name| all.code(name).unwrap());
+        let value = |code| details.of(0).event(1, code).and_then(|event| event.value);
+        assert_eq!((value(a), value(b), details.of(0).time(1)), (Some(1.0), Some(2.0), Some(5)));
+        assert_eq!(found.scales.get(&b), Some(&scale));
 
         let clash = Vocabulary::new([("A", Kind::Static)]).unwrap();
-        assert!(union(&first, &clash, &Cohort::default(), "x".as_ref()).is_err());
+        assert!(joined(&first, &clash, "x".as_ref()).is_err());
     }
 }

@@ -2,6 +2,7 @@
 //! to work out again: `tools/cross_check.py`.
 
 mod cohorts;
+mod dated;
 mod rules;
 
 use std::error::Error;
@@ -49,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "held_out": held_out,
         "independent": world.independent()?,
         "interval": world.interval(&good)?,
+        "dated": dated::measure(&folder)?,
         "cohorts": {
             "good": world.measure(&good, &wide, &drawn)?,
             "bad": world.measure(&bad, &narrow, &whole)?,

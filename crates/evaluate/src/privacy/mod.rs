@@ -17,6 +17,7 @@ use serde::Serialize;
 pub use self::attributes::{AttributeInference, GuessFigures, Guesses};
 pub use self::nearest::{ClosestRecords, Distances, MembershipInference};
 use self::nearest::{Neighbours, closest, code_sets, membership};
+use crate::codes_only::CodesOnly;
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use consequence_feedback::words::number;
 
@@ -108,7 +109,8 @@ type Figures = (
 /// Measures samples none of which is empty.
 fn measure(samples: &Samples<'_>, sensitive: usize) -> Figures {
     let (vocabulary, codes) = (samples.vocabulary, samples.vocabulary.len());
-    let [train, synthetic, held_out] = Role::ALL.map(|role| code_sets(samples.of(role)));
+    let [train, synthetic, held_out] =
+        Role::ALL.map(|role| code_sets(CodesOnly::of(samples.of(role), vocabulary).records()));
     let [near_train, near_synthetic, near_held_out] =
         [&train, &synthetic, &held_out].map(|sets| Neighbours::new(sets, codes));
     (

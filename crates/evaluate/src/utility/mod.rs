@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::logistic::Logistic;
+use crate::codes_only::CodesOnly;
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use crate::ranking::Ranking;
 
@@ -136,7 +137,10 @@ pub fn utility(
     options: &UtilityOptions,
 ) -> Result<Measured<Utility>, MeasureError> {
     samples.check()?;
-    Ok(measure(samples, options).into())
+    let kept = Role::ALL.map(|role| CodesOnly::of(samples.of(role), samples.vocabulary));
+    let [train, synthetic, held_out] = [0, 1, 2].map(|at| kept[at].records());
+    let samples = Samples { train, synthetic, held_out, ..*samples };
+    Ok(measure(&samples, options).into())
 }
 
 fn measure(samples: &Samples<'_>, options: &UtilityOptions) -> Result<Utility, Unmeasured> {

@@ -1,6 +1,7 @@
 //! Measures against brute force, against each other, and against figures that others measured.
 
 mod bad_input;
+mod beside_codes;
 mod brute_force;
 mod enumerated;
 mod giving_away;
@@ -10,4 +11,5 @@ mod predicting;
 mod replayed;
 mod simulated;
 mod support;
+mod timing;
 mod uci;

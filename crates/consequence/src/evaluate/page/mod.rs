@@ -1,5 +1,6 @@
 //! Two cohorts side by side, as a page for a reviewer.
 
+mod dates_and_values;
 mod sections;
 
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub(super) fn page(
         sections.insert(0, page.violations()?);
     }
     sections.push(page.lengths());
+    sections.push(page.dates_and_values());
     sections.extend(report.deep.as_ref().map(|deep| page.utility(deep)));
     sections.extend(report.deep.as_ref().map(|deep| page.privacy(deep)));
     if let Some(rules) = rules {
@@ -179,6 +181,7 @@ impl Page<'_> {
                 None => Holds::Unknown("the real cohort has no held-out records".to_owned()),
             },
         });
+        all.extend(self.statements_of_dates());
         let Some(deep) = &self.report.deep else { return all };
         let unknown = |why: Unmeasured| Holds::Unknown(why.to_string());
         all.push(match &deep.utility {
