@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use consequence_feedback::Watch;
 use consequence_model::Generator;
-use consequence_record::{Code, Cohort, Split, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, Split, Vocabulary};
 use consequence_store::{StoreError, WorkingFolder};
 use consequence_tables::jsonl::Writer;
 use consequence_tables::meds::Shards;
 use rayon::prelude::*;
 
 use crate::manifest::Manifest;
-use crate::{Identity, SampleError, Sampler, Totals, manifest};
+use crate::{Identity, SampleError, Sampled, Sampler, Totals, manifest};
 
 /// How to write a dataset.
 #[derive(Clone, Debug)]
@@ -114,26 +114,31 @@ pub fn write_dataset<G: Generator>(
         first..records.min(first + shard_records)
     };
     let folder = shards.path().to_path_buf();
-    let (missing, rewritten) = missing(&folder, &mut manifest, files);
+    let describing = Shards::describing(!sampler.scales().is_empty());
+    let (missing, rewritten) = missing(&folder, &mut manifest, files, describing);
     manifest.write(&folder)?;
     let mut totals = Totals::default();
     let wanted: u64 = missing.iter().map(|&file| range(file).end - range(file).start).sum();
     watch.advance(records - wanted);
-    let mut cohort = Cohort::default();
-    let written =
-        sampler.records(missing.into_iter().flat_map(range), &mut totals, |number, record| {
-            let file = (number / shard_records) as usize;
-            cohort.push(&(number + 1).to_string(), &record);
-            if number + 1 == range(file).end {
-                let mut shard = shards.fill(file, &std::mem::take(&mut cohort), None)?;
-                // The digest is noted first, so that a file that is in place has one.
-                manifest.files.insert(Shards::name(file), shard.digest()?);
-                manifest.write(&folder)?;
-                shard.commit()?;
-            }
-            watch.advance(1);
-            Ok(())
-        });
+    let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
+    let (dated, scales) = (sampler.dated(), sampler.scales());
+    let detailed = dated || !scales.is_empty();
+    let written = sampler.each(missing.into_iter().flat_map(range), &mut totals, |sampled| {
+        let number = sampled.number;
+        let file = (number / shard_records) as usize;
+        cohort.push(&(number + 1).to_string(), &sampled.record);
+        details.push(sampled.details.view());
+        if number + 1 == range(file).end {
+            let (cohort, details) = (std::mem::take(&mut cohort), std::mem::take(&mut details));
+            let mut shard = shards.fill(file, &cohort, detailed.then_some(&details))?;
+            // The digest is noted first, so that a file that is in place has one.
+            manifest.files.insert(Shards::name(file), shard.digest()?);
+            manifest.write(&folder)?;
+            shard.commit()?;
+        }
+        watch.advance(1);
+        Ok(())
+    });
     if let Err(error) = written {
         // What is worth nothing is not left for anyone to find.
         if !(0..files).any(|file| shards.has(file)) {
@@ -142,19 +147,24 @@ pub fn write_dataset<G: Generator>(
         return Err(error);
     }
     let subjects = (1..=records as i64).map(|subject| (subject, Split::of(&subject.to_string())));
-    shards.describe(subjects, &options.titles, &BTreeMap::new(), false)?;
-    for name in Shards::describing(false) {
+    shards.describe(subjects, &options.titles, &scales, dated)?;
+    for name in Shards::describing(!scales.is_empty()) {
         manifest.note(&folder, name)?;
     }
     manifest.write(&folder)?;
-    refuse_strangers(&folder, files)?;
+    refuse_strangers(&folder, files, describing)?;
     shards.commit()?;
     Ok(Written { kept: records - wanted, rewritten, totals })
 }
 
 /// The data files that are to be written, and the names of all files that are there but are not as
 /// they were written. The manifest forgets all but the data files that stay.
-fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>, Vec<String>) {
+fn missing(
+    folder: &Path,
+    manifest: &mut Manifest,
+    files: usize,
+    describing: &[&str],
+) -> (Vec<usize>, Vec<String>) {
     let names: Vec<String> = (0..files).map(Shards::name).collect();
     let whole: Vec<bool> = names.par_iter().map(|name| manifest.has(folder, name)).collect();
     let missing: Vec<usize> = (0..files).filter(|&file| !whole[file]).collect();
@@ -163,8 +173,7 @@ fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>,
             && folder.join(name).exists()
             && !manifest.has(folder, name)
     };
-    let written_again =
-        missing.iter().map(|&file| &*names[file]).chain(Shards::describing(false).iter().copied());
+    let written_again = missing.iter().map(|&file| &*names[file]).chain(describing.iter().copied());
     let rewritten = written_again.filter(changed).map(str::to_owned).collect();
     let kept = names.into_iter().zip(whole).filter_map(|(name, whole)| whole.then_some(name));
     manifest.files = kept.filter_map(|name| manifest.files.remove_entry(&name)).collect();
@@ -181,6 +190,7 @@ fn open<G: Generator>(
     files: usize,
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
     let vocabulary = || Arc::clone(sampler.codes().vocabulary());
+    let describing = Shards::describing(!sampler.scales().is_empty());
     let begin = || Shards::open(out, vocabulary(), options.replace);
     let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
@@ -195,7 +205,7 @@ fn open<G: Generator>(
                 let reason = "it has data, and no manifest".into();
                 return Err(SampleError::Manifest { path: unfinished, reason });
             }
-            refuse_strangers(&unfinished, files)?;
+            refuse_strangers(&unfinished, files, describing)?;
             return Ok(Some((shards, there.unwrap_or(wanted))));
         }
         (true, false) if options.replace => begin()?.discard()?,
@@ -203,7 +213,7 @@ fn open<G: Generator>(
         (false, true) => match Manifest::read(out) {
             Ok(None) => {}
             Ok(Some(there)) => match wanted.refuse_other(&there, out) {
-                Ok(()) => return complete(out, vocabulary(), there, files),
+                Ok(()) => return complete(out, vocabulary(), there, files, describing),
                 Err(_) if options.replace => {}
                 Err(error) => return Err(error),
             },
@@ -221,10 +231,11 @@ fn complete(
     vocabulary: Arc<Vocabulary>,
     manifest: Manifest,
     files: usize,
+    describing: &[&str],
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
-    refuse_strangers(out, files)?;
+    refuse_strangers(out, files, describing)?;
     let mut names: Vec<String> = (0..files).map(Shards::name).collect();
-    names.extend(Shards::describing(false).iter().map(|&name| name.to_owned()));
+    names.extend(describing.iter().map(|&name| name.to_owned()));
     match names.par_iter().all(|name| manifest.has(out, name)) {
         true => Ok(None),
         false => Ok(Some((Shards::reopen(out, vocabulary)?, manifest))),
@@ -233,10 +244,9 @@ fn complete(
 
 /// Refuses a folder with anything in it that is not of the dataset: a reader would take it for a
 /// part.
-fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
+fn refuse_strangers(folder: &Path, files: usize, describing: &[&str]) -> Result<(), SampleError> {
     let ours = (0..files).map(|file| PathBuf::from(Shards::name(file)));
-    let others =
-        Shards::describing(false).iter().copied().chain([manifest::FILE]).map(PathBuf::from);
+    let others = describing.iter().copied().chain([manifest::FILE]).map(PathBuf::from);
     let mut known: HashSet<PathBuf> = ours.chain(others).collect();
     let folders: HashSet<PathBuf> =
         known.iter().filter_map(|name| name.parent()).map(Path::to_path_buf).collect();
@@ -296,9 +306,10 @@ pub fn write_lines<G: Generator>(
         false => Writer::create_new(out, vocabulary)?,
     };
     let mut totals = Totals::default();
-    sampler.records(0..records, &mut totals, |number, record| {
+    sampler.each(0..records, &mut totals, |Sampled { number, record, details }| {
         let visits = record.visits.iter().map(Vec::as_slice);
-        writer.push(&(number + 1).to_string(), record.ended, visits)?;
+        let id = (number + 1).to_string();
+        writer.push_detailed(&id, record.ended, details.view(), visits)?;
         watch.advance(1);
         Ok(())
     })?;

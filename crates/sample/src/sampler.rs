@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_details::{Drawer, disagreement};
+use consequence_details::{DetailModel, Drawer, disagreement};
 use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
@@ -253,6 +253,11 @@ impl<'a, G: Generator> Sampler<'a, G> {
             Some(what) => Err(SampleError::Disagreement { record: number + 1, what }),
             None => Ok(details),
         }
+    }
+
+    /// Whether records are given dates.
+    pub fn dated(&self) -> bool {
+        self.request.details.is_some_and(DetailModel::dated)
     }
 
     /// What the values of codes are, where records are given any.

@@ -318,9 +318,8 @@ impl RuleWriter<'_> {
                     continue;
                 }
                 let seen = |group: usize, column: usize| counts.group_with[group * width + column];
-                let event = |column: usize| {
-                    self.vocabulary.part(self.columns.codes[column]) == Part::Codes
-                };
+                let event =
+                    |column: usize| self.vocabulary.part(self.columns.codes[column]) == Part::Codes;
                 let never: Vec<Formula> = (0..self.columns.end())
                     .filter(|&column| event(column))
                     .filter(|&column| seen(group, column) == 0)
