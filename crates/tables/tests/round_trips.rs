@@ -23,7 +23,7 @@ fn awkward() -> Arc<Vocabulary> {
 }
 
 fn options(vocabulary: &Arc<Vocabulary>) -> ReadOptions {
-    ReadOptions { vocabulary: Some(Arc::clone(vocabulary)), limits: Limits::default() }
+    ReadOptions { vocabulary: Some(Arc::clone(vocabulary)), ..ReadOptions::default() }
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
@@ -91,7 +91,7 @@ proptest! {
             *changed = byte;
         }
         let limits = Limits { line_bytes: limit, visits: limit, code_bytes: limit, ..Limits::default() };
-        let small = ReadOptions { vocabulary: None, limits };
+        let small = ReadOptions { limits, ..ReadOptions::default() };
         for options in [ReadOptions::default(), options(&awkward()), small] {
             if let Err(error) = jsonl::read_from(&bytes[..], "c.jsonl", &options) {
                 prop_assert!(error.advice().is_some());
