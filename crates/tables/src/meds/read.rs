@@ -393,7 +393,10 @@ impl Stream {
                     id: part.cohort.id(index),
                     split: splits.get(&subject).copied(),
                     record,
-                    details: self.details.then(|| part.details.of(index)).unwrap_or_default(),
+                    details: match self.details {
+                        true => part.details.of(index),
+                        false => DetailsView::default(),
+                    },
                 })?;
             }
             Ok(())
