@@ -170,6 +170,14 @@ impl Import {
             let why = if dropped.is_empty() { "it is empty".into() } else { dropped.join(", ") };
             return Err(self.fail(ImportProblem::NoRecords(why)));
         }
+        if self.profile.gaps {
+            let old: Vec<u32> = self.finals.gaps().collect();
+            let bands = DayBand::gaps_with(&tally.days_of_their_own());
+            let set = self.finals.set_gaps(bands);
+            set.map_err(|problem| self.fail(problem))?;
+            self.kept.resize(self.finals.names.len(), None);
+            tally.renew_gaps(&old, &self.finals);
+        }
         let finals = &self.finals;
         let is_rare = |(number, &patients): (usize, &u64)| {
             !finals.always_kept(number) && patients > 0 && patients < self.options.min_patients
