@@ -1,75 +1,18 @@
 //! The importers on small made-up tables: what each row becomes, odd ones included.
 
+mod common;
+
 use std::fs;
-use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray,
+    ArrayRef, Date32Array, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
 };
+use common::{import, long, plain, put_parquet, shown};
 use consequence_feedback::Unwatched;
-use consequence_import::{CsvColumns, ImportOptions, ImportSummary, Reason, Source, open};
+use consequence_import::{CsvColumns, ImportOptions, Reason, Source, open};
 use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::{Dataset, meds};
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use parquet::arrow::ArrowWriter;
-
-fn plain() -> ImportOptions {
-    ImportOptions::default()
-}
-
-fn import(
-    source: Source,
-    files: &[(&str, &str)],
-    options: &ImportOptions,
-) -> (Dataset, ImportSummary) {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        put(&folder.path().join(name), content);
-    }
-    open(&source, folder.path(), options, &Unwatched).unwrap().collect().unwrap()
-}
-
-/// Writes a file, compressed if its name says so.
-fn put(path: &Path, content: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    if path.extension().is_some_and(|end| end == "gz") {
-        let file = fs::File::create(path).unwrap();
-        let mut packed = GzEncoder::new(file, Compression::default());
-        packed.write_all(content.as_bytes()).unwrap();
-        packed.finish().unwrap();
-    } else {
-        fs::write(path, content).unwrap();
-    }
-}
-
-fn long(content: &str, columns: CsvColumns, options: &ImportOptions) -> (Dataset, ImportSummary) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("events.csv");
-    fs::write(&path, content).unwrap();
-    open(&Source::Csv(columns), &path, options, &Unwatched).unwrap().collect().unwrap()
-}
-
-/// The records as text: the id, the static codes, and the codes of each encounter.
-fn shown(dataset: &Dataset) -> Vec<String> {
-    (0..dataset.cohort.len())
-        .map(|index| {
-            let visits: Vec<String> = dataset
-                .cohort
-                .record(index)
-                .visits()
-                .map(|visit| {
-                    let names = visit.iter().map(|code| dataset.vocabulary.name(*code));
-                    names.collect::<Vec<_>>().join(" ")
-                })
-                .collect();
-            format!("{}: {}", dataset.cohort.id(index), visits.join(" | "))
-        })
-        .collect()
-}
 
 fn title<'d>(dataset: &'d Dataset, name: &str) -> Option<&'d str> {
     dataset.titles.get(&dataset.vocabulary.code(name)?).map(String::as_str)
@@ -384,18 +327,6 @@ fn cohorts_pass_through_with_options() {
     assert!(!dataset.cohort.record(0).ended() && !dataset.cohort.record(1).ended());
     assert_eq!((summary.cut, summary.dropped(Reason::CutVisits)), (2, 1));
     assert!(dataset.details.is_none());
-}
-
-/// Writes a Parquet file.
-fn put_parquet(path: &Path, columns: Vec<(&str, ArrayRef)>) {
-    let batch = RecordBatch::try_from_iter_with_nullable(
-        columns.into_iter().map(|(name, column)| (name, column, true)),
-    )
-    .unwrap();
-    let file = fs::File::create(path).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
 }
 
 #[test]
