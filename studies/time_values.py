@@ -5,7 +5,8 @@
 Each cohort is imported from its tables, or simulated, and given to `consequence synthesize`; `consequence
 evaluate` tells how far days between visits, spans, weekdays, months, ages, stays and values agree. What a
 test's driver does to its values is read from the exported rows. A line holds if it holds for the worst of
-the seeds. MIMIC has a table and no bounds: 100 patients are too few for any.
+the seeds. Beside it stands what other real records reach, which is luck alone; for what cannot be, the count in
+real records. MIMIC has a table and no bounds: 100 patients are too few for any.
 """
 
 import argparse
@@ -36,7 +37,7 @@ class Line:
     name: str
     figure: float
     bound: float = None
-    luck: float = None
+    beside: float = None
 
 
 def drivers():
@@ -190,7 +191,7 @@ def verdict(figures, bound):
 def told(name, seeds):
     """Prints the table of a cohort, and gives the lines that miss their bounds."""
     print(f"== {name}, {len(seeds)} seeds")
-    print(f"  {'':44} {'worst':>9} {'bound':>7} {'luck':>9}  each seed")
+    print(f"  {'':44} {'worst':>9} {'bound':>7} {'beside':>9}  each seed")
     missed = []
     # Codes and tests are those of the real cohort, so that every seed has the same lines.
     for lines in zip(*seeds):
@@ -199,7 +200,7 @@ def told(name, seeds):
         bound = "" if line.bound is None else f"{line.bound:g}"
         holds = verdict(figures, line.bound)
         each = " ".join(map(shown, figures))
-        print(f"  {line.name[:44]:44} {shown(worst):>9} {bound:>7} {shown(line.luck):>9}  {each}  {holds}".rstrip())
+        print(f"  {line.name[:44]:44} {shown(worst):>9} {bound:>7} {shown(line.beside):>9}  {each}  {holds}".rstrip())
         if holds == "miss":
             missed.append(line)
     sys.stdout.flush()

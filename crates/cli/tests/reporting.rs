@@ -107,3 +107,42 @@ fn tiny_and_empty_cohorts() {
         .refuses(&["NO//SUCH//CODE", "--allow-unknown"]);
     assert!(!folder.path("second").exists(), "nothing half-written");
 }
+
+#[test]
+fn dates_are_held_against_each_other() {
+    let folder = Folder::new();
+    // Two visits a patient, on two Mondays: a week apart, or two weeks.
+    let rows = |second: &str, first_id: usize| {
+        let visits = |id: usize| format!("{id},2024-01-01,A\n{id},2024-01-{second},B\n");
+        let patients = (first_id..first_id + 60).map(visits);
+        format!("subject_id,time,code\n{}", patients.collect::<String>())
+    };
+    for (name, text) in [("real", rows("08", 0)), ("other", rows("15", 500))] {
+        folder.write(&format!("{name}.csv"), text);
+        folder.run(&format!("import csv {name}.csv --out {name}")).exits(0);
+    }
+    let ran = folder.run("evaluate --real real --synthetic other --out report").exits(0);
+    ran.prints("days between visits").prints("  after A").prints("weekdays, total variation");
+    let page = folder.read("report/report.html");
+    for part in [
+        "Are dates, ages and values like real ones?",
+        "Days between visits are spread as in real records",
+        "Nothing happens after a patient&#39;s death or before birth",
+        "Weekdays",
+    ] {
+        assert!(page.contains(part) || page.contains(&part.replace("&#39;", "'")), "no `{part}`");
+    }
+    let metrics: Value = serde_json::from_str(&folder.read("report/metrics.json")).expect("JSON");
+    let days = &metrics["timing"]["days_between_visits"];
+    assert_eq!((&days["ks"], &days["other_ks"]), (&1.0.into(), &0.0.into()));
+    assert_eq!(days["real"]["quartiles"], serde_json::json!([7.0, 7.0, 7.0]));
+    assert_eq!(metrics["timing"]["days_after"][0]["code"], "A");
+    assert_eq!(metrics["timing"]["weekdays"]["total_variation"], 0.0);
+    assert_eq!(metrics["timing"]["weekdays"]["rows"][0]["synthetic"], 120);
+
+    // Without dates the report says so, and tells the rest.
+    folder.write("plain.jsonl", "{\"id\":1,\"static\":[],\"visits\":[[\"A\"],[\"B\"]]}\n");
+    let ran = folder.run("evaluate --real real --synthetic plain.jsonl --out undated").exits(0);
+    ran.prints("the synthetic records have no dates");
+    assert!(folder.read("undated/report.html").contains("the synthetic records have no dates"));
+}

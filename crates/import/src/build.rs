@@ -404,7 +404,7 @@ impl Builder<'_> {
 }
 
 /// The days from 1970 to the date of a time.
-fn day(time: Option<i64>) -> Option<i64> {
+pub(crate) fn day(time: Option<i64>) -> Option<i64> {
     time.map(|time| time.div_euclid(DAY))
 }
 

@@ -298,6 +298,19 @@ impl Finals {
         banded(&self.stays, days)
     }
 
+    /// Tells days between encounters by other bands.
+    pub fn set_gaps(&mut self, bands: Vec<DayBand>) -> Result<(), ImportProblem> {
+        let mut gaps = Vec::with_capacity(bands.len());
+        for band in bands {
+            let code = self.intern(&format!("{GAP_PREFIX}{band}"), Kind::Encounter, None)?;
+            gaps.push((band, code));
+        }
+        self.times.resize(self.names.len(), None);
+        gaps.iter().for_each(|&(_, code)| self.times[code as usize] = Some(Time::Gap));
+        self.gaps = gaps;
+        Ok(())
+    }
+
     /// The codes of age bands, from the youngest.
     pub fn ages(&self) -> impl Iterator<Item = u32> {
         self.ages.iter().map(|&(_, code)| code)

@@ -48,6 +48,7 @@ mod runs;
 mod sources;
 mod summary;
 mod table;
+mod tally;
 mod units;
 
 pub use code_map::CodeMap;

@@ -12,15 +12,16 @@ use consequence_record::{
 use consequence_tables::Dataset;
 use rustc_hash::FxHashMap;
 
-use crate::build::{Draft, Profile};
+use crate::build::Profile;
 use crate::codes::{Codes, Role, test_of_part};
 use crate::collector::{Collector, DEATH, Subjects, scratch};
 use crate::event::{Event, Fact, Value};
 use crate::finals::{Cuts, Finals, Made, Seen, sort_key};
-use crate::records::{Drafts, Records};
+use crate::records::Records;
 use crate::runs::Runs;
 use crate::sources::{self, Gathered};
 use crate::summary::{ImportSummary, Reason};
+use crate::tally::{Habits, Tally};
 use crate::units::Measures;
 use crate::{ImportError, ImportOptions, ImportProblem, Source};
 
@@ -158,31 +159,9 @@ impl Import {
 
     /// Numbers the codes that occur in enough records.
     fn number_codes(&mut self) -> Result<(), ImportError> {
-        let mut patients = vec![0_u64; self.finals.names.len()];
-        let mut last = vec![0_u64; patients.len()];
-        let mut values: FxHashMap<u32, u64> = FxHashMap::default();
-        let mut habits = Habits { gaps: true, one_stay: true, all_stay: true };
-        let mut drafts = Drafts::new(self, ImportSummary::default());
-        let mut count = 0_u64;
-        while let Some((_, draft)) = drafts.advance()? {
-            count += 1;
-            habits.see(&draft, &self.finals);
-            let encounter = draft.visits.iter().flat_map(|visit| &visit.codes);
-            for code in draft.statics.iter().chain(encounter) {
-                let number = code.code as usize;
-                let seen = &mut last[number];
-                if *seen != count {
-                    *seen = count;
-                    patients[number] += 1;
-                }
-                if !code.value.is_nan() {
-                    *values.entry(code.code).or_default() += u64::from(code.rows);
-                }
-            }
-        }
-        if count == 0 {
-            let dropped: Vec<String> = drafts
-                .summary
+        let (mut tally, summary) = Tally::of(self, None)?;
+        if tally.records == 0 {
+            let dropped: Vec<String> = summary
                 .dropped
                 .iter()
                 .chain(&self.summary.dropped)
@@ -191,29 +170,36 @@ impl Import {
             let why = if dropped.is_empty() { "it is empty".into() } else { dropped.join(", ") };
             return Err(self.fail(ImportProblem::NoRecords(why)));
         }
-        drop(drafts);
+        if self.profile.gaps {
+            let old: Vec<u32> = self.finals.gaps().collect();
+            let bands = DayBand::gaps_with(&tally.days_of_their_own());
+            let set = self.finals.set_gaps(bands);
+            set.map_err(|problem| self.fail(problem))?;
+            self.kept.resize(self.finals.names.len(), None);
+            tally.renew_gaps(&old, &self.finals);
+        }
+        let finals = &self.finals;
+        let is_rare = |(number, &patients): (usize, &u64)| {
+            !finals.always_kept(number) && patients > 0 && patients < self.options.min_patients
+        };
+        let rare: Vec<bool> = tally.patients.iter().enumerate().map(is_rare).collect();
+        self.summary.drop_many(Reason::RareCodes, rare.iter().filter(|rare| **rare).count() as u64);
+        if self.options.drop_empty && rare.contains(&true) {
+            // Without the encounters that they leave empty, others are the next to each other.
+            tally = Tally::of(self, Some(&rare))?.0;
+        }
+        let Tally { mut patients, values, habits, .. } = tally;
         if self.profile.stays {
             // Where every stay is of no day, saying so says nothing.
-            let longer = self
-                .finals
-                .stays()
-                .any(|code| patients[code as usize] > 0 && self.finals.stay(0) != Some(code));
-            if !longer {
+            let longer = |code: u32| patients[code as usize] > 0 && finals.stay(0) != Some(code);
+            if !finals.stays().any(longer) {
                 self.profile.stays = false;
-                self.finals.stays().for_each(|code| patients[code as usize] = 0);
+                finals.stays().for_each(|code| patients[code as usize] = 0);
             }
         }
         self.habits = habits;
-        let finals = &self.finals;
-        let mut kept: Vec<usize> = Vec::new();
-        for (number, &patients) in patients.iter().enumerate() {
-            if patients > 0 && (finals.always_kept(number) || patients >= self.options.min_patients)
-            {
-                kept.push(number);
-            } else if patients > 0 {
-                self.summary.drop_one(Reason::RareCodes);
-            }
-        }
+        let mut kept: Vec<usize> =
+            (0..patients.len()).filter(|&number| patients[number] > 0 && !rare[number]).collect();
         let is_encounter = |number: usize| finals.kinds[number] == Kind::Encounter;
         kept.sort_by_key(|&number| (is_encounter(number), &finals.names[number]));
         let names = kept.iter().map(|&number| (&finals.names[number], finals.kinds[number]));
@@ -308,31 +294,6 @@ impl Import {
 /// Whether a source has codes of a kind already.
 fn has(codes: &Codes, band: fn(&str) -> Option<DayBand>) -> bool {
     codes.entries().iter().any(|code| band(&code.name).is_some())
-}
-
-/// What records have in common that rules can say.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Habits {
-    /// No first encounter has a code of the days since the one before, and every other has one.
-    pub gaps: bool,
-    /// No encounter has two codes of how long it took.
-    pub one_stay: bool,
-    /// Every encounter has one.
-    pub all_stay: bool,
-}
-
-impl Habits {
-    fn see(&mut self, draft: &Draft, finals: &Finals) {
-        for (index, visit) in draft.visits.iter().enumerate() {
-            let count =
-                |is: &dyn Fn(u32) -> bool| visit.codes.iter().filter(|code| is(code.code)).count();
-            let gaps = count(&|code| finals.is_gap(code));
-            let stays = count(&|code| finals.is_stay(code));
-            self.gaps &= gaps == usize::from(index > 0);
-            self.one_stay &= stays <= 1;
-            self.all_stay &= stays == 1;
-        }
-    }
 }
 
 /// What is known of the values of a source.

@@ -61,6 +61,31 @@ impl<'i> Drafts<'i> {
         Ok(None)
     }
 
+    /// Leaves out the encounters that have no code that is kept; true if the record is left without any.
+    pub fn drop_emptied(&mut self, draft: &mut Draft, is_kept: impl Fn(u32) -> bool) -> bool {
+        let finals = &self.import.finals;
+        let summary = &mut self.summary;
+        let tells = |code: &&DraftCode| !finals.is_time(code.code);
+        let stays = |code: &DraftCode| is_kept(code.code) && tells(&code);
+        if draft.visits.iter().all(|visit| visit.codes.iter().any(stays)) {
+            return false;
+        }
+        draft.visits.retain(|visit| {
+            let kept = visit.codes.iter().any(stays);
+            if !kept {
+                let rare = visit.codes.iter().filter(tells).count();
+                summary.drop_many(Reason::RareOccurrences, rare as u64);
+                summary.drop_one(Reason::EmptyVisits);
+            }
+            kept
+        });
+        self.builder.renew_gaps(draft);
+        if draft.visits.is_empty() {
+            summary.drop_one(Reason::NoVisits);
+        }
+        draft.visits.is_empty()
+    }
+
     /// Gathers the events of the next subject.
     fn next_subject(&mut self) -> Result<bool, ImportError> {
         self.events.clear();
@@ -100,37 +125,14 @@ impl<'i> Records<'i> {
 
     fn step(&mut self) -> Result<Option<ImportedRecord>, ImportError> {
         while let Some((subject, mut draft)) = self.drafts.advance()? {
-            if self.import.options.drop_empty && self.drop_emptied(&mut draft) {
+            let import = self.import;
+            let kept = |code: u32| import.kept[code as usize].is_some();
+            if import.options.drop_empty && self.drafts.drop_emptied(&mut draft, kept) {
                 continue;
             }
             return Ok(Some(self.finished(subject, draft)));
         }
         Ok(None)
-    }
-
-    /// Leaves out the encounters that had rare codes only; true if the record is left without any.
-    fn drop_emptied(&mut self, draft: &mut Draft) -> bool {
-        let import = self.import;
-        let tells = |code: &&DraftCode| !import.finals.is_time(code.code);
-        let stays = |code: &DraftCode| import.kept[code.code as usize].is_some() && tells(&code);
-        let summary = &mut self.drafts.summary;
-        if draft.visits.iter().all(|visit| visit.codes.iter().any(stays)) {
-            return false;
-        }
-        draft.visits.retain(|visit| {
-            let kept = visit.codes.iter().any(stays);
-            if !kept {
-                let rare = visit.codes.iter().filter(tells).count();
-                summary.drop_many(Reason::RareOccurrences, rare as u64);
-                summary.drop_one(Reason::EmptyVisits);
-            }
-            kept
-        });
-        self.drafts.builder.renew_gaps(draft);
-        if draft.visits.is_empty() {
-            summary.drop_one(Reason::NoVisits);
-        }
-        draft.visits.is_empty()
     }
 
     fn finished(&mut self, subject: u32, draft: Draft) -> ImportedRecord {

@@ -53,6 +53,13 @@ fn counts(dataset: &Dataset, system: &str, expected: &[(&str, usize)]) {
     }
 }
 
+/// The sum of the times of encounters that ended, which are those of tables of admissions.
+fn sum_of_admissions(dataset: &Dataset) -> i128 {
+    let details = (0..dataset.cohort.len()).map(|record| dataset.details_of(record));
+    let ended = details.flat_map(|details| details.times.iter().zip(details.ends));
+    ended.filter(|(_, end)| end.is_some()).map(|(&time, _)| i128::from(time)).sum()
+}
+
 fn sum_of_times(dataset: &Dataset) -> i128 {
     let times = dataset.details.as_ref().unwrap();
     (0..times.len()).flat_map(|record| times.of(record).times).map(|&time| i128::from(time)).sum()
@@ -62,9 +69,17 @@ fn sum_of_times(dataset: &Dataset) -> i128 {
 fn mimic3() {
     let Some(path) = shared("data/inpatient/mimic3_demo") else { return };
     let (dataset, summary) = run(Source::Mimic3, &path, &ImportOptions::default());
-    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 129, 6723));
-    assert_eq!(summary.empty_visits, 0);
+    // 129 admissions and 61 deaths outside of them; 6723 codes of rows, 100 deaths, 90 gaps and 129 stays.
+    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 190, 7042));
+    assert_eq!((summary.empty_visits, summary.ends, summary.births), (0, 129, 92));
+    assert_eq!((summary.years, summary.after_death), (Some((2102, 2202)), 0));
     let systems = by_system(&dataset);
+    assert_eq!(
+        (systems["DEATH"], systems["GAP"], systems["STAY"]),
+        ((1, 100), (16, 90), (12, 129))
+    );
+    counts(&dataset, "GAP", &[("4-7d", 2), ("60-90d", 13), ("1095-1825d", 11), ("1825-3650d", 2)]);
+    counts(&dataset, "STAY", &[("0d", 3), ("3d", 19), ("7-10d", 24), ("60d+", 1)]);
     assert_eq!(systems["ICD9CM"], (581, 1761));
     assert_eq!(systems["ICD9PROC"], (164, 486));
     assert_eq!(systems["RX"], (570, 4436));
@@ -73,12 +88,13 @@ fn mimic3() {
     let ages = [("0-20", 2), ("20-40", 4), ("40-60", 15), ("60-80", 37), ("80-100", 42)];
     counts(&dataset, "AGE", &ages);
     assert_eq!(summary.splits, [83, 9, 8]);
-    assert_eq!(sum_of_times(&dataset), 750_131_986_140_000_000);
+    assert_eq!(sum_of_admissions(&dataset), 750_131_986_140_000_000);
     let titled = |code: &_| dataset.vocabulary.name(*code).starts_with("ICD9CM//");
     assert_eq!(dataset.titles.keys().filter(|code| titled(code)).count(), 561);
     // A code twice in an admission is one code of the visit.
     assert_eq!(summary.dropped(Reason::Repeated), 506 - 486 + 10_398 - 4436);
-    assert_eq!(summary.dropped.len(), 1, "{summary}");
+    assert_eq!(summary.dropped(Reason::EarlyTime), 1);
+    assert_eq!(summary.dropped.len(), 2, "{summary}");
     assert_eq!(summary.tables.first(), Some(&("PATIENTS".to_owned(), 100)));
 }
 
@@ -98,14 +114,12 @@ fn mimic3_with_options() {
     assert_eq!((systems["RX"], systems["DISCHARGE"]), ((176, 3671), (1, 40)));
     assert_eq!(summary.dropped(Reason::RareCodes), 954 - 267);
     assert_eq!(summary.dropped(Reason::RareOccurrences), 6548 - 5214);
-    let gaps = [("0-7d", 1), ("7-30d", 10), ("30-90d", 9), ("90-180d", 6), ("180-365d", 2)];
-    counts(&dataset, "GAP", &gaps);
-    counts(&dataset, "GAP", &[("365d+", 1)]);
+    assert_eq!((systems["GAP"], systems["STAY"]), ((16, 90), (12, 129)));
 
     let (dataset, summary) = run(Source::Mimic3, &path, &options);
-    assert_eq!((summary.visits, summary.cut), (129 - 15, 3));
-    assert_eq!(summary.dropped(Reason::CutVisits), 15);
-    assert_eq!(dataset.cohort.records().filter(|record| !record.ended()).count(), 3);
+    assert_eq!((summary.visits, summary.cut), (190 - 22, 7));
+    assert_eq!(summary.dropped(Reason::CutVisits), 22);
+    assert_eq!(dataset.cohort.records().filter(|record| !record.ended()).count(), 7);
 
     let whole = ImportOptions { truncate: Some(3), ..ImportOptions::default() };
     let (dataset, _) = run(Source::Mimic3, &path, &whole);
@@ -113,8 +127,10 @@ fn mimic3_with_options() {
 
     let dropping = ImportOptions { min_patients: 5, drop_empty: true, ..ImportOptions::default() };
     let (_, summary) = run(Source::Mimic3, &path, &dropping);
-    assert_eq!((summary.vocabulary, summary.codes), (264, 4891));
-    assert_eq!((summary.visits, summary.dropped(Reason::EmptyVisits)), (128, 1));
+    // What is left of the rows, deaths, gaps and stays.
+    assert_eq!(summary.vocabulary, 264 + 1 + 16 + 12);
+    assert_eq!(summary.codes, 4891 + 100 + (189 - 100) + 128);
+    assert_eq!((summary.visits, summary.dropped(Reason::EmptyVisits)), (189, 1));
 }
 
 #[test]
@@ -140,39 +156,85 @@ fn mimic3_as_phecodes() {
 fn mimic4() {
     let Some(path) = shared("data/inpatient/mimic4_demo") else { return };
     let (dataset, summary) = run(Source::Mimic4, &path, &ImportOptions::default());
-    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 275, 4521));
+    // 275 admissions and 16 deaths outside of them; 4521 codes of rows, 31 deaths, 191 gaps, 275 stays.
+    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 291, 5018));
+    assert_eq!((summary.ends, summary.births), (275, 100));
     let systems = by_system(&dataset);
+    assert_eq!(
+        (systems["DEATH"], systems["GAP"], systems["STAY"]),
+        ((1, 31), (18, 191), (11, 275))
+    );
+    counts(&dataset, "GAP", &[("0d", 1), ("1d", 1), ("30-45d", 19), ("1095-1825d", 6)]);
+    counts(&dataset, "STAY", &[("0d", 13), ("5-7d", 49), ("30-60d", 5)]);
     assert_eq!((systems["ICD9CM"], systems["ICD10CM"]), ((738, 2193), (734, 2313)));
     counts(&dataset, "DISCHARGE", &[("EXPIRED", 15)]);
     counts(&dataset, "SEX", &[("F", 43), ("M", 57)]);
     counts(&dataset, "AGE", &[("20-40", 8), ("40-60", 34), ("60-80", 42), ("80-100", 16)]);
     assert_eq!(summary.splits, [83, 10, 7]);
     // The sum of the true admission times, which the dates of two-digit years are restored to.
-    assert_eq!(sum_of_times(&dataset), 1_591_912_492_680_000_000);
+    assert_eq!(sum_of_admissions(&dataset), 1_591_912_492_680_000_000);
+    assert_eq!(sum_of_times(&dataset), 1_686_860_476_680_000_000);
+    let ends = (0..100).flat_map(|record| dataset.details_of(record).ends.iter().flatten());
+    assert_eq!(ends.map(|&end| i128::from(end)).sum::<i128>(), 1_592_075_855_280_000_000);
     let options = ImportOptions { truncate: Some(3), ..ImportOptions::default() };
     let (dataset, _) = run(Source::Mimic4, &path, &options);
     let systems = by_system(&dataset);
     assert_eq!((systems["ICD9CM"], systems["ICD10CM"]), ((330, 2027), (379, 2133)));
-    let gaps = [("0-7d", 7), ("7-30d", 39), ("30-90d", 38), ("90-180d", 29), ("180-365d", 23)];
-    counts(&dataset, "GAP", &gaps);
-    counts(&dataset, "GAP", &[("365d+", 39)]);
+}
+
+#[test]
+fn mimic4_of_another_tool() {
+    let file = "data/inpatient/mimic4_demo/mimic_iv_demo_meds_events.parquet";
+    let Some(path) = shared(file) else { return };
+    let (dataset, summary) = run(Source::Meds, &path, &ImportOptions::default());
+    assert_eq!((summary.patients, summary.births), (100, 100));
+    counts(&dataset, "SEX", &[("F", 43), ("M", 57)]);
+    assert_eq!(count(&dataset, "DEATH"), 31);
+    assert!(dataset.vocabulary.code("MEDS_BIRTH").is_none());
+    // Every value of the file is in one part of its test.
+    assert_eq!(dataset.scales.values().map(|scale| scale.count).sum::<u64>(), 405_236);
+    assert_eq!(summary.dropped(Reason::NoValue), 0);
+    let mut values = 0;
+    for record in 0..dataset.cohort.len() {
+        let details = dataset.details_of(record);
+        for event in details.events {
+            let Some(value) = event.value else { continue };
+            values += 1;
+            assert!(dataset.scales[&event.code].holds(value));
+            assert!(
+                dataset.cohort.record(record).visit(event.visit as usize).contains(&event.code)
+            );
+        }
+    }
+    assert_eq!(summary.values, values);
+    for code in dataset.vocabulary.codes() {
+        let name = dataset.vocabulary.name(code);
+        assert!(!name.ends_with("//q5"), "{name}");
+    }
 }
 
 #[test]
 fn omop() {
     let Some(path) = shared("data/outpatient/synthea1k_omop") else { return };
     let (dataset, summary) = run(Source::Omop, &path, &ImportOptions::default());
-    assert_eq!((summary.patients, summary.visits, summary.codes), (1127, 33_024, 47_294));
-    assert_eq!((summary.empty_visits, summary.vocabulary), (4685, 375));
-    assert_eq!(summary.dropped(Reason::NoVisits), 3);
-    assert_eq!(summary.splits, [875, 133, 119]);
+    // 47,293 codes of rows and deaths, 31,897 gaps and 32,153 stays.
+    assert_eq!((summary.patients, summary.visits, summary.codes), (1126, 33_023, 111_343));
+    assert_eq!((summary.empty_visits, summary.vocabulary), (4685, 375 + 21 + 11));
+    // One of them has a date of death and nothing else.
+    assert_eq!(summary.dropped(Reason::NoVisits), 4);
+    assert_eq!(summary.splits, [874, 133, 119]);
+    // Some rows are a day and more before the visit that they belong to.
+    assert_eq!(summary.dropped(Reason::EarlyTime), 1431 + 3664 + 4961);
     let systems = by_system(&dataset);
+    assert_eq!((systems["GAP"], systems["STAY"]), ((21, 31_897), (11, 32_153)));
+    counts(&dataset, "GAP", &[("0d", 247), ("21-30d", 5246), ("365-450d", 3411), ("3650d+", 788)]);
+    counts(&dataset, "STAY", &[("0d", 30_338), ("1d", 1504), ("14-21d", 111), ("60d+", 8)]);
     assert_eq!((systems["SNOMED"], systems["RxNorm"]), ((226, 25_225), (127, 7804)));
     assert_eq!((systems["CVX"], systems["OMOP"]), ((18, 13_797), (3, 326)));
-    assert_eq!(systems["DEATH"], (1, 142));
-    counts(&dataset, "SEX", &[("F", 558), ("M", 569)]);
+    assert_eq!(systems["DEATH"], (1, 141));
+    counts(&dataset, "SEX", &[("F", 558), ("M", 568)]);
     counts(&dataset, "AGE", &[("0-20", 854), ("20-40", 247), ("40-60", 19), ("100+", 1)]);
-    assert_eq!(sum_of_times(&dataset), 40_457_345_788_800_000_000);
+    assert_eq!(sum_of_times(&dataset), 40_455_560_246_400_000_000);
     assert_eq!(dataset.cohort.longest(), 472);
     let bronchitis = dataset.vocabulary.code("SNOMED//10509002").unwrap();
     assert!(
@@ -182,9 +244,12 @@ fn omop() {
     );
 
     let options = ImportOptions { drop_empty: true, min_patients: 5, ..ImportOptions::default() };
-    let (_, summary) = run(Source::Omop, &path, &options);
-    assert_eq!((summary.vocabulary, summary.codes), (288, 46_793));
-    assert_eq!(summary.visits, 28_339 - 119);
+    let (dataset, summary) = run(Source::Omop, &path, &options);
+    let gaps = summary.visits - summary.patients;
+    assert_eq!(summary.codes, 46_793 - 1 + gaps + summary.ends);
+    assert_eq!(summary.vocabulary, 288 + 21 + 11);
+    assert_eq!(by_system(&dataset)["GAP"], (21, gaps as usize));
+    assert_eq!(summary.visits, 28_339 - 119 - 1);
     assert_eq!(summary.empty_visits, 0);
 }
 
@@ -296,8 +361,11 @@ fn claims_as_a_long_table() {
     };
     let source = Source::Csv(columns);
     let (_, summary) = run(source.clone(), &table, &ImportOptions::default());
-    assert_eq!((summary.patients, summary.visits, summary.codes), (412, 18_448, 41_661));
+    let gaps = 18_448 - 412;
+    assert_eq!((summary.patients, summary.visits, summary.codes), (412, 18_448, 41_661 + gaps));
+    let options = ImportOptions { gaps: false, ..ImportOptions::default() };
+    let (_, summary) = run(source.clone(), &table, &options);
     assert_eq!((summary.vocabulary, summary.static_vocabulary), (5896, 0));
-    let options = ImportOptions { truncate: Some(3), ..ImportOptions::default() };
+    let options = ImportOptions { truncate: Some(3), ..options };
     assert_eq!(run(source, &table, &options).1.vocabulary, 830);
 }

@@ -52,6 +52,22 @@ impl DayBand {
         bands(&GAP_BOUNDS)
     }
 
+    /// The same, where some days have a band of their own.
+    ///
+    /// ```
+    /// use consequence_record::DayBand;
+    ///
+    /// let names: Vec<String> = DayBand::gaps_with(&[28]).iter().map(DayBand::to_string).collect();
+    /// assert_eq!(names[6..9], ["21-28d", "28d", "29d"]);
+    /// ```
+    pub fn gaps_with(days: &[u32]) -> Vec<Self> {
+        let own = days.iter().flat_map(|&day| [day, day.saturating_add(1)]);
+        let mut bounds: Vec<u32> = GAP_BOUNDS.into_iter().chain(own).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        bands(&bounds)
+    }
+
     /// The bands of lengths of stays, from the shortest.
     pub fn stays() -> Vec<Self> {
         bands(&STAY_BOUNDS)

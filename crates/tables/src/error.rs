@@ -256,12 +256,9 @@ pub enum Problem {
         /// The encounter, counted from 1.
         encounter: usize,
     },
-    /// A value that is no finite number of 32 bits.
-    #[error("the value of code `{code}` is too large for a number of 32 bits")]
-    LargeValue {
-        /// The code.
-        code: String,
-    },
+    /// A number that is too large to be held: a value has 32 bits.
+    #[error("a number is too large")]
+    LargeNumber,
     /// Something that only Parquet files and MEDS datasets can have.
     #[error(transparent)]
     Meds(#[from] MedsProblem),
@@ -399,7 +396,7 @@ impl Problem {
                 "add the code to the encounter in `visits`, or leave the value out".into()
             }
             Self::RepeatedValue { .. } => "keep the last of them".into(),
-            Self::LargeValue { .. } => "correct the value, or leave it out".into(),
+            Self::LargeNumber => "correct the number, or leave it out".into(),
             Self::Meds(problem) => problem.help().into(),
             Self::TooManyCodes { .. } => "put values such as measurements into bands".into(),
         }

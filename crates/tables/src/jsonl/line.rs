@@ -489,10 +489,6 @@ impl<'de> Visitor<'de> for VisitValues<'_, '_> {
         while let Some(code) = map.next_key_seed(ValueCode(&mut *parser))? {
             parser.trouble.expected = "a number in `values`";
             let value: f32 = map.next_value()?;
-            if !value.is_finite() {
-                let code = shown(parser.codes.name(code));
-                return Err(parser.trouble.stop(Problem::LargeValue { code }));
-            }
             let (visit, value) = (visit as u32, Some(value));
             parser.parsed.details.events.push(EventDetail { visit, code, time: None, value });
         }

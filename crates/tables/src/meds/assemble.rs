@@ -1,7 +1,7 @@
 //! Events into records.
 
 use consequence_record::calendar::DAY;
-use consequence_record::{AgeBand, Code, Cohort, CohortDetails, DetailsView, EventDetail, Lists};
+use consequence_record::{AgeBand, Code, Cohort, CohortDetails, DetailsView, EventDetail};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::MedsProblem;
@@ -15,8 +15,6 @@ pub(super) struct Part {
     /// The number of each record's subject, and the row of its first event.
     pub subjects: Vec<(i64, u64)>,
     pub details: CohortDetails,
-    /// All values of each record, if those are kept too.
-    pub results: Lists<EventDetail>,
 }
 
 /// One event.
@@ -38,8 +36,6 @@ pub(super) struct Keeping {
     pub details: bool,
     /// Whether times are real, and not only an order.
     pub dated: bool,
-    /// Whether every value is kept, and not only the last of a code in a visit.
-    pub results: bool,
     /// The code of a death that may come without the visit or admission that it belongs to.
     pub death: Option<Code>,
 }
@@ -334,10 +330,6 @@ impl<'a> Assembler<'a> {
             }
         }
         self.part.details.push(DetailsView { birth: self.birth, times, ends, ages, events });
-        if self.keeping.results {
-            let valued = self.told.iter().filter(|told| told.value.is_some());
-            self.part.results.push(valued.copied());
-        }
     }
 
     /// The records that are whole by now.

@@ -18,6 +18,9 @@ use super::read::{Known, Met};
 use super::{MedsOptions, MedsProblem};
 use crate::{Limits, Problem, TableError};
 
+/// What some tools call the column of values.
+const OTHER_NUMBER: &str = "value";
+
 /// What an event says in words.
 const TEXT: &str = "text_value";
 
@@ -151,10 +154,12 @@ impl Events {
         table.bound_strings(TEXT, self.limits.line_bytes)?;
         let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
         columns.extend(visit_column);
-        columns.extend([NUMBER, TEXT].into_iter().filter(|name| table.kind(name).is_some()));
+        let number_column = number_column(&table);
+        columns.extend(number_column);
+        columns.extend(Some(TEXT).filter(|name| table.kind(name).is_some()));
         let position = |name: &str| columns.iter().position(|column| *column == name);
         let (visits_at, numbers_at, texts_at) =
-            (visit_column.and_then(position), position(NUMBER), position(TEXT));
+            (visit_column.and_then(position), number_column.and_then(position), position(TEXT));
         let mut order = Order::default();
         table.each_batch_or(&columns, |arrays, before| {
             let fail = |problem| TableError::of_file(path, problem);
@@ -252,6 +257,16 @@ impl Numbers<'_> {
             Self::None => None,
         }
     }
+}
+
+/// The column of values, if a file has one. One of another name is taken if it holds numbers.
+fn number_column(table: &Table) -> Option<&'static str> {
+    let holds_numbers = |column: &&str| {
+        let kind = table.kind(column);
+        kind.is_some_and(|kind| matches!(kind, DataType::Float32 | DataType::Float64))
+    };
+    let named = Some(NUMBER).filter(|column| table.kind(column).is_some());
+    named.or(Some(OTHER_NUMBER).filter(holds_numbers))
 }
 
 fn numbers(array: &ArrayRef) -> Result<Numbers<'_>, MedsProblem> {

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, DetailsView, EventDetail, RecordView, Scale, Split,
-    Vocabulary,
+    Code, Cohort, CohortDetails, Concept, DetailsView, RecordView, Scale, Split, Vocabulary,
 };
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -57,7 +56,7 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     let path = path.as_ref();
     let limits = &options.limits;
     let known = Known::of(path, options)?;
-    let keeping = known.keeping(options.details, false);
+    let keeping = known.keeping(options.details);
     let Known { files, codebook, titles, concepts, scales, dated, splits, ids } = known;
     let mut gathered =
         Gathered { details: options.details.then(CohortDetails::default), ..Gathered::default() };
@@ -132,10 +131,10 @@ impl Known {
     }
 
     /// How the events are put together.
-    fn keeping(&self, details: bool, results: bool) -> Keeping {
+    fn keeping(&self, details: bool) -> Keeping {
         let Codebook { vocabulary, deaths, .. } = &self.codebook;
         let death = vocabulary.code(DEATH).filter(|_| *deaths == Deaths::Foreign);
-        Keeping { details, dated: self.dated, results, death }
+        Keeping { details, dated: self.dated, death }
     }
 }
 
@@ -337,9 +336,6 @@ pub struct Streamed<'s> {
     pub record: RecordView<'s>,
     /// What is known of it beside its codes.
     pub details: DetailsView<'s>,
-    /// Every value, also where a code has several in a visit: sorted by visit and code, those of one code in
-    /// the order of their times.
-    pub results: &'s [EventDetail],
 }
 
 impl Stream {
@@ -386,7 +382,7 @@ impl Stream {
         done: impl Fn(u64),
     ) -> Result<(), E> {
         let Known { files, codebook, splits, ids, .. } = &self.known;
-        let keeping = self.known.keeping(self.details, true);
+        let keeping = self.known.keeping(self.details);
         let mut met = Met::default();
         let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {
             for (index, (record, &(subject, row))) in
@@ -397,8 +393,10 @@ impl Stream {
                     id: part.cohort.id(index),
                     split: splits.get(&subject).copied(),
                     record,
-                    details: self.details.then(|| part.details.of(index)).unwrap_or_default(),
-                    results: if self.details { part.results.list(index) } else { &[] },
+                    details: match self.details {
+                        true => part.details.of(index),
+                        false => DetailsView::default(),
+                    },
                 })?;
             }
             Ok(())
