@@ -22,6 +22,8 @@ pub(crate) struct Columns {
     pub family_of: Vec<Option<usize>>,
     /// The columns of each family with two or more of them.
     pub families: Vec<Vec<usize>>,
+    /// Whether a column is of a part of a test's values.
+    pub is_value: Vec<bool>,
     /// Sets of columns that claims speak of.
     pub sets: Vec<CodeSet>,
     column_of: Vec<u32>,
@@ -66,6 +68,7 @@ impl Columns {
         }
         let (category_of, categories) = families(vocabulary, &groups);
         let (family_of, families) = families(vocabulary, &codes);
+        let is_value = codes.iter().map(|&code| vocabulary.part(code) == Part::Values).collect();
         let sets = Vec::new();
         Self {
             codes,
@@ -74,6 +77,7 @@ impl Columns {
             categories,
             family_of,
             families,
+            is_value,
             sets,
             column_of,
             group_of,

@@ -151,7 +151,12 @@ impl<'a> PairTemplates<'a> {
         let rows = |least: u64| {
             (0..columns.end()).filter(|&code| profile.visits_with[code] >= least.max(1)).count()
         };
-        let together = rows(cutoffs.together) as u64 * others;
+        // What a value goes with is a matter of degree. Bonds that nearly hold would have those that do
+        // hold doubted, since claims of a kind are judged by each other.
+        let codes = (0..columns.end()).filter(|&code| !columns.is_value[code]);
+        let bound =
+            codes.clone().filter(|&code| profile.visits_with[code] >= cutoffs.together.max(1));
+        let together = bound.count() as u64 * (codes.count() as u64).saturating_sub(1);
         let last = if options.end { rows(cutoffs.together) as u64 } else { 0 };
         let only_after = rows(cutoffs.only_after) as u64 * others;
         Self {
@@ -192,10 +197,12 @@ impl<'a> PairTemplates<'a> {
         if self.is_row(code, self.cutoffs.together) {
             let (together, at_first) = (pairs.together(row), pairs.at_first(row));
             for with in (0..self.columns.len()).filter(|&with| with != code) {
-                if together[with] == 0 {
+                let is_end = with == self.columns.end();
+                let of_values = self.columns.is_value[code] || self.columns.is_value[with];
+                if together[with] == 0 || (of_values && !is_end) {
                     continue;
                 }
-                let (claim, pool) = match with == self.columns.end() {
+                let (claim, pool) = match is_end {
                     true => (Claim::Last { code }, &mut self.last),
                     false => (Claim::Together { code, with }, &mut self.together),
                 };

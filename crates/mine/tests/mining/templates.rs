@@ -42,6 +42,21 @@ fn pair_counts_do_not_depend_on_the_order_of_codes() {
 }
 
 #[test]
+fn what_a_value_goes_with_is_no_rule_and_takes_nothing_from_rules_of_codes() {
+    let records = [(30, "| early companion q2"), (30, "| companion q1"), (80, "|")];
+    let named = |test: &str| {
+        let vocabulary =
+            vocabulary(&["early", "companion", &format!("{test}q1"), &format!("{test}q2")]);
+        let records =
+            records.map(|(count, text)| (count, text.replace(" q", &format!(" {test}q"))));
+        let records = records.each_ref().map(|(count, text)| (*count, text.as_str()));
+        said(&mine_all(&cohort(&vocabulary, &records), &vocabulary, &MineOptions::default()))
+    };
+    assert_eq!(named("LAB//x//"), ["early => companion"]);
+    assert!(named("x-").contains(&"x-q1 => companion".to_owned()), "codes that are no values");
+}
+
+#[test]
 fn equivalences_are_one_rule_whichever_code_comes_first() {
     for names in [["a", "b"], ["b", "a"]] {
         let vocabulary = vocabulary(&names);
