@@ -36,16 +36,18 @@ pub(super) fn gather_lines(
     let reader = BufReader::with_capacity(BUFFER_BYTES, bytes);
     let (mut codes, mut facts) = (Codes::default(), Facts::default());
     let limits = limits(collector);
+    let mut dated = false;
     let summary = jsonl::each_record(reader, &name, &mut codes, &limits, |record, codes| {
-        // MERGE: births, times, ends and values of JSON lines go here once their reader tells them.
-        let details = DetailsView::default();
+        let details = record.details();
+        dated |= !details.times.is_empty();
         let given = Given { id: &record.id, split: None, ended: record.ended, details };
         put(collector, given, record.visits(), &mut facts, |code| codes.name(code))
             .map_err(whole)?
     })
     .map_err(unpacked)?;
+    collector.summary.drop_many(Reason::Offset, summary.offsets);
     finish(collector, summary.records);
-    Ok(Profile { listed: true, own: true, ..Profile::default() })
+    Ok(Profile { dated, listed: true, own: true, ..Profile::default() })
 }
 
 /// Takes in a MEDS dataset, with the splits that it has.
@@ -94,19 +96,12 @@ fn gather_own(
         |bytes| watch.advance(bytes),
     )?;
     describe(collector, stream.vocabulary(), stream.titles(), stream.concepts());
-    scales.extend(own_scales(&stream).iter().filter_map(|(&code, scale)| {
+    scales.extend(stream.scales().iter().filter_map(|(&code, scale)| {
         let fact = collector.codes.find(stream.vocabulary().name(code))?;
         Some((fact.code()?, scale.clone()))
     }));
     finish(collector, count);
     Ok(Profile { dated: stream.dated(), listed: true, own: true, ..Profile::default() })
-}
-
-/// What the values of codes are, as a dataset of ours tells.
-// MERGE: `Stream::scales()` comes with the reading of `metadata/values.parquet`; then this is
-// `stream.scales()`.
-fn own_scales(_stream: &Stream) -> BTreeMap<Code, Scale> {
-    BTreeMap::new()
 }
 
 /// Takes in the events of another tool's dataset.

@@ -13,13 +13,10 @@ use rustc_hash::FxHashSet;
 
 use super::codebook::Meaning;
 use super::columns::{Strings, Table, integers, strings, times};
-use super::layout::{ADMISSION, CODE, NUMBER, SUBJECT, TIME, VISIT};
+use super::layout::{ADMISSION, CODE, NUMBER, OTHER_NUMBER, SUBJECT, TIME, VISIT};
 use super::read::{Known, Met};
 use super::{MedsOptions, MedsProblem};
 use crate::{Limits, Problem, TableError};
-
-/// What some tools call the column of values.
-const OTHER_NUMBER: &str = "value";
 
 /// What an event says in words.
 const TEXT: &str = "text_value";
@@ -77,7 +74,7 @@ impl Events {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
+        Ok(Self { known: Known::as_named(path, options)?, limits: options.limits })
     }
 
     /// Whether the dataset is one of ours, which says of each code what it is.

@@ -100,6 +100,15 @@ pub(super) struct Known {
 
 impl Known {
     pub fn of(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
+        Self::named(path, options, Deaths::Foreign)
+    }
+
+    /// The same with the events of another tool's dataset as they are named, births and deaths too.
+    pub fn as_named(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
+        Self::named(path, options, Deaths::Kept)
+    }
+
+    fn named(path: &Path, options: &MedsOptions, foreign: Deaths) -> Result<Self, TableError> {
         let limits = &options.limits;
         let files = data_files(path)?;
         let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
@@ -107,10 +116,10 @@ impl Known {
         let own = listed.codebook(&path.join(CODES), limits)?;
         let codebook = match (&options.vocabulary, own) {
             (None, Some(own)) => own,
-            (None, None) => codebook::from_events(&files, options)?,
+            (None, None) => codebook::from_events(&files, options, foreign)?,
             (Some(given), own) => Codebook {
                 vocabulary: Arc::clone(given),
-                deaths: own.as_ref().map_or(Deaths::Foreign, |own| own.deaths),
+                deaths: own.as_ref().map_or(foreign, |own| own.deaths),
                 markers: own.map_or_else(Markers::default, |own| own.markers),
             },
         };
