@@ -116,7 +116,11 @@ impl Builder<'_> {
             return Ok(None);
         }
         if let Some(death) = death(events) {
-            put_death(&mut groups, death);
+            let expired = self.codes.find(EXPIRED);
+            let died_in = |group: &Group| {
+                expired.is_some() && group.events.iter().any(|&at| Some(events[at].fact) == expired)
+            };
+            put_death(&mut groups, death, died_in);
             let after = |group: &&Group| day(group.time) > Some(death.div_euclid(DAY));
             summary.after_death += groups.iter().filter(after).count() as u64;
         }
@@ -470,15 +474,22 @@ fn join_days(groups: &mut Vec<Group>) {
     groups.append(&mut days);
 }
 
+/// What an encounter has that ended in death.
+const EXPIRED: &str = "DISCHARGE//EXPIRED";
+
+/// The days by which the date of a death may be told too late.
+const LATE: i64 = 7;
+
 /// When a subject died: a time goes before a date.
 fn death(events: &[Event]) -> Option<i64> {
     let deaths = events.iter().filter(|event| event.fact == Fact::DIED).filter_map(Event::time);
     deaths.min_by_key(|&time| (is_date(time), time))
 }
 
-/// Puts a death into the last encounter whose days hold it, or into one of its own. A date without a
+/// Puts a death into the last encounter whose days hold it, else into the last one, if it says that it ended in
+/// death a few days before, or into one of its own. A date without a
 /// time is the end of the encounter, or of the day, so that nothing of the day comes after.
-fn put_death(groups: &mut Vec<Group>, death: i64) {
+fn put_death(groups: &mut Vec<Group>, death: i64, died_in: impl Fn(&Group) -> bool) {
     let date = death.div_euclid(DAY);
     let holds = |group: &&mut Group| {
         let (begin, end) = (day(group.time), day(group.end.or(group.time)));
@@ -491,6 +502,13 @@ fn put_death(groups: &mut Vec<Group>, death: i64) {
         return;
     }
     let at = groups.partition_point(|group| group.time <= Some(death));
+    if let Some(last) = groups.last_mut().filter(|last| died_in(last)) {
+        let end = last.end.or(last.time);
+        if end.is_some_and(|end| (0..=LATE * DAY).contains(&(death - end))) {
+            last.death = end;
+            return;
+        }
+    }
     let alone = Group {
         key: VisitKey::day(death),
         arrival: usize::MAX,
