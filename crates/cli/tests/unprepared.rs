@@ -52,12 +52,13 @@ fn an_import_brings_its_own_rules_along() {
     let folder = with_visits();
     let own = folder.read("cohort/metadata/own.rules");
     assert!(own.contains("rule own-one-SEX: at most one of SEX//F, SEX//M\n"), "{own}");
+    assert!(own.contains("rule own-one-gap: at most one of GAP//1d\n"), "{own}");
     folder.write("a.rules", "rule a: ICD9CM//650 => ICD9CM//650\n");
     let audit = "audit cohort --rules a.rules";
-    folder.run(audit).exits(0).prints("2 hard rules of cohort/metadata/own.rules and a.rules");
+    folder.run(audit).exits(0).prints("3 hard rules of cohort/metadata/own.rules and a.rules");
     folder.run(&format!("{audit} --no-own-rules")).exits(0).prints("1 hard rule of a.rules");
     let check = folder.run("check a.rules --cohort cohort --json").exits(0).json();
-    assert_eq!(check["rules"]["total"], 2);
+    assert_eq!(check["rules"]["total"], 3);
 }
 
 #[test]
@@ -75,10 +76,10 @@ fn common_sense_is_written_and_kept() {
     folder
         .run(SYNTHESIZE)
         .exits(0)
-        .prints("common sense: 2 hard, 0 soft of out/common-sense.rules\n")
+        .prints("common sense: 4 hard, 0 soft of out/common-sense.rules\n")
         .prints("common sense: 2 hard, 0 soft of out/never-seen.rules\n")
         .prints("promised: none of 200 records breaks any of ")
-        .prints("4 common sense")
+        .prints("6 common sense")
         .prints("  not checked: what experts know: no folder of packs was given");
     folder.run("audit out/synthetic --rules sense.rules unseen.rules --referee").exits(0);
     // A model keeps what is for writing alone, and is not measured by it.

@@ -144,6 +144,7 @@ impl Default for ImportLimits {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "an import has one of them")]
 pub enum Source {
     /// A folder with the tables of MIMIC-III: PATIENTS, ADMISSIONS, DIAGNOSES_ICD, and where they
     /// are there PROCEDURES_ICD, PRESCRIPTIONS and LABEVENTS.

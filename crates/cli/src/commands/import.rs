@@ -40,7 +40,7 @@ pub enum ImportCommand {
     ///
     /// Rows of one visit are one encounter; rows without a visit are one encounter a day. A row with
     /// neither visit nor time is a static code.
-    Csv(CsvArguments),
+    Csv(Box<CsvArguments>),
     /// Records as JSON lines, compressed by gzip or not
     Jsonl(Common),
     /// A MEDS dataset, or one Parquet file of its events

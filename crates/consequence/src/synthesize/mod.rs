@@ -93,6 +93,7 @@ pub struct SynthesizeTask {
 
 /// Where the real records come from.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a run has one of them")]
 pub enum Origin {
     /// A cohort.
     Cohort(PathBuf),

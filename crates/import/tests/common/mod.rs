@@ -96,8 +96,8 @@ pub fn told(dataset: &Dataset) -> Vec<String> {
             }
             text
         }));
-        if number == 0 && details.birth.is_some() {
-            parts.insert(0, format!("*{}", clock(details.birth.unwrap())));
+        if let Some(birth) = details.birth.filter(|_| number == 0) {
+            parts.insert(0, format!("*{}", clock(birth)));
         }
         parts
     })
