@@ -18,9 +18,11 @@ from meds import (
     DataSchema,
     DatasetMetadataSchema,
     SubjectSplitSchema,
+    birth_code,
     code_metadata_filepath,
     data_subdirectory,
     dataset_metadata_filepath,
+    death_code,
     subject_splits_filepath,
 )
 
@@ -32,7 +34,7 @@ GIVEN = None
 def write_samples(folder):
     """Writes the sample datasets and gives their paths."""
     run_example("sample_dataset", folder)
-    return [folder / "dated", folder / "undated"]
+    return [folder / "dated", folder / "undated", folder / "detailed"]
 
 
 class Datasets(unittest.TestCase):
@@ -98,6 +100,34 @@ class Datasets(unittest.TestCase):
             SubjectSplitSchema.validate(pq.read_table(dataset / subject_splits_filepath))
             description = json.loads((dataset / dataset_metadata_filepath).read_text())
             DatasetMetadataSchema.validate(description)
+
+    def test_births_deaths_ends_and_values(self):
+        if GIVEN:
+            self.skipTest("what a given dataset holds is not known")
+        dataset = self.datasets[-1]
+        rows = [row for shard in self.shards(dataset) for row in pq.read_table(shard).to_pylist()]
+        of = lambda code: [row for row in rows if row["code"] == code]
+        births, deaths, ends = of(birth_code), of(death_code), of("VISIT_END")
+        self.assertEqual((len(births), len(deaths), len(ends)), (30, 10, 30))
+        self.assertTrue(all(row["visit_id"] is None and row["time"] for row in births))
+        # A death stands at the end of its stay, and not where that began.
+        begins = {(row["subject_id"], row["visit_id"]): row["time"] for row in of("VISIT")}
+        ended = {(row["subject_id"], row["visit_id"]): row["time"] for row in ends}
+        for row in deaths:
+            visit = (row["subject_id"], row["visit_id"])
+            self.assertEqual(row["time"], ended[visit])
+            self.assertLess(begins[visit], row["time"])
+        scales = pq.read_table(dataset / "metadata" / "values.parquet").to_pylist()
+        self.assertEqual({scale["unit"] for scale in scales}, {"%"})
+        bounds = {scale["code"]: (scale["above"], scale["up_to"]) for scale in scales}
+        valued = [row for row in rows if row["numeric_value"] is not None]
+        self.assertEqual(len(valued), 90)
+        for row in valued:
+            above, up_to = bounds[row["code"]]
+            self.assertTrue(above is None or row["numeric_value"] > above)
+            self.assertTrue(up_to is None or row["numeric_value"] <= up_to)
+        ages = {row["code"] for row in rows if row["code"].startswith("AGE_NOW//")}
+        self.assertEqual(ages, {"AGE_NOW//60-70", "AGE_NOW//90+"})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ use crate::{Target, says_something};
 pub const COHORT_LINES: Target =
     Target { name: "cohort-lines", read: cohort_lines, seeds, words: &WORDS };
 
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 34] = [
     "{",
     "}",
     "[",
@@ -28,6 +28,12 @@ const WORDS: [&str; 28] = [
     "\"static\"",
     "\"visits\"",
     "\"ended\"",
+    "\"birth\"",
+    "\"times\"",
+    "\"ends\"",
+    "\"values\"",
+    "\"2000-02-29\"",
+    "{\"A\": 1.5}",
     "\"p1\"",
     "\"END\"",
     "\"A\"",
@@ -47,9 +53,10 @@ fn seeds() -> Vec<Vec<u8>> {
     let lines = [
         r#"{"id": "p1", "static": ["SEX//F", "AGE//40-60"], "visits": [["ICD9CM//250"], []]}"#,
         r#"{"id": 2, "static": [], "visits": [["ICD9CM//250", "RX//insulin"]], "ended": false}"#,
+        r#"{"id": 4, "static": [], "visits": [["A"], []], "birth": "1950-05-31", "times": ["2001-05-31 14:05:00", "2001-06-02"], "ends": ["2001-06-01", null], "values": [{"A": 9.25}, {}]}"#,
         r#"{"visits": [[], [], ["a\"b\\c", "\u00e9"]], "ended": true, "static": ["SEX//M"], "id": "p 3"}"#,
     ];
-    let whole = format!("{}\n\n{}\r\n{}", lines[0], lines[1], lines[2]);
+    let whole = format!("{}\n\n{}\r\n{}", lines[0], lines[1], lines[3]);
     lines.iter().map(|line| line.as_bytes().to_vec()).chain([whole.into_bytes()]).collect()
 }
 

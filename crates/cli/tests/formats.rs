@@ -59,7 +59,7 @@ fn cohorts() {
     let (name, number) = ("cohort-1/metadata/dataset.json", "\"consequence_format\": 1");
     replace(&folder, name, number, "\"consequence_format\": 9");
     folder.run("audit cohort-1 --rules a.rules").refuses(&[
-        "made by a newer version of this program, format 9; this one reads up to 1",
+        "made by a newer version of this program, format 9; this one reads up to 2",
         "--> cohort-1/metadata/dataset.json",
         "help: read it with that version",
     ]);

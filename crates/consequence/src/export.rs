@@ -71,6 +71,8 @@ pub struct ExportReport {
     pub records: u64,
     /// Whether encounters had times of their own, rather than an order only.
     pub dated: bool,
+    /// Whether dates that were written are made up, as there were none.
+    pub dates_made_up: bool,
 }
 
 impl Task for ExportTask {
@@ -96,6 +98,11 @@ impl Task for ExportTask {
             out: self.out.path.clone(),
             records: dataset.cohort.len() as u64,
             dated: !dataset.ordinal_time(),
+            dates_made_up: match self.form {
+                ExportForm::Jsonl => false,
+                ExportForm::Csv => export::makes_up_dates(&dataset, false),
+                ExportForm::Omop => export::makes_up_dates(&dataset, true),
+            },
         })
     }
 }
@@ -105,6 +112,10 @@ impl Report for ExportReport {}
 impl Display for ExportReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let records = count(self.records, "record");
-        writeln!(out, "{}: {records} of {} as {}", self.out.display(), self.cohort, self.form)
+        writeln!(out, "{}: {records} of {} as {}", self.out.display(), self.cohort, self.form)?;
+        if self.dates_made_up {
+            writeln!(out, "the cohort has no dates: those that were written are made up")?;
+        }
+        Ok(())
     }
 }

@@ -319,9 +319,10 @@ fn read_cohort(
             Ok(LoadedCohort::of(dataset, false))
         }
         Format::Lines => {
-            let loaded = jsonl::read(path, &ReadOptions { vocabulary, limits })?;
+            let loaded = jsonl::read(path, &ReadOptions { vocabulary, details, limits })?;
             let records_are_lines = loaded.summary.blank_lines == 0;
-            let dataset = Dataset::new(loaded.cohort, loaded.vocabulary);
+            let details = loaded.details;
+            let dataset = Dataset { details, ..Dataset::new(loaded.cohort, loaded.vocabulary) };
             Ok(LoadedCohort::of(dataset, records_are_lines))
         }
     })

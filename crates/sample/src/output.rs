@@ -125,7 +125,7 @@ pub fn write_dataset<G: Generator>(
             let file = (number / shard_records) as usize;
             cohort.push(&(number + 1).to_string(), &record);
             if number + 1 == range(file).end {
-                let mut shard = shards.fill(file, &std::mem::take(&mut cohort))?;
+                let mut shard = shards.fill(file, &std::mem::take(&mut cohort), None)?;
                 // The digest is noted first, so that a file that is in place has one.
                 manifest.files.insert(Shards::name(file), shard.digest()?);
                 manifest.write(&folder)?;
@@ -142,8 +142,8 @@ pub fn write_dataset<G: Generator>(
         return Err(error);
     }
     let subjects = (1..=records as i64).map(|subject| (subject, Split::of(&subject.to_string())));
-    shards.describe(subjects, &options.titles)?;
-    for name in Shards::DESCRIBING {
+    shards.describe(subjects, &options.titles, &BTreeMap::new(), false)?;
+    for name in Shards::describing(false) {
         manifest.note(&folder, name)?;
     }
     manifest.write(&folder)?;
@@ -163,7 +163,8 @@ fn missing(folder: &Path, manifest: &mut Manifest, files: usize) -> (Vec<usize>,
             && folder.join(name).exists()
             && !manifest.has(folder, name)
     };
-    let written_again = missing.iter().map(|&file| &*names[file]).chain(Shards::DESCRIBING);
+    let written_again =
+        missing.iter().map(|&file| &*names[file]).chain(Shards::describing(false).iter().copied());
     let rewritten = written_again.filter(changed).map(str::to_owned).collect();
     let kept = names.into_iter().zip(whole).filter_map(|(name, whole)| whole.then_some(name));
     manifest.files = kept.filter_map(|name| manifest.files.remove_entry(&name)).collect();
@@ -223,7 +224,7 @@ fn complete(
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
     refuse_strangers(out, files)?;
     let mut names: Vec<String> = (0..files).map(Shards::name).collect();
-    names.extend(Shards::DESCRIBING.map(str::to_owned));
+    names.extend(Shards::describing(false).iter().map(|&name| name.to_owned()));
     match names.par_iter().all(|name| manifest.has(out, name)) {
         true => Ok(None),
         false => Ok(Some((Shards::reopen(out, vocabulary)?, manifest))),
@@ -234,7 +235,8 @@ fn complete(
 /// part.
 fn refuse_strangers(folder: &Path, files: usize) -> Result<(), SampleError> {
     let ours = (0..files).map(|file| PathBuf::from(Shards::name(file)));
-    let others = Shards::DESCRIBING.into_iter().chain([manifest::FILE]).map(PathBuf::from);
+    let others =
+        Shards::describing(false).iter().copied().chain([manifest::FILE]).map(PathBuf::from);
     let mut known: HashSet<PathBuf> = ours.chain(others).collect();
     let folders: HashSet<PathBuf> =
         known.iter().filter_map(|name| name.parent()).map(Path::to_path_buf).collect();

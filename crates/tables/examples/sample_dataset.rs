@@ -1,12 +1,16 @@
-//! Writes two small MEDS datasets, `dated` and `undated`, into a folder, for other programs to
-//! judge.
+//! Writes three small MEDS datasets, `dated`, `undated` and `detailed`, into a folder, for other programs
+//! to judge.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Kind, Record, Vocabulary};
+use consequence_record::calendar::DAY;
+use consequence_record::{
+    AgeBand, Code, Cohort, CohortDetails, Details, DetailsView, EventDetail, Kind, Record, Scale,
+    Vocabulary,
+};
 use consequence_tables::Dataset;
 use consequence_tables::meds::{self, WriterOptions};
 
@@ -48,5 +52,52 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         meds::write_with(folder.join(name), &dataset, &options)?;
     }
+    meds::write_with(folder.join("detailed"), &detailed()?, &options)?;
     Ok(())
+}
+
+/// Records with births, ends, ages, values, codes at times of their own, and a death in every third.
+fn detailed() -> Result<Dataset, Box<dyn Error>> {
+    let names = ["ICD9CM//250", "LAB//A1C//q1", "LAB//A1C//q2", "DISCHARGE//HOME", "DEATH"];
+    let vocabulary = Vocabulary::new(
+        std::iter::once(("SEX//F", Kind::Static)).chain(names.map(|name| (name, Kind::Encounter))),
+    )?;
+    let [diabetes, low, high, home, death] = [1, 2, 3, 4, 5].map(Code);
+    let mut cohort = Cohort::default();
+    let mut known = CohortDetails::default();
+    for number in 0..30_i64 {
+        let dies = number % 3 == 0;
+        let leaves = if dies { death } else { home };
+        let visits = vec![vec![Code(0)], vec![diabetes, low], vec![low, high, leaves]];
+        cohort.push(&number.to_string(), &Record::new(visits));
+        let begin = (10_000 + number) * DAY;
+        let (times, end) = (vec![begin, begin + 40 * DAY], begin + 43 * DAY);
+        let event = |visit, code, time, value| EventDetail { visit, code, time, value };
+        let events = vec![
+            event(1, low, None, Some(4.5)),
+            event(2, low, Some(begin + 41 * DAY), Some(5.0)),
+            event(2, high, None, Some(5.5 + number as f32)),
+            event(2, leaves, Some(end), None),
+        ];
+        let age = AgeBand { from: 60, to: Some(70) };
+        known.push(
+            Details {
+                birth: Some((number - 15_000) * DAY),
+                times,
+                ends: vec![None, Some(end)],
+                ages: vec![Some(age), Some(AgeBand { from: 90, to: None })],
+                events,
+            }
+            .view(),
+        );
+    }
+    let unit = Some("%".to_owned());
+    let below =
+        Scale { test: "LAB//A1C".into(), unit, up_to: Some(5.25), count: 60, ..Scale::default() };
+    let above = Scale { above: below.up_to, up_to: None, count: 30, ..below.clone() };
+    Ok(Dataset {
+        scales: BTreeMap::from([(low, below), (high, above)]),
+        details: Some(known),
+        ..Dataset::new(cohort, Arc::new(vocabulary))
+    })
 }

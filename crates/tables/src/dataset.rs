@@ -89,10 +89,10 @@ impl Dataset {
         match Format::of(path)? {
             Format::Meds => meds::read(path, options),
             Format::Lines => {
-                let options =
-                    ReadOptions { vocabulary: options.vocabulary.clone(), limits: options.limits };
-                let loaded = jsonl::read(path, &options)?;
-                Ok(Self::new(loaded.cohort, loaded.vocabulary))
+                let MedsOptions { vocabulary, details, limits } = options.clone();
+                let loaded = jsonl::read(path, &ReadOptions { vocabulary, details, limits })?;
+                let details = loaded.details;
+                Ok(Self { details, ..Self::new(loaded.cohort, loaded.vocabulary) })
             }
         }
     }
@@ -174,7 +174,7 @@ enum Inner {
 
 impl CohortWriter {
     /// Begins a cohort; nothing is at `path` before [`finish`](Self::finish). JSON lines have no
-    /// room for titles, concepts and truth.
+    /// room for titles, concepts, scales and truth.
     pub fn create(
         path: impl AsRef<Path>,
         vocabulary: Arc<Vocabulary>,
@@ -228,7 +228,9 @@ impl CohortWriter {
         V::IntoIter: ExactSizeIterator,
     {
         match &mut self.0 {
-            Inner::Lines(writer) => writer.push(subject.id, subject.ended, visits),
+            Inner::Lines(writer) => {
+                writer.push_detailed(subject.id, subject.ended, subject.details, visits)
+            }
             Inner::Meds(writer) => writer.push(subject, visits),
         }
     }

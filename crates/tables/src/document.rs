@@ -38,8 +38,10 @@ impl Trouble {
             Category::Eof => Problem::CutShort,
             Category::Data => Problem::WrongType { expected: self.expected, found: found(&text) },
             Category::Syntax | Category::Io => {
-                let message = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
-                Problem::Malformed(message.to_owned())
+                match text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]) {
+                    "number out of range" => Problem::LargeNumber,
+                    message => Problem::Malformed(message.to_owned()),
+                }
             }
         }
     }

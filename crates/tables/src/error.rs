@@ -203,6 +203,62 @@ pub enum Problem {
         /// The most codes a vocabulary may have.
         limit: usize,
     },
+    /// A text that is no date, or none of the calendar.
+    #[error("`{field}` has a text that is no date")]
+    BadTime {
+        /// The field.
+        field: &'static str,
+    },
+    /// Not one entry for each encounter.
+    #[error("`{field}` has {found} entries, and the record {encounters} encounters")]
+    WrongLength {
+        /// The field.
+        field: &'static str,
+        /// The entries that it has.
+        found: usize,
+        /// The encounters that there are.
+        encounters: usize,
+    },
+    /// Encounters that go back in time.
+    #[error("encounter {encounter} begins before the one that it follows")]
+    BackInTime {
+        /// The encounter, counted from 1.
+        encounter: usize,
+    },
+    /// An encounter that ends before it begins.
+    #[error("encounter {encounter} ends before it begins")]
+    EndsEarly {
+        /// The encounter, counted from 1.
+        encounter: usize,
+    },
+    /// Ends of encounters of which it is not known when they began.
+    #[error("`ends` without `times`")]
+    EndsAlone,
+    /// A record with times after one without, or the reverse.
+    #[error("the record has {}`times`, and those before it {}", if *here { "" } else { "no " }, if *here { "have none" } else { "have" })]
+    SomeTimes {
+        /// Whether it is this record that has them.
+        here: bool,
+    },
+    /// A value of a code that its encounter does not have.
+    #[error("`values` has a value for code `{code}`, which encounter {encounter} does not have")]
+    StrayValue {
+        /// The code.
+        code: String,
+        /// The encounter, counted from 1.
+        encounter: usize,
+    },
+    /// Two values of a code in one encounter.
+    #[error("`values` has two values for code `{code}` in encounter {encounter}")]
+    RepeatedValue {
+        /// The code.
+        code: String,
+        /// The encounter, counted from 1.
+        encounter: usize,
+    },
+    /// A number that is too large to be held: a value has 32 bits.
+    #[error("a number is too large")]
+    LargeNumber,
     /// Something that only Parquet files and MEDS datasets can have.
     #[error(transparent)]
     Meds(#[from] MedsProblem),
@@ -326,6 +382,21 @@ impl Problem {
                 "a code is static or of encounters, never both; rename one of the two".into()
             }
             Self::RepeatedCode { .. } => "list each code once, as static or encounter".into(),
+            Self::BadTime { .. } => {
+                "write the day as 2001-05-31, with a time of day as 2001-05-31 14:05:00".into()
+            }
+            Self::WrongLength { .. } => {
+                "give one entry for each encounter; where an end is not known it is null".into()
+            }
+            Self::BackInTime { .. } => "put the encounters in the order in which they began".into(),
+            Self::EndsEarly { .. } => "correct the end, or write null where it is not known".into(),
+            Self::EndsAlone => "give `times` too, or leave `ends` out".into(),
+            Self::SomeTimes { .. } => "give every record `times`, or none".into(),
+            Self::StrayValue { .. } => {
+                "add the code to the encounter in `visits`, or leave the value out".into()
+            }
+            Self::RepeatedValue { .. } => "keep the last of them".into(),
+            Self::LargeNumber => "correct the number, or leave it out".into(),
             Self::Meds(problem) => problem.help().into(),
             Self::TooManyCodes { .. } => "put values such as measurements into bands".into(),
         }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod dataset;
+mod details;
 mod document;
 mod error;
 pub mod export;

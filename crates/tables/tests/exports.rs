@@ -1,10 +1,13 @@
 //! What other programs get.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Cohort, CohortDetails, DetailsView, Kind, Record, Vocabulary};
+use consequence_record::{
+    Cohort, CohortDetails, Details, DetailsView, EventDetail, Kind, Record, Scale, Vocabulary,
+};
 use consequence_tables::Dataset;
 use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::jsonl::{self, ReadOptions};
@@ -70,6 +73,126 @@ fn recorded_times_count_more_than_gaps() {
     let rows = lines(&path);
     assert_eq!(rows[3], "\"p,1\",1,1969-12-31 23:59:59,ICD9CM//250,0,1");
     assert_eq!(rows[8], "\"p,1\",3,1970-01-01 00:00:00.500000,,0,1");
+}
+
+/// A record with a birth, a stay, a value and a death.
+fn detailed() -> Dataset {
+    const HOUR: i64 = 3_600_000_000;
+    let codes = [
+        ("SEX//F", Kind::Static),
+        ("AGE//40-60", Kind::Static),
+        ("GAP//2d", Kind::Encounter),
+        ("STAY//1d", Kind::Encounter),
+        ("LAB//x//q1", Kind::Encounter),
+        ("LAB//y//q2", Kind::Encounter),
+        ("ICD9CM//250", Kind::Encounter),
+        ("DEATH", Kind::Encounter),
+    ];
+    let vocabulary = Vocabulary::new(codes).unwrap();
+    let code = |name: &str| vocabulary.code(name).unwrap();
+    let visit = |names: &[&str]| names.iter().map(|name| code(name)).collect::<Vec<_>>();
+    let mut cohort = Cohort::default();
+    cohort.push(
+        "p1",
+        &Record::new(vec![
+            visit(&["SEX//F", "AGE//40-60"]),
+            visit(&["LAB//x//q1", "ICD9CM//250"]),
+            visit(&["GAP//2d", "STAY//1d", "LAB//x//q1", "LAB//y//q2", "DEATH"]),
+        ]),
+    );
+    let event =
+        |visit, name: &str, time, value| EventDetail { visit, code: code(name), time, value };
+    let mut known = CohortDetails::default();
+    known.push(
+        Details {
+            birth: Some(-10_000 * 24 * HOUR),
+            times: vec![8 * HOUR, 56 * HOUR],
+            ends: vec![None, Some(80 * HOUR)],
+            events: vec![
+                event(1, "LAB//x//q1", Some(9 * HOUR), Some(7.2)),
+                event(1, "ICD9CM//250", None, Some(2.0)),
+                event(2, "LAB//x//q1", None, Some(6.0)),
+                event(2, "DEATH", Some(80 * HOUR), None),
+            ],
+            ..Details::default()
+        }
+        .view(),
+    );
+    let unit = Some("mmol/L".to_owned());
+    let scale = Scale { test: "LAB//x".into(), unit, count: 2, ..Scale::default() };
+    Dataset {
+        scales: BTreeMap::from([(code("LAB//x//q1"), scale)]),
+        details: Some(known),
+        ..Dataset::new(cohort, Arc::new(vocabulary))
+    }
+}
+
+#[test]
+fn a_long_table_with_dates_stays_and_values() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort.csv");
+    // From a dataset as it was written, without its source.
+    let written = directory.path().join("cohort");
+    consequence_tables::meds::write(&written, &detailed()).unwrap();
+    let dataset = Dataset::open(&written).unwrap();
+    export::csv(&path, &dataset, &ExportOptions::default()).unwrap();
+    let expected = [
+        "subject_id,visit,time,end,code,value,unit,static,ended",
+        "p1,0,,,SEX//F,,,1,1",
+        "p1,0,,,AGE//40-60,,,1,1",
+        "p1,1,1970-01-01 09:00:00,,LAB//x//q1,7.2,mmol/L,0,1",
+        "p1,1,1970-01-01 08:00:00,,ICD9CM//250,2,,0,1",
+        "p1,2,1970-01-03 08:00:00,1970-01-04 08:00:00,GAP//2d,,,0,1",
+        "p1,2,1970-01-03 08:00:00,1970-01-04 08:00:00,STAY//1d,,,0,1",
+        "p1,2,1970-01-03 08:00:00,1970-01-04 08:00:00,LAB//x//q1,6,mmol/L,0,1",
+        "p1,2,1970-01-03 08:00:00,1970-01-04 08:00:00,LAB//y//q2,,,0,1",
+        "p1,2,1970-01-04 08:00:00,1970-01-04 08:00:00,DEATH,,,0,1",
+    ];
+    assert_eq!(lines(&path), expected);
+    assert!(!export::makes_up_dates(&dataset, true));
+
+    // Without dates they are made up of the codes, and so are ends.
+    let undated = Dataset { details: None, ..detailed() };
+    let path = directory.path().join("undated.csv");
+    export::csv(&path, &undated, &ExportOptions::default()).unwrap();
+    let rows = lines(&path);
+    assert_eq!(rows[0], "subject_id,visit,time,end,code,static,ended");
+    assert_eq!(rows[6], "p1,2,2000-01-03 00:00:00,2000-01-04 00:00:00,STAY//1d,0,1");
+    assert!(export::makes_up_dates(&undated, false));
+}
+
+#[test]
+fn omop_tables_with_dates_stays_and_values() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("omop");
+    export::omop(&path, &detailed(), &ExportOptions::default()).unwrap();
+    let rows = |file: &str| {
+        let all = lines(&path.join(file));
+        let widths: Vec<usize> = all.iter().map(|line| line.split(',').count()).collect();
+        assert!(widths.iter().all(|&width| width == widths[0]), "{file}: {widths:?}");
+        all[1..].to_vec()
+    };
+    assert_eq!(
+        rows("person.csv"),
+        ["1,8532,1942,8,16,1942-08-16 00:00:00,0,0,,,,p1,SEX//F,0,,0,,0"]
+    );
+    let visits = rows("visit_occurrence.csv");
+    assert!(visits[0].contains(",1970-01-01,1970-01-01 08:00:00,1970-01-01,1970-01-01 08:00:00,"));
+    assert!(visits[1].contains(",1970-01-03,1970-01-03 08:00:00,1970-01-04,1970-01-04 08:00:00,"));
+    assert_eq!(rows("observation_period.csv"), ["1,1,1970-01-01,1970-01-04,0"]);
+    assert_eq!(rows("death.csv"), ["1,1970-01-04,1970-01-04 08:00:00,0,,,"]);
+    assert_eq!(
+        rows("measurement.csv"),
+        [
+            "1,1,0,1970-01-01,1970-01-01 09:00:00,,0,,7.2,,,,,,1,,LAB//x,0,mmol/L,,7.2,,",
+            "2,1,0,1970-01-01,1970-01-01 08:00:00,,0,,2,,,,,,1,,ICD9CM//250,0,,,2,,",
+            "3,1,0,1970-01-03,1970-01-03 08:00:00,,0,,6,,,,,,2,,LAB//x,0,mmol/L,,6,,",
+            "4,1,0,1970-01-03,1970-01-03 08:00:00,,0,,,,,,,,2,,LAB//y//q2,0,,,LAB//y//q2,,",
+        ]
+    );
+    assert_eq!(rows("condition_occurrence.csv").len(), 1);
+    let observed = rows("observation.csv");
+    assert_eq!(observed.len(), 1, "the age band, and neither gaps, stays nor deaths: {observed:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use consequence_feedback::Advise;
-use consequence_record::{Kind, Split};
+use consequence_record::{DetailsView, EventDetail, Kind, Split};
 use consequence_tables::meds::{self, MedsOptions};
 use consequence_tables::{Dataset, Limits, TableError};
 
@@ -225,6 +225,122 @@ fn what_is_no_dataset() {
     assert_eq!(only_static, "no records in the file @ events.parquet");
 }
 
+/// What is told of the codes of a record: visit, name, time and value.
+fn told(
+    details: DetailsView<'_>,
+    dataset: &Dataset,
+) -> Vec<(u32, String, Option<i64>, Option<f32>)> {
+    let tell = |event: &EventDetail| {
+        (event.visit, dataset.vocabulary.name(event.code).to_owned(), event.time, event.value)
+    };
+    details.events.iter().map(tell).collect()
+}
+
+#[test]
+fn births_deaths_times_and_values() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
+    let events = [
+        (1, None, "SEX//F"),
+        (1, Some(-9 * DAY), "MEDS_BIRTH"),
+        (1, Some(5), "A"),
+        (1, Some(5), "B"),
+        (1, Some(6), "A"),
+        (1, Some(7), "A"),
+        (1, Some(8), "A"),
+        (1, Some(8), "C"),
+        (1, Some(9), "C"),
+        (1, Some(2 * DAY + 4), "MEDS_DEATH"),
+        (2, Some(0), "MEDS_BIRTH"),
+        (3, Some(0), "MEDS_BIRTH//x"),
+        (3, Some(1), "MEDS_BIRTH"),
+    ];
+    let mut values = [None; 13];
+    values[2..8].copy_from_slice(&[Some(1.0), None, Some(2.5), Some(3.5), Some(f64::NAN), None]);
+    let table = Events::new(&events).with_values("numeric_value", &values);
+    table.write(&path);
+    let dataset = &read(&path).unwrap();
+    assert_eq!(dataset.cohort.len(), 2, "a birth is no encounter");
+    assert_eq!(named(dataset, 0), [vec!["SEX//F"], vec!["A", "B", "C"], vec!["DEATH"]]);
+    let details = dataset.details.as_ref().unwrap();
+    assert_eq!((details.of(0).birth, details.of(0).times), (Some(-9 * DAY), &[5, 2 * DAY + 4][..]));
+    let of_codes = [(1, "A".to_owned(), Some(7), Some(3.5)), (1, "C".to_owned(), Some(8), None)];
+    assert_eq!(told(details.of(0), dataset), of_codes);
+    assert_eq!((details.of(1).birth, details.of(1).times), (Some(1), &[0][..]), "as it is told");
+    assert!(dataset.vocabulary.code("MEDS_BIRTH").is_none());
+
+    // Some call the column otherwise; codes alone do not look at it.
+    table.clone().renamed("numeric_value", "value").write(&path);
+    assert_eq!(told(read(&path).unwrap().details.unwrap().of(0), dataset), of_codes);
+    table.clone().with_texts("value", &["x"; 13]).write(&path);
+    assert!(read(&path).is_ok(), "a column of that name may be anything");
+    for value in [f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+        values[4] = Some(value);
+        let table = Events::new(&events).with_values("numeric_value", &values);
+        let said = refused_file(&table);
+        let expected = "a value is infinite, or too large for a number of 32 bits";
+        assert_eq!(said, format!("{expected} @ events.parquet, row 5"));
+        table.write(&path);
+        let codes = MedsOptions { details: false, ..MedsOptions::default() };
+        assert_eq!(meds::read(&path, &codes).unwrap().cohort, dataset.cohort);
+    }
+    let said = refused_file(&table.with_texts("numeric_value", &["7777"; 13]));
+    assert!(said.starts_with("column `numeric_value` holds strings, and numbers"), "{said}");
+    let unsorted = [(7777, Some(5), "A"), (7777, Some(4), "MEDS_BIRTH")];
+    let said = refused_file(&Events::new(&unsorted));
+    assert!(said.starts_with("the events of a subject are not in the order"), "{said}");
+}
+
+#[test]
+fn a_death_belongs_to_the_visit_it_falls_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
+    let died = |time: i64| {
+        let mut events = vec![
+            (1, Some(0), "A"),
+            (1, Some(2 * DAY), "B"),
+            (1, Some(5 * DAY), "C"),
+            (1, Some(time), "MEDS_DEATH"),
+        ];
+        let mut numbers = vec![Some(10), Some(10), Some(11), None];
+        let at = events.iter().position(|event| event.1 > Some(time)).unwrap_or(3);
+        let (event, number) = (events.pop().unwrap(), numbers.pop().unwrap());
+        events.insert(at, event);
+        numbers.insert(at, number);
+        Events::new(&events).with_numbers("hadm_id", &numbers).write(&path);
+        let dataset = read(&path).unwrap();
+        let death = dataset.vocabulary.code("DEATH").unwrap();
+        let of = (1..).find(|&visit| dataset.cohort.record(0).visit(visit).contains(&death));
+        let details = dataset.details.as_ref().unwrap().of(0);
+        (of.unwrap(), details.times.len(), details.event(of.unwrap(), death).and_then(|e| e.time))
+    };
+    assert_eq!(died(DAY + 1), (1, 2, Some(DAY + 1)), "between events of an admission");
+    assert_eq!(died(2 * DAY + 7), (1, 2, Some(2 * DAY + 7)), "on its last day");
+    assert_eq!(died(3 * DAY), (2, 3, None), "an encounter of its own");
+    assert_eq!(died(5 * DAY), (2, 2, None));
+    assert_eq!(died(6 * DAY), (3, 3, None));
+}
+
+#[test]
+fn both_names_of_a_death_are_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("events.parquet");
+    Events::new(&[(1, Some(0), "DEATH"), (1, Some(1), "MEDS_DEATH"), (2, Some(0), "MEDS_DEATH")])
+        .write(&path);
+    let dataset = &read(&path).unwrap();
+    assert_eq!(
+        [named(dataset, 0), named(dataset, 1)],
+        [[vec![], vec!["DEATH"]], [vec![], vec!["DEATH"]]]
+    );
+    // A vocabulary that knows the name of MEDS alone, as of a cohort made before.
+    let names = [("MEDS_DEATH", Kind::Encounter), ("MEDS_BIRTH", Kind::Encounter)];
+    let vocabulary = Some(std::sync::Arc::new(consequence_record::Vocabulary::new(names).unwrap()));
+    Events::new(&[(1, Some(0), "MEDS_BIRTH"), (1, Some(DAY), "MEDS_DEATH")]).write(&path);
+    let given = MedsOptions { vocabulary, ..MedsOptions::default() };
+    let dataset = &meds::read(&path, &given).unwrap();
+    assert_eq!(named(dataset, 0), [vec![], vec!["MEDS_BIRTH"], vec!["MEDS_DEATH"]]);
+}
+
 #[test]
 fn a_description_that_is_not_json() {
     let directory = tempfile::tempdir().unwrap();
@@ -241,18 +357,25 @@ fn the_mimic_demo() {
     let Some(path) = consequence_testing::shared(demo) else { return };
     let dataset = Dataset::open(&path).unwrap();
     let cohort = &dataset.cohort;
-    // Counted with another program: subjects, days with an event, codes with and without a time.
+    // Counted with another program: subjects, days with an event but births, codes with and without a time.
     assert_eq!(cohort.len(), 100);
-    assert_eq!(cohort.visit_count() - cohort.len(), 3413);
+    assert_eq!(cohort.visit_count() - cohort.len(), 3313);
     let of_kind = |kind| {
         let codes = dataset.vocabulary.codes();
         codes.filter(|&code| dataset.vocabulary.kind(code) == kind).count()
     };
-    assert_eq!((of_kind(Kind::Static), of_kind(Kind::Encounter)), (2, 7033 + 1));
+    assert_eq!((of_kind(Kind::Static), of_kind(Kind::Encounter)), (2, 7032 + 1));
     let female = dataset.vocabulary.code("GENDER//F").unwrap();
     assert_eq!(cohort.records().filter(|record| record.visit(0) == [female]).count(), 43);
     let ids: BTreeSet<&str> = (0..cohort.len()).map(|index| cohort.id(index)).collect();
     assert!(ids.contains("10000032"));
+
+    let details = dataset.details.as_ref().unwrap();
+    assert!((0..100).all(|record| details.of(record).birth.is_some()));
+    let death = dataset.vocabulary.code("DEATH").unwrap();
+    let died =
+        cohort.records().filter(|record| record.visits().any(|visit| visit.contains(&death)));
+    assert_eq!(died.count(), 31);
 
     let directory = tempfile::tempdir().unwrap();
     let copy = directory.path().join("cohort");

@@ -5,16 +5,21 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int64Type, TimestampMicrosecondType};
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, DetailsView, Kind, Record, Split, Vocabulary,
+    AgeBand, Code, Cohort, CohortDetails, Concept, Details, DetailsView, EventDetail, Kind, Record,
+    Scale, Split, Vocabulary,
 };
-use consequence_tables::meds::{self, MedsOptions, Subject, Writer, WriterOptions};
-use consequence_tables::{Dataset, WriteError, jsonl};
+use consequence_tables::meds::{self, MedsOptions, Stream, Subject, Writer, WriterOptions};
+use consequence_tables::{Dataset, TableError, WriteError, jsonl};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 
 /// Four static codes, then encounter codes, odd names among them.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 13] = [
     "SEX//F",
     "SEX//M",
     "AGE//40-60",
@@ -25,13 +30,21 @@ const NAMES: [&str; 10] = [
     "VISIT//2",
     "\"quoted\", and\nmore",
     "糖尿病",
+    "VISIT_END",
+    "MEDS_BIRTH",
+    "AGE_NOW//40-60",
 ];
 const STATIC: u32 = 4;
 
 fn vocabulary() -> Arc<Vocabulary> {
+    with_last(&["糖尿病 2"])
+}
+
+/// The vocabulary with one or two codes more.
+fn with_last(last: &[&str]) -> Arc<Vocabulary> {
     let kind = |index| if index < STATIC as usize { Kind::Static } else { Kind::Encounter };
-    let codes = NAMES.iter().enumerate().map(|(index, name)| (name, kind(index)));
-    Arc::new(Vocabulary::new(codes).unwrap())
+    let names = NAMES.iter().chain(last).enumerate();
+    Arc::new(Vocabulary::new(names.map(|(index, name)| (name, kind(index)))).unwrap())
 }
 
 fn visit(from: u32, to: u32) -> impl Strategy<Value = Vec<Code>> {
@@ -39,40 +52,123 @@ fn visit(from: u32, to: u32) -> impl Strategy<Value = Vec<Code>> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let encounters = vec(visit(STATIC, NAMES.len() as u32), 1..8);
+    let encounters = vec(visit(STATIC, NAMES.len() as u32 + 1), 1..8);
     (visit(0, STATIC), encounters, any::<bool>()).prop_map(|(first, mut visits, ended)| {
         visits.insert(0, first);
         Record { visits, ended }
     })
 }
 
-/// A dataset with ids of every kind, with or without times.
+/// Draws that details are made of: what they are of depends on the record.
+type Draws = (Option<i64>, Vec<i64>, Vec<Option<i64>>, Vec<Option<u8>>, Vec<Draw>);
+/// Whether a code is told of, how far from its visit's beginning it is, and its value.
+type Draw = (bool, Option<i64>, Option<f32>);
+
+const SPAN: i64 = 5_000_000_000_000;
+
+fn draws() -> impl Strategy<Value = Draws> {
+    let finite = any::<f32>().prop_filter("finite", |value| value.is_finite());
+    let value = proptest::option::of(prop_oneof![finite, Just(7.2), Just(-0.0), Just(f32::MAX)]);
+    let apart = proptest::option::of(-SPAN..SPAN);
+    let end = proptest::option::of(prop_oneof![Just(0), 0..SPAN]);
+    (
+        proptest::option::of(-40 * SPAN..SPAN),
+        vec(-SPAN..SPAN, 8),
+        vec(end, 8),
+        vec(proptest::option::of(0..10_u8), 8),
+        vec((any::<bool>(), apart, value), 48),
+    )
+}
+
+/// What a record can have beside its codes: all of it, or only what there is without dates.
+fn details(record: &Record, draws: Draws, dated: bool, detailed: bool) -> Details {
+    let encounters = record.visits.len() - 1;
+    let (birth, mut times, ends, ages, draws) = draws;
+    times.truncate(encounters);
+    times.sort_unstable();
+    // Some begin together.
+    if times.len() > 2 && draws[0].0 {
+        times[1] = times[0];
+    }
+    let times = if dated { times } else { Vec::new() };
+    if !detailed {
+        return Details { times, ..Details::default() };
+    }
+    let ends = times.iter().zip(ends).map(|(begin, stay)| stay.map(|stay| begin + stay));
+    let ends: Vec<Option<i64>> = ends.collect();
+    let band = |age: u8| match age {
+        9 => AgeBand { from: 90, to: None },
+        age => AgeBand { from: age as u16 * 10, to: Some(age as u16 * 10 + 10) },
+    };
+    let ages: Vec<_> = ages.into_iter().take(encounters).map(|age| age.map(band)).collect();
+    let known = |any: bool| if any { 1 } else { 0 };
+    let mut events = Vec::new();
+    let mut draws = draws.into_iter().cycle();
+    for (visit, codes) in record.visits.iter().enumerate() {
+        for &code in codes {
+            let (told, apart, value) = draws.next().unwrap();
+            let begin = visit.checked_sub(1).and_then(|index| times.get(index));
+            let time = begin.zip(apart).map(|(begin, apart)| begin + apart);
+            let time = time.filter(|time| Some(time) != begin);
+            if told && (time.is_some() || value.is_some()) {
+                events.push(EventDetail { visit: visit as u32, code, time, value });
+            }
+        }
+    }
+    Details {
+        birth,
+        ends: ends.repeat(known(ends.iter().any(Option::is_some))),
+        ages: ages.repeat(known(ages.iter().any(Option::is_some))),
+        times,
+        events,
+    }
+}
+
+/// What the values of two codes are.
+fn scales() -> BTreeMap<Code, Scale> {
+    let unit = Some("mg/dL, é".to_owned());
+    let low = Scale { test: "LAB//x".into(), up_to: Some(5.1), count: 7, ..Scale::default() };
+    let high = Scale { above: Some(5.1), up_to: None, unit, ..low.clone() };
+    BTreeMap::from([(Code(4), low), (Code(9), high)])
+}
+
+/// A dataset with ids of every kind, with or without times, and with or without all else.
 fn dataset() -> impl Strategy<Value = Dataset> {
     let id = prop_oneof!["[0-9]{1,4}", "-?[0-9]{18,20}", "p[0-9]{2}", "\\PC{0,3}"];
-    let one = (id, record(), 0..3_usize, vec(-5_000_000_000_000_i64..5_000_000_000_000, 8));
-    (vec(one, 1..20), any::<bool>(), any::<bool>()).prop_map(|(records, dated, titled)| {
+    let one = (id, record(), 0..3_usize, draws());
+    let last = prop_oneof![
+        Just(vec!["糖尿病 2"]),
+        Just(vec!["DEATH"]),
+        Just(vec!["MEDS_DEATH"]),
+        Just(vec!["MEDS_DEATH", "DEATH"]),
+    ];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (vec(one, 1..20), last, flags).prop_map(|(records, last, (dated, titled, detailed))| {
         let mut cohort = Cohort::default();
-        let mut times = CohortDetails::default();
+        let mut known = CohortDetails::default();
         let mut splits = Vec::new();
         let mut ids = std::collections::BTreeSet::new();
-        for (id, record, split, mut when) in records {
+        for (id, record, split, draws) in records {
             if ids.insert(id.clone()) {
                 cohort.push(&id, &record);
                 splits.push(Split::ALL[split]);
-                when.truncate(record.visits.len() - 1);
-                when.sort_unstable();
-                times.push(DetailsView { times: &when, ..DetailsView::default() });
+                known.push(details(&record, draws, dated, detailed).view());
             }
         }
-        let titles = BTreeMap::from([(Code(4), "Diabetes, \u{e9}".to_owned())]);
+        let titles = BTreeMap::from([
+            (Code(4), "Diabetes, \u{e9}".to_owned()),
+            (Code(NAMES.len() as u32), "the last".to_owned()),
+        ]);
         let concept = Concept { id: 201_826, ancestors: vec![4, 40_000_000_000] };
         let concepts = BTreeMap::from([(Code(4), concept), (Code(3), Concept::default())]);
+        let any = (0..known.len()).any(|record| known.of(record) != DetailsView::default());
         Dataset {
             splits,
             concepts: if titled { concepts } else { BTreeMap::new() },
             titles: if titled { titles } else { BTreeMap::new() },
-            details: dated.then_some(times),
-            ..Dataset::new(cohort, vocabulary())
+            scales: if detailed && titled { scales() } else { BTreeMap::new() },
+            details: any.then_some(known),
+            ..Dataset::new(cohort, with_last(&last))
         }
     })
 }
@@ -82,6 +178,7 @@ fn assert_same(left: &Dataset, right: &Dataset) {
     assert_eq!(left.splits, right.splits);
     assert_eq!(left.titles, right.titles);
     assert_eq!(left.concepts, right.concepts);
+    assert_eq!(left.scales, right.scales);
     assert_eq!(left.details, right.details);
     let names = |vocabulary: &Vocabulary| -> Vec<(String, Kind)> {
         let codes = vocabulary.codes();
@@ -106,7 +203,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn a_dataset_is_read_back_the_same(dataset in dataset(), shard_rows in 1..60_usize) {
@@ -115,8 +212,35 @@ proptest! {
         let options = WriterOptions { shard_rows, ..WriterOptions::default() };
         meds::write_with(&path, &dataset, &options).unwrap();
         assert_same(&meds::read(&path, &MedsOptions::default()).unwrap(), &dataset);
-        let given = MedsOptions { vocabulary: Some(vocabulary()), ..MedsOptions::default() };
+        let vocabulary = Some(Arc::clone(&dataset.vocabulary));
+        let given = MedsOptions { vocabulary, ..MedsOptions::default() };
         assert_same(&Dataset::open_with(&path, &given).unwrap(), &dataset);
+        // Codes alone are the same codes.
+        let codes = MedsOptions { details: false, ..MedsOptions::default() };
+        let codes = meds::read(&path, &codes).unwrap();
+        assert_eq!((&codes.cohort, codes.details), (&dataset.cohort, None));
+        // One record after the other is the same too.
+        let stream = Stream::open(&path, &MedsOptions::default()).unwrap();
+        let mut index = 0;
+        stream.each_record(|streamed| {
+            assert_eq!(streamed.id, dataset.cohort.id(index));
+            assert_eq!(streamed.details, dataset.details_of(index));
+            index += 1;
+            Ok::<_, TableError>(())
+        }, |_| ()).unwrap();
+        assert_eq!((index, stream.scales()), (dataset.cohort.len(), &dataset.scales));
+        // What is new has a number of its own, and what is not has none of it.
+        let described = fs::read_to_string(path.join("metadata/dataset.json")).unwrap();
+        let beyond_times = |record: usize| {
+            let details = dataset.details_of(record);
+            details != DetailsView { times: details.times, ..DetailsView::default() }
+        };
+        let renamed = dataset.vocabulary.code("DEATH").is_some()
+            && dataset.vocabulary.code("MEDS_DEATH").is_none();
+        let new = renamed || !dataset.scales.is_empty()
+            || (0..dataset.cohort.len()).any(beyond_times);
+        let format = format!("\"consequence_format\": {}", if new { 2 } else { 1 });
+        assert!(described.contains(&format), "{described}");
     }
 }
 
@@ -208,8 +332,91 @@ fn what_could_not_be_read_back_is_not_written() {
     assert!(refused(&[(dated(&[1, 2]), fine)]).contains("than times"));
     assert!(refused(&[(dated(&[2, 1]), &[none, none, none])]).contains("back in time"));
     assert!(refused(&[(whole("1"), &[none, &[Code(0)]])]).contains("static code"));
-    assert!(refused(&[(whole("1"), &[none, &[Code(10)]])]).contains("`END`"));
+    assert!(refused(&[(whole("1"), &[none, &[Code(14)]])]).contains("`END`"));
     assert!(refused(&[(whole("1"), &[none, &[Code(99)]])]).contains("not of the vocabulary"));
+
+    let told = |details: Details| {
+        let subject =
+            Subject { id: "1", split: Split::Train, ended: true, details: details.view() };
+        refused(&[(subject, &[&[Code(1)], &[Code(4), Code(5)]])])
+    };
+    let event = |visit, code, time, value| EventDetail { visit, code: Code(code), time, value };
+    let dated = || Details { times: vec![5], ..Details::default() };
+    assert!(told(Details { ends: vec![Some(4)], ..dated() }).contains("ends before it begins"));
+    assert!(told(Details { ends: vec![None, None], ..dated() }).contains("another number"));
+    assert!(told(Details { ends: vec![None], ..Details::default() }).contains("no times"));
+    assert!(told(Details { ages: vec![None, None], ..dated() }).contains("than ages"));
+    let with = |events| Details { events, ..dated() };
+    assert!(
+        told(with(vec![event(1, 5, None, Some(1.0)), event(1, 4, None, Some(1.0))]))
+            .contains("order")
+    );
+    assert!(told(with(vec![event(1, 4, None, Some(1.0)); 2])).contains("two of one code"));
+    for value in [f32::NAN, f32::INFINITY] {
+        assert!(told(with(vec![event(1, 4, None, Some(value))])).contains("no finite number"));
+    }
+    for stray in [event(1, 6, None, Some(1.0)), event(2, 4, None, Some(1.0))] {
+        assert!(told(with(vec![stray])).contains("the visit does not have"));
+    }
+    assert!(told(with(vec![event(0, 1, Some(4), None)])).contains("its visit has none"));
+    let undated = Details { events: vec![event(1, 4, Some(4), None)], ..Details::default() };
+    assert!(told(undated).contains("its visit has none"));
+}
+
+/// The events of a record as another program would see them.
+#[test]
+fn events_are_in_the_order_of_their_times() {
+    let names = ["SEX//F", "A", "DEATH", "LAB//x//q2"];
+    let kind = |name| if name == "SEX//F" { Kind::Static } else { Kind::Encounter };
+    let vocabulary = Vocabulary::new(names.map(|name| (name, kind(name)))).unwrap();
+    let mut cohort = Cohort::default();
+    let visits = vec![vec![Code(0)], vec![Code(1), Code(3)], vec![Code(1), Code(2)]];
+    cohort.push("1", &Record::new(visits).cut());
+    let mut known = CohortDetails::default();
+    let event = |visit, code, time, value| EventDetail { visit, code: Code(code), time, value };
+    let details = Details {
+        birth: Some(-5),
+        times: vec![10, 30],
+        ends: vec![Some(40), None],
+        ages: vec![None, Some(AgeBand { from: 70, to: Some(80) })],
+        events: vec![event(1, 3, Some(9), Some(7.25)), event(2, 2, Some(50), None)],
+    };
+    known.push(details.view());
+    let dataset = Dataset { details: Some(known), ..Dataset::new(cohort, Arc::new(vocabulary)) };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("cohort");
+    meds::write(&path, &dataset).unwrap();
+    assert_same(&Dataset::open(&path).unwrap(), &dataset);
+
+    let file = fs::File::open(path.join("data/000000.parquet")).unwrap();
+    let batch = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let batch = batch.into_iter().next().unwrap().unwrap();
+    let column = |name| batch.column_by_name(name).unwrap();
+    let times = column("time").as_primitive::<TimestampMicrosecondType>();
+    let visits = column("visit_id").as_primitive::<Int64Type>();
+    let values = column("numeric_value").as_primitive::<Float32Type>();
+    let codes = column("code").as_string::<i32>();
+    let rows: Vec<_> = (0..batch.num_rows())
+        .map(|row| {
+            let time = times.is_valid(row).then(|| times.value(row));
+            let visit = visits.is_valid(row).then(|| visits.value(row));
+            (time, visit, codes.value(row), values.is_valid(row).then(|| values.value(row)))
+        })
+        .collect();
+    let expected = [
+        (None, None, "SEX//F", None),
+        (Some(-5), None, "MEDS_BIRTH", None),
+        (Some(9), Some(1), "LAB//x//q2", Some(7.25)),
+        (Some(10), Some(1), "VISIT", None),
+        (Some(10), Some(1), "A", None),
+        (Some(30), Some(2), "VISIT", None),
+        (Some(30), Some(2), "CUT", None),
+        (Some(30), Some(2), "AGE_NOW//70-80", None),
+        (Some(30), Some(2), "A", None),
+        (Some(40), Some(1), "VISIT_END", None),
+        (Some(50), Some(2), "MEDS_DEATH", None),
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

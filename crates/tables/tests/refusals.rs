@@ -265,3 +265,82 @@ fn vocabulary_files() {
     fs::write(&path, good).unwrap();
     assert_eq!(vocabulary::read(&path, &Limits::default()).unwrap().len(), 4);
 }
+
+#[test]
+fn dates_and_values() {
+    let line = |rest: &str| {
+        format!(r#"{{"id": "secret", "static": [], "visits": [["A", "B"], ["A"]], {rest}}}"#)
+    };
+    let cases = [
+        (r#""birth": "2001-02-29""#, "`birth` has a text that is no date"),
+        (r#""birth": "secret""#, "`birth` has a text that is no date"),
+        (r#""birth": 2001"#, "expected a date, as a string, for `birth`, found an integer"),
+        (r#""times": "2001-05-31""#, "expected a list of dates for `times`, found a string"),
+        (
+            r#""times": ["2001-05-31", null]"#,
+            "expected a date, as a string, in `times`, found null",
+        ),
+        (r#""times": ["2001-05-31", "31.5.2001"]"#, "`times` has a text that is no date"),
+        (r#""times": ["2001-05-31 25:00", "2002-01-01"]"#, "`times` has a text that is no date"),
+        (r#""times": ["2001-05-31"]"#, "`times` has 1 entries, and the record 2 encounters"),
+        (r#""times": []"#, "`times` has 0 entries, and the record 2 encounters"),
+        (
+            r#""times": ["2001-05-31", "2001-05-30"]"#,
+            "encounter 2 begins before the one that it follows",
+        ),
+        (r#""ends": [null, null]"#, "`ends` without `times`"),
+        (
+            r#""ends": ["2001-05-31"], "times": ["2001-05-31", "2001-05-31"]"#,
+            "`ends` has 1 entries, and the record 2 encounters",
+        ),
+        (
+            r#""times": ["2001-05-31", "2001-05-31"], "ends": [null, "2001-05-30"]"#,
+            "encounter 2 ends before it begins",
+        ),
+        (
+            r#""times": ["2001-05-31", "2001-05-31"], "ends": [7, null]"#,
+            "expected a date, as a string, or null in `ends`, found an integer",
+        ),
+        (r#""values": {"A": 1}"#, "expected a list of objects for `values`, found an object"),
+        (r#""values": [{}]"#, "`values` has 1 entries, and the record 2 encounters"),
+        (
+            r#""values": [{}, 7]"#,
+            "expected the values of an encounter, as an object of numbers by code, found an integer",
+        ),
+        (r#""values": [{"A": "secret"}, {}]"#, "expected a number in `values`, found a string"),
+        (r#""values": [{"A": null}, {}]"#, "expected a number in `values`, found null"),
+        (r#""values": [{"A": NaN}, {}]"#, "invalid JSON: expected value"),
+        (r#""values": [{"A": 1e39}, {}]"#, "a number is too large"),
+        (r#""values": [{"A": -1e999}, {}]"#, "a number is too large"),
+        (
+            r#""values": [{"A": 1, "A": 2}, {}]"#,
+            "`values` has two values for code `A` in encounter 1",
+        ),
+        (
+            r#""values": [{}, {"B": 1}]"#,
+            "`values` has a value for code `B`, which encounter 2 does not have",
+        ),
+        (r#""values": [{"END": 1}, {}]"#, "`END` cannot be written as a code"),
+    ];
+    for (rest, expected) in cases {
+        let said = refused(&line(rest));
+        let (what, at) = said.rsplit_once(" @:1:").expect("a place");
+        assert_eq!(what, expected, "{rest}");
+        assert!(at.parse::<usize>().is_ok_and(|column| column > 60), "{rest}: {said}");
+        // Those who read codes alone do not mind, as long as it is JSON.
+        let skip = ReadOptions { details: false, ..ReadOptions::default() };
+        let skipped = jsonl::read_from(line(rest).as_bytes(), "c.jsonl", &skip);
+        assert!(skipped.is_ok() != expected.starts_with("invalid JSON: expected"), "{rest}");
+    }
+    let times = line(r#""times": ["2001-05-31", "2001-05-31"]"#);
+    let later = GOOD.replace("\"S\"", "");
+    let said = refusal(read(&format!("{times}\n{later}")));
+    assert!(said.starts_with("the record has no `times`, and those before it have @:2:"), "{said}");
+    let said = refusal(read(&format!("{later}\n{times}")));
+    assert!(
+        said.starts_with("the record has `times`, and those before it have none @:2:"),
+        "{said}"
+    );
+    // A birth after the first visit is as it is told.
+    assert!(read(&line(r#""birth": "2040-01-01", "times": ["2001-05-31", "2001-05-31"]"#)).is_ok());
+}

@@ -4,19 +4,21 @@ use std::fmt::{self, Display, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
 
+use consequence_record::Code;
+use consequence_record::calendar::Moment;
 use consequence_store::{write_atomically, write_new};
 
 use super::ExportOptions;
 use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
-use consequence_record::calendar::Moment;
 
-/// Writes a cohort as one long table: `subject_id,visit,time,code,static,ended`.
+/// Writes a cohort as one long table: `subject_id,visit,time,end,code,value,unit,static,ended`.
 ///
 /// Visit 0 is the static visit, and `static` is 1 in it and 0 elsewhere. A visit without codes is
-/// one row with an empty code. The column `time` is left out where nothing is known of times.
-/// `ended` is 0 in every row of a record that was cut before its real end, and 1 elsewhere.
+/// one row with an empty code. `time` is that of the code if it has one of its own, and else that of the
+/// visit's beginning; `end` is the end of the visit; `value` is what was measured, and `unit` its unit. Each
+/// of these four columns is left out where no record has anything to put there. `ended` is 0 in every row of a record that was cut before its real end, and 1 elsewhere.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,32 +49,63 @@ pub fn csv(
 ) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
     let timeline = Timeline::new(dataset);
-    let timed = timeline.known();
+    let (timed, stays) = (timeline.known(), timeline.ends_known());
+    let valued = dataset.details.as_ref().is_some_and(|details| {
+        let events = (0..details.len()).flat_map(|record| details.of(record).events);
+        events.into_iter().any(|event| event.value.is_some())
+    });
+    let unit = |code: &Code| dataset.scales.get(code).and_then(|scale| scale.unit.as_deref());
+    let units = valued && dataset.scales.keys().any(|code| unit(code).is_some());
     let fill = |out: &mut dyn Write| {
         let mut rows = Rows::new(out);
-        rows.field("subject_id").field("visit");
-        if timed {
-            rows.field("time");
+        let columns = [
+            ("subject_id", true),
+            ("visit", true),
+            ("time", timed),
+            ("end", stays),
+            ("code", true),
+            ("value", valued),
+            ("unit", units),
+            ("static", true),
+            ("ended", true),
+        ];
+        for (name, _) in columns.iter().filter(|(_, there)| *there) {
+            rows.field(name);
         }
-        rows.field("code").field("static").field("ended").end()?;
+        rows.end()?;
         let mut times = Vec::new();
         for (index, record) in dataset.cohort.records().enumerate() {
             timeline.times(index, record, &mut times);
+            let details = dataset.details_of(index);
             for (visit, codes) in record.visits().enumerate() {
-                let time = visit.checked_sub(1).and_then(|index| times.get(index));
-                let mut row = |code: &str| {
+                let begin = visit.checked_sub(1).and_then(|index| times.get(index)).copied();
+                let end = begin.and_then(|begin| timeline.end(index, record, visit, begin));
+                let mut row = |code: Option<Code>| {
+                    let event = code.and_then(|code| details.event(visit, code));
                     rows.field(dataset.cohort.id(index)).field(visit);
                     if timed {
-                        rows.optional(time.map(|&time| Moment(time)));
+                        let time = event.and_then(|event| event.time).or(begin);
+                        rows.optional(time.map(Moment));
                     }
-                    rows.field(code).field(u8::from(visit == 0));
-                    rows.field(u8::from(record.ended())).end()
+                    if stays {
+                        rows.optional(end.map(Moment));
+                    }
+                    rows.optional(code.map(|code| dataset.vocabulary.name(code)));
+                    let value = event.and_then(|event| event.value);
+                    if valued {
+                        rows.optional(value);
+                    }
+                    if units {
+                        let measured = code.filter(|_| value.is_some());
+                        rows.optional(measured.as_ref().and_then(unit));
+                    }
+                    rows.field(u8::from(visit == 0)).field(u8::from(record.ended())).end()
                 };
                 for &code in codes {
-                    row(dataset.vocabulary.name(code))?;
+                    row(Some(code))?;
                 }
                 if codes.is_empty() && visit > 0 {
-                    row("")?;
+                    row(None)?;
                 }
             }
         }

@@ -1,18 +1,19 @@
 //! Cohorts as the tables that other programs read.
 //!
-//! - [`jsonl()`]: JSON lines, which lose nothing but times and titles.
-//! - [`csv()`]: one long table, a row for each code of each visit.
+//! - [`jsonl()`]: JSON lines, which lose titles, units, cut points and the times of single codes.
+//! - [`csv()`]: one long table, a row for each code of each visit; births are not in it.
 //! - [`omop()`]: tables of the OMOP common data model, version 5.4.
 //!
-//! Where a cohort has no times, codes that tell the time between visits (`GAP//7-30d`) become times
-//! again: the middle of the band, after a first visit on the first of January 2000.
+//! Where a cohort has no times, codes that tell the time between visits (`GAP//7-14d`) become times
+//! again: the middle of the band, after a first visit on the first of January 2000; and so do codes that
+//! tell the length of a stay. [`makes_up_dates`] says where that was done.
 
 use std::path::Path;
 
-use consequence_record::{Code, RecordView};
+use consequence_record::calendar::{DAY, UNDATED_START};
+use consequence_record::{Code, DayBand, Part, RecordView, Vocabulary};
 
 use crate::{Dataset, WriteError};
-use consequence_record::calendar::{DAY, UNDATED_START};
 
 pub use long::{Rows, csv};
 pub use omop::omop;
@@ -52,28 +53,42 @@ pub fn jsonl(
     dataset: &Dataset,
     options: &ExportOptions,
 ) -> Result<(), WriteError> {
-    let Dataset { cohort, vocabulary, .. } = dataset;
-    if options.replace {
-        crate::jsonl::write(path, cohort, vocabulary)
-    } else {
-        crate::jsonl::write_new(path, cohort, vocabulary)
-    }
+    crate::jsonl::write_dataset(path, dataset, options.replace)
 }
 
-const GAP_PREFIX: &str = "GAP//";
+/// Whether dates that an export tells of encounters are made up: the cohort has an order only, and the
+/// export either tells dates in any case or has codes to make them of.
+///
+/// ```
+/// use std::sync::Arc;
+/// use consequence_record::{Cohort, Kind, Vocabulary};
+/// use consequence_tables::{Dataset, export};
+///
+/// let made_up = |name: &str, always: bool| {
+///     let vocabulary = Vocabulary::new([(name, Kind::Encounter)]).unwrap();
+///     export::makes_up_dates(&Dataset::new(Cohort::default(), Arc::new(vocabulary)), always)
+/// };
+/// assert!(made_up("GAP//7-14d", false) && made_up("ICD9CM//250", true));
+/// assert!(!made_up("ICD9CM//250", false));
+/// ```
+pub fn makes_up_dates(dataset: &Dataset, always: bool) -> bool {
+    dataset.ordinal_time() && (always || Timeline::new(dataset).known())
+}
 
-/// Finds the times of encounters: those recorded, or those that the codes of gaps tell.
+/// Finds the times of encounters: those recorded, or those that codes tell.
 pub(super) struct Timeline<'d> {
     dataset: &'d Dataset,
     /// The days that each code of the vocabulary tells to have passed, if it is such a code.
     gaps: Vec<Option<i64>>,
+    /// The days that each code tells a stay to have taken.
+    stays: Vec<Option<i64>>,
 }
 
 impl<'d> Timeline<'d> {
     pub fn new(dataset: &'d Dataset) -> Self {
         let vocabulary = &dataset.vocabulary;
-        let gaps = vocabulary.codes().map(|code| gap_days(vocabulary.name(code))).collect();
-        Self { dataset, gaps }
+        let gaps = days(vocabulary, DayBand::of_gap);
+        Self { dataset, gaps, stays: days(vocabulary, DayBand::of_stay) }
     }
 
     /// Whether anything is known of times beyond the order of encounters.
@@ -81,9 +96,19 @@ impl<'d> Timeline<'d> {
         !self.dataset.ordinal_time() || self.gaps.iter().any(Option::is_some)
     }
 
-    /// Whether a code tells the time since the visit before, and no more than that.
-    pub fn is_gap(&self, code: Code) -> bool {
-        self.gaps.get(code.index()).is_some_and(Option::is_some)
+    /// Whether anything is known of the ends of encounters.
+    pub fn ends_known(&self) -> bool {
+        match &self.dataset.details {
+            Some(details) if details.dated() => {
+                (0..details.len()).any(|record| !details.of(record).ends.is_empty())
+            }
+            _ => self.known() && self.stays.iter().any(Option::is_some),
+        }
+    }
+
+    /// Whether a code tells when an encounter was or how long it took, and no more than that.
+    pub fn is_time(&self, code: Code) -> bool {
+        self.dataset.vocabulary.part(code) == Part::Time
     }
 
     /// The times of a record's encounters. Without any hint they are a day apart.
@@ -103,33 +128,47 @@ impl<'d> Timeline<'d> {
             times.push(now);
         }
     }
+
+    /// When an encounter ended that began at a time; `visit` counts from 1.
+    pub fn end(
+        &self,
+        index: usize,
+        record: RecordView<'_>,
+        visit: usize,
+        begin: i64,
+    ) -> Option<i64> {
+        let details = self.dataset.details_of(index);
+        if !details.times.is_empty() {
+            return details.end(visit);
+        }
+        let stay = |code: &Code| self.stays.get(code.index()).copied()?;
+        let days = record.visit(visit).iter().find_map(stay)?;
+        Some(begin.saturating_add(days.saturating_mul(DAY)))
+    }
 }
 
-/// The days that the name of a code tells: the middle of `GAP//7-30d`, the start of `GAP//365d+`.
-fn gap_days(name: &str) -> Option<i64> {
-    let band = name.strip_prefix(GAP_PREFIX)?;
-    let number = |text: &str| text.parse::<u32>().ok().map(i64::from);
-    if let Some(from) = band.strip_suffix("d+") {
-        return number(from);
-    }
-    match band.strip_suffix('d')?.split_once('-') {
-        Some((from, to)) => Some((number(from)? + number(to)?) / 2),
-        None => number(band.strip_suffix('d')?),
-    }
+/// The days that the names of codes tell: the middle of a band, or the start of one without end.
+fn days(vocabulary: &Vocabulary, band: impl Fn(&str) -> Option<DayBand>) -> Vec<Option<i64>> {
+    let middle = |DayBand { from, to }| match to {
+        Some(to) => (i64::from(from) + i64::from(to)) / 2,
+        None => from.into(),
+    };
+    vocabulary.codes().map(|code| band(vocabulary.name(code)).map(middle)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use consequence_record::Kind;
+
     use super::*;
 
     #[test]
     fn the_days_of_gaps() {
-        assert_eq!(gap_days("GAP//7-30d"), Some(18));
-        assert_eq!(gap_days("GAP//0-7d"), Some(3));
-        assert_eq!(gap_days("GAP//365d+"), Some(365));
-        assert_eq!(gap_days("GAP//1d"), Some(1));
-        for name in ["GAP//", "GAP//d", "GAP//7", "GAP//x-yd", "7-30d", "GAP//-3d"] {
-            assert_eq!(gap_days(name), None, "{name}");
-        }
+        let names = ["GAP//7-30d", "GAP//0-7d", "GAP//365d+", "GAP//1d", "GAP//d", "STAY//2d"];
+        let vocabulary = Vocabulary::new(names.map(|name| (name, Kind::Encounter))).unwrap();
+        let gaps = [Some(18), Some(3), Some(365), Some(1), None, None, None];
+        assert_eq!(days(&vocabulary, DayBand::of_gap), gaps);
+        let stays = [None, None, None, None, None, Some(2), None];
+        assert_eq!(days(&vocabulary, DayBand::of_stay), stays);
     }
 }

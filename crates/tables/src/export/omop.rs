@@ -4,27 +4,30 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use consequence_record::{Code, RecordView};
+use consequence_record::calendar::{DAY, Date, Moment, civil};
+use consequence_record::{Code, DetailsView, Part, RecordView};
 use consequence_store::{AtomicFile, AtomicFolder, StoreError};
 
 use super::ExportOptions;
 use super::long::{Nothing, Rows};
 use super::omop_tables::{
-    Cell, EVENT_TABLES, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON, PERSON_FILE, VISIT, VISIT_FILE,
-    table_of,
+    Cell, DEATH, DEATH_FILE, EVENT_TABLES, MEASUREMENTS, OBSERVATIONS, PERIOD, PERIOD_FILE, PERSON,
+    PERSON_FILE, VISIT, VISIT_FILE, table_of,
 };
 use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
-use consequence_record::calendar::{Date, Moment};
 
 /// Writes a cohort as tables of OMOP, version 5.4, into a new folder: `person`, `visit_occurrence`,
-/// `observation_period`, and each code by its first part in `condition_occurrence`,
-/// `drug_exposure`, `procedure_occurrence` or `observation`.
+/// `observation_period`, `death`, and each code by its first part in `condition_occurrence`,
+/// `drug_exposure`, `procedure_occurrence`, `measurement` or `observation`.
 ///
 /// Codes stand in the `source_value` columns, and concepts are 0, as no vocabulary of OMOP is at
-/// hand; sex alone is mapped. The year of birth is that of the first visit less the middle of the
-/// age band, and empty where there is none. Persons and visits are numbered from 1.
+/// hand; sex alone is mapped. A code that tells in which part of a test's values a result is becomes a
+/// measurement: of the test, with its value and unit where they are known. The first `DEATH` of a record is
+/// its row in `death`. Where no birth is known, the year of birth is that of the first visit less the middle
+/// of the age band, and empty where there is none. Codes of gaps and stays are no events, and ages that a
+/// source gave at visits are left out. Persons and visits are numbered from 1.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,7 +75,7 @@ pub fn omop(
 /// Whether a table of this name is written here.
 fn is_table(name: &OsStr) -> bool {
     let files = EVENT_TABLES.iter().map(|table| table.file);
-    files.chain([PERSON_FILE, VISIT_FILE, PERIOD_FILE]).any(|file| name == file)
+    files.chain([PERSON_FILE, VISIT_FILE, DEATH_FILE, PERIOD_FILE]).any(|file| name == file)
 }
 
 struct Tables<'d> {
@@ -81,6 +84,7 @@ struct Tables<'d> {
     tables_of: Vec<usize>,
     person: Rows<AtomicFile>,
     visit: Rows<AtomicFile>,
+    death: Rows<AtomicFile>,
     period: Rows<AtomicFile>,
     events: Vec<Rows<AtomicFile>>,
     event_counts: [u64; EVENT_TABLES.len()],
@@ -94,20 +98,27 @@ struct Event {
     visit: Option<u64>,
     time: i64,
     code: Code,
+    value: Option<f32>,
 }
 
 impl<'d> Tables<'d> {
     fn create(folder: &Path, dataset: &'d Dataset) -> Result<Self, StoreError> {
         let vocabulary = &dataset.vocabulary;
+        let table = |code| {
+            let measured =
+                dataset.scales.contains_key(&code) || vocabulary.part(code) == Part::Values;
+            if measured { MEASUREMENTS } else { table_of(vocabulary.name(code)) }
+        };
         let events: Result<Vec<_>, StoreError> = EVENT_TABLES
             .iter()
             .map(|table| begin(folder, table.file, table.columns.iter().map(|column| column.0)))
             .collect();
         Ok(Self {
             dataset,
-            tables_of: vocabulary.codes().map(|code| table_of(vocabulary.name(code))).collect(),
+            tables_of: vocabulary.codes().map(table).collect(),
             person: begin(folder, PERSON_FILE, PERSON)?,
             visit: begin(folder, VISIT_FILE, VISIT)?,
+            death: begin(folder, DEATH_FILE, DEATH)?,
             period: begin(folder, PERIOD_FILE, PERIOD)?,
             events: events?,
             event_counts: [0; EVENT_TABLES.len()],
@@ -124,26 +135,53 @@ impl<'d> Tables<'d> {
     ) -> io::Result<()> {
         let person = index as u64 + 1;
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Ok(()) };
-        self.write_person(person, self.dataset.cohort.id(index), record, first)?;
-        self.period.field(person).field(person).field(Date(first)).field(Date(last)).field(0);
+        let vocabulary = &self.dataset.vocabulary;
+        let details = self.dataset.details_of(index);
+        let end = |visit: usize| timeline.end(index, record, visit, times[visit - 1]);
+        self.write_person(person, self.dataset.cohort.id(index), record, first, details)?;
+        let events = || details.events.iter().filter_map(|event| event.time);
+        let from = events().fold(first, i64::min);
+        let to = events().chain((1..record.len()).filter_map(end)).fold(last, i64::max);
+        self.period.field(person).field(person).field(Date(from)).field(Date(to)).field(0);
         self.period.end()?;
+        let valued = |visit, code| details.event(visit, code).and_then(|event| event.value);
         for &code in record.visit(0) {
-            if sex_concept(self.dataset.vocabulary.name(code)).is_none() {
-                self.write_event(OBSERVATIONS, Event { person, visit: None, time: first, code })?;
+            if sex_concept(vocabulary.name(code)).is_none() {
+                let value = valued(0, code);
+                let event = Event { person, visit: None, time: first, code, value };
+                self.write_event(OBSERVATIONS, event)?;
             }
         }
-        for (index, &time) in times.iter().enumerate() {
+        let mut dead = false;
+        for (index, &begin) in times.iter().enumerate() {
             self.visit_count += 1;
             let visit = Some(self.visit_count);
-            self.write_visit(person, index, time)?;
-            for &code in record.visit(index + 1) {
-                if !timeline.is_gap(code) {
-                    let table = self.tables_of.get(code.index()).copied().unwrap_or(OBSERVATIONS);
-                    self.write_event(table, Event { person, visit, time, code })?;
+            self.write_visit(person, index, begin, end(index + 1).unwrap_or(begin))?;
+            for &code in record.visit(index + 1).iter().filter(|&&code| !timeline.is_time(code)) {
+                let own = details.event(index + 1, code).and_then(|event| event.time);
+                let value = valued(index + 1, code);
+                let event = Event { person, visit, time: own.unwrap_or(begin), code, value };
+                if is_death(vocabulary.name(code)) && !std::mem::replace(&mut dead, true) {
+                    self.write_death(event)?;
+                    continue;
+                }
+                let table = self.tables_of.get(code.index()).copied().unwrap_or(OBSERVATIONS);
+                self.write_event(table, event)?;
+                let has = |cell| EVENT_TABLES[table].columns.iter().any(|column| column.1 == cell);
+                // A value that the table has no column for is measured all the same.
+                if value.is_some() && !has(Cell::Value) {
+                    self.write_event(MEASUREMENTS, event)?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn write_death(&mut self, event: Event) -> io::Result<()> {
+        let row = &mut self.death;
+        row.field(event.person).field(Date(event.time)).field(Moment(event.time)).field(0);
+        row.field(Nothing).field(Nothing).field(Nothing);
+        row.end()
     }
 
     fn write_person(
@@ -152,24 +190,31 @@ impl<'d> Tables<'d> {
         id: &str,
         record: RecordView<'_>,
         first: i64,
+        details: DetailsView<'_>,
     ) -> io::Result<()> {
         let names = || record.visit(0).iter().map(|&code| self.dataset.vocabulary.name(code));
         let sex = names().find_map(|name| Some((name, sex_concept(name)?)));
-        let birth = names().find_map(age_years).map(|years| Date(first).year() - years);
+        let birth = details.birth.map(|birth| (civil(birth.div_euclid(DAY)), Moment(birth)));
+        let year = match birth {
+            Some(((year, ..), _)) => Some(year),
+            None => names().find_map(age_years).map(|years| Date(first).year() - years),
+        };
         let row = &mut self.person;
-        row.field(person).field(sex.map_or(0, |(_, concept)| concept)).optional(birth);
-        row.field(Nothing).field(Nothing).field(Nothing).field(0).field(0);
+        row.field(person).field(sex.map_or(0, |(_, concept)| concept)).optional(year);
+        row.optional(birth.map(|((_, month, _), _)| month));
+        row.optional(birth.map(|((_, _, day), _)| day));
+        row.optional(birth.map(|(_, moment)| moment)).field(0).field(0);
         row.field(Nothing).field(Nothing).field(Nothing).field(id);
         row.optional(sex.map(|(name, _)| name)).field(0);
         row.field(Nothing).field(0).field(Nothing).field(0);
         row.end()
     }
 
-    fn write_visit(&mut self, person: u64, index: usize, time: i64) -> io::Result<()> {
+    fn write_visit(&mut self, person: u64, index: usize, begin: i64, end: i64) -> io::Result<()> {
         let number = self.visit_count;
         let row = &mut self.visit;
         row.field(number).field(person).field(0);
-        row.field(Date(time)).field(Moment(time)).field(Date(time)).field(Moment(time));
+        row.field(Date(begin)).field(Moment(begin)).field(Date(end)).field(Moment(end));
         row.field(0).field(Nothing).field(Nothing).field(index + 1).field(0);
         row.field(Nothing).field(Nothing).field(Nothing).field(Nothing);
         row.optional((index > 0).then(|| number - 1));
@@ -180,6 +225,8 @@ impl<'d> Tables<'d> {
         self.event_counts[table] += 1;
         let number = self.event_counts[table];
         let row = &mut self.events[table];
+        let name = self.dataset.vocabulary.name(event.code);
+        let scale = self.dataset.scales.get(&event.code);
         for (_, cell) in EVENT_TABLES[table].columns {
             match cell {
                 Cell::Number => row.field(number),
@@ -188,7 +235,17 @@ impl<'d> Tables<'d> {
                 Cell::Date => row.field(Date(event.time)),
                 Cell::Moment => row.field(Moment(event.time)),
                 Cell::Visit => row.optional(event.visit),
-                Cell::Source => row.field(self.dataset.vocabulary.name(event.code)),
+                Cell::Source => row.field(name),
+                Cell::Test => row.field(scale.map_or(name, |scale| scale.test.as_str())),
+                Cell::Value => row.optional(event.value),
+                Cell::Unit => {
+                    let unit = scale.and_then(|scale| scale.unit.as_deref());
+                    row.optional(unit.filter(|_| event.value.is_some()))
+                }
+                Cell::Measured => match event.value {
+                    Some(value) => row.field(value),
+                    None => row.field(name),
+                },
                 Cell::Empty => row.field(Nothing),
             };
         }
@@ -196,7 +253,8 @@ impl<'d> Tables<'d> {
     }
 
     fn commit(self) -> Result<(), StoreError> {
-        let tables = [self.person, self.visit, self.period].into_iter().chain(self.events);
+        let tables = [self.person, self.visit, self.death, self.period];
+        let tables = tables.into_iter().chain(self.events);
         tables.map(Rows::into_inner).try_for_each(AtomicFile::commit)
     }
 }
@@ -214,6 +272,11 @@ fn begin(
     }
     rows.end().map_err(|error| StoreError::new(&path, error))?;
     Ok(rows)
+}
+
+/// Whether a code tells that the patient died.
+fn is_death(code: &str) -> bool {
+    ["DEATH", "MEDS_DEATH"].contains(&code)
 }
 
 /// The OMOP concept of a sex, if the code is one.

@@ -13,6 +13,14 @@ pub(super) enum Cell {
     Visit,
     /// The code.
     Source,
+    /// The test that was measured, or the code where nothing is known of one.
+    Test,
+    /// What was measured.
+    Value,
+    /// Its unit.
+    Unit,
+    /// What was measured, or the code where only that is known.
+    Measured,
     Empty,
 }
 
@@ -26,7 +34,7 @@ pub(super) struct EventTable {
 }
 
 /// The tables that codes can go to; the last takes what no other does.
-pub(super) const EVENT_TABLES: [EventTable; 4] = [
+pub(super) const EVENT_TABLES: [EventTable; 5] = [
     EventTable {
         file: "condition_occurrence.csv",
         prefixes: &["ICD9CM", "ICD10CM", "ICD9", "ICD10", "DIAGNOSIS", "DX", "PHECODE", "CCS"],
@@ -101,6 +109,35 @@ pub(super) const EVENT_TABLES: [EventTable; 4] = [
         ],
     },
     EventTable {
+        file: "measurement.csv",
+        prefixes: &["LAB", "LOINC", "MEASUREMENT"],
+        columns: &[
+            ("measurement_id", Cell::Number),
+            ("person_id", Cell::Person),
+            ("measurement_concept_id", Cell::Zero),
+            ("measurement_date", Cell::Date),
+            ("measurement_datetime", Cell::Moment),
+            ("measurement_time", Cell::Empty),
+            ("measurement_type_concept_id", Cell::Zero),
+            ("operator_concept_id", Cell::Empty),
+            ("value_as_number", Cell::Value),
+            ("value_as_concept_id", Cell::Empty),
+            ("unit_concept_id", Cell::Empty),
+            ("range_low", Cell::Empty),
+            ("range_high", Cell::Empty),
+            ("provider_id", Cell::Empty),
+            ("visit_occurrence_id", Cell::Visit),
+            ("visit_detail_id", Cell::Empty),
+            ("measurement_source_value", Cell::Test),
+            ("measurement_source_concept_id", Cell::Zero),
+            ("unit_source_value", Cell::Unit),
+            ("unit_source_concept_id", Cell::Empty),
+            ("value_source_value", Cell::Measured),
+            ("measurement_event_id", Cell::Empty),
+            ("meas_event_field_concept_id", Cell::Empty),
+        ],
+    },
+    EventTable {
         file: "observation.csv",
         prefixes: &[],
         columns: &[
@@ -110,7 +147,7 @@ pub(super) const EVENT_TABLES: [EventTable; 4] = [
             ("observation_date", Cell::Date),
             ("observation_datetime", Cell::Moment),
             ("observation_type_concept_id", Cell::Zero),
-            ("value_as_number", Cell::Empty),
+            ("value_as_number", Cell::Value),
             ("value_as_string", Cell::Empty),
             ("value_as_concept_id", Cell::Empty),
             ("qualifier_concept_id", Cell::Empty),
@@ -120,7 +157,7 @@ pub(super) const EVENT_TABLES: [EventTable; 4] = [
             ("visit_detail_id", Cell::Empty),
             ("observation_source_value", Cell::Source),
             ("observation_source_concept_id", Cell::Zero),
-            ("unit_source_value", Cell::Empty),
+            ("unit_source_value", Cell::Unit),
             ("qualifier_source_value", Cell::Empty),
             ("value_source_value", Cell::Empty),
             ("observation_event_id", Cell::Empty),
@@ -128,6 +165,9 @@ pub(super) const EVENT_TABLES: [EventTable; 4] = [
         ],
     },
 ];
+
+/// The index of the table of what was measured.
+pub(super) const MEASUREMENTS: usize = OBSERVATIONS - 1;
 
 /// The index of the table that takes what no other does.
 pub(super) const OBSERVATIONS: usize = EVENT_TABLES.len() - 1;
@@ -182,6 +222,17 @@ pub(super) const VISIT: [&str; 17] = [
     "discharged_to_concept_id",
     "discharged_to_source_value",
     "preceding_visit_occurrence_id",
+];
+
+pub(super) const DEATH_FILE: &str = "death.csv";
+pub(super) const DEATH: [&str; 7] = [
+    "person_id",
+    "death_date",
+    "death_datetime",
+    "death_type_concept_id",
+    "cause_concept_id",
+    "cause_source_value",
+    "cause_source_concept_id",
 ];
 
 pub(super) const PERIOD_FILE: &str = "observation_period.csv";

@@ -13,7 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use consequence_record::{Code, Cohort, Kind, Vocabulary, VocabularyError};
+use consequence_record::{
+    Code, Cohort, CohortDetails, DetailsView, Kind, Vocabulary, VocabularyError,
+};
 use rustc_hash::FxHashMap;
 
 use crate::document::shown;
@@ -95,8 +97,12 @@ impl Met {
     }
 
     /// The vocabulary of the codes met, static ones first, each kind sorted by name; and the
-    /// cohort in its numbers.
-    pub fn settle(self, met: &Cohort) -> Result<(Cohort, Vocabulary), VocabularyError> {
+    /// cohort and what is known beside it in its numbers.
+    pub fn settle(
+        self,
+        met: &Cohort,
+        details: Option<&CohortDetails>,
+    ) -> Result<(Cohort, Option<CohortDetails>, Vocabulary), VocabularyError> {
         let Self { numbers, uses } = self;
         let mut listed: Vec<(Arc<str>, u32)> = numbers.into_iter().collect();
         listed.sort_unstable_by(|(left, left_number), (right, right_number)| {
@@ -109,7 +115,8 @@ impl Met {
         }
         let kinds = listed.iter().map(|(name, number)| (name, uses[*number as usize].kind));
         let vocabulary = Vocabulary::new(kinds)?;
-        Ok((renumber(met, &renumbered), vocabulary))
+        let details = details.map(|details| renumber_details(details, &renumbered));
+        Ok((renumber(met, &renumbered), details, vocabulary))
     }
 }
 
@@ -129,6 +136,21 @@ fn renumber(cohort: &Cohort, renumbered: &[Code]) -> Cohort {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let visits = starts.zip(&ends).map(|(start, &end)| &codes[start..end]);
         result.push_visits(cohort.id(index), visits, record.ended());
+    }
+    result
+}
+
+/// The same details with every code replaced.
+fn renumber_details(details: &CohortDetails, renumbered: &[Code]) -> CohortDetails {
+    let mut result = CohortDetails::default();
+    let mut events = Vec::new();
+    for record in 0..details.len() {
+        let view = details.of(record);
+        events.clear();
+        events.extend_from_slice(view.events);
+        events.iter_mut().for_each(|event| event.code = renumbered[event.code.index()]);
+        events.sort_unstable_by_key(|event| (event.visit, event.code));
+        result.push(DetailsView { events: &events, ..view });
     }
     result
 }

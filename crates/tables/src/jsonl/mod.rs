@@ -10,6 +10,17 @@
 //! a record that was cut before its real end. A code that a visit has twice counts once. Blank
 //! lines are skipped.
 //!
+//! Four fields may tell more, and are left out where nothing is known:
+//!
+//! ```text
+//! {"id": "p3", "static": [], "visits": [["LAB//A1C//q4"], []], "birth": "1950-05-31",
+//!  "times": ["2001-05-31 14:05:00", "2001-06-02"], "ends": ["2001-06-01", null],
+//!  "values": [{"LAB//A1C//q4": 9.25}, {}]}
+//! ```
+//!
+//! `times` tells when each encounter began and `ends` when it ended, both as clocks on the wall showed it,
+//! and `values` what was measured. Units and cut points are not told, nor times of single codes.
+//!
 //! Beside `x.jsonl`, [`write()`] leaves a vocabulary file `x.codes.json`, which lists the codes
 //! that no record happens to have too; [`read()`] takes it into account if it is there.
 //!
@@ -39,4 +50,4 @@ pub(crate) use write::check;
 pub use codes::{Codes, codes_path};
 pub use line::ParsedLine;
 pub use read::{Loaded, ReadOptions, Summary, each_record, read, read_from};
-pub use write::{WriteError, Writer, write, write_new};
+pub use write::{WriteError, Writer, write, write_dataset, write_new};

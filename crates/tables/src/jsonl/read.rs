@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_record::{Cohort, Vocabulary};
+use consequence_record::{Cohort, CohortDetails, DetailsView, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::codes;
@@ -17,13 +17,21 @@ use crate::{Limits, Problem, TableError};
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// How to read a cohort.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// The codes the file may hold; without it they are those of the file and those listed beside
     /// it (see [`codes_path`](super::codes_path)), static codes first and each kind sorted by name.
     pub vocabulary: Option<Arc<Vocabulary>>,
+    /// Whether dates, births and values are read too, rather than skipped.
+    pub details: bool,
     /// How much to take in before refusing.
     pub limits: Limits,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { vocabulary: None, details: true, limits: Limits::default() }
+    }
 }
 
 /// A cohort and the vocabulary it is numbered by.
@@ -33,6 +41,8 @@ pub struct Loaded {
     pub cohort: Cohort,
     /// The vocabulary given, or the one made from the file.
     pub vocabulary: Arc<Vocabulary>,
+    /// Dates, stays, births and values; none where no record has any, or where they were not asked for.
+    pub details: Option<CohortDetails>,
     /// What was read.
     pub summary: Summary,
 }
@@ -44,6 +54,8 @@ pub struct Summary {
     pub records: u64,
     /// Lines skipped because they were blank.
     pub blank_lines: u64,
+    /// Times with an offset from UTC, which was left out.
+    pub offsets: u64,
 }
 
 /// Reads the file at `path`, with the codes listed beside it unless a vocabulary is given.
@@ -76,21 +88,30 @@ fn read_with(
 ) -> Result<Loaded, TableError> {
     let mut codes = Codes { given: options.vocabulary.clone(), ..Codes::default() };
     let mut cohort = Cohort::default();
-    let summary = each_record(reader, name, &mut codes, &options.limits, |record, _| {
+    let mut details = CohortDetails::default();
+    let mut any = false;
+    let (limits, detailed) = (&options.limits, options.details);
+    let summary = each_line(reader, name, &mut codes, limits, detailed, |record, _| {
         cohort.push_visits(&record.id, record.visits(), record.ended);
+        if detailed {
+            any |= record.details() != DetailsView::default();
+            details.push(record.details());
+        }
         Ok::<_, TableError>(())
     })?;
+    let details = any.then_some(details);
     let Codes { given, mut met } = codes;
-    let (cohort, vocabulary) = match given {
-        Some(vocabulary) => (cohort, vocabulary),
+    let (cohort, details, vocabulary) = match given {
+        Some(vocabulary) => (cohort, details, vocabulary),
         None => {
             let fail = |problem| of_lines(name, problem, None, None);
             listed.map_or(Ok(()), |listed| met.add(listed)).map_err(fail)?;
-            let (cohort, vocabulary) = met.settle(&cohort).map_err(|error| fail(error.into()))?;
-            (cohort, Arc::new(vocabulary))
+            let settled = met.settle(&cohort, details.as_ref());
+            let (cohort, details, vocabulary) = settled.map_err(|error| fail(error.into()))?;
+            (cohort, details, Arc::new(vocabulary))
         }
     };
-    Ok(Loaded { cohort, vocabulary, summary })
+    Ok(Loaded { cohort, vocabulary, details, summary })
 }
 
 /// Reads the records of a stream one after the other, and hands each on with the codes met so far.
@@ -100,10 +121,21 @@ pub fn each_record<E: From<TableError>>(
     name: &str,
     codes: &mut Codes,
     limits: &Limits,
+    take: impl FnMut(&ParsedLine, &Codes) -> Result<(), E>,
+) -> Result<Summary, E> {
+    each_line(reader, name, codes, limits, true, take)
+}
+
+fn each_line<E: From<TableError>>(
+    reader: impl BufRead,
+    name: &str,
+    codes: &mut Codes,
+    limits: &Limits,
+    detailed: bool,
     mut take: impl FnMut(&ParsedLine, &Codes) -> Result<(), E>,
 ) -> Result<Summary, E> {
     let fail = |problem, line, column| E::from(of_lines(name, problem, line, column));
-    let mut parser = LineParser::new(codes, limits);
+    let mut parser = LineParser::new(codes, limits, detailed);
     let mut lines = Lines::new(reader, limits.line_bytes);
     let mut summary = Summary::default();
     let mut lines_by_id: FxHashMap<Box<str>, u64> = FxHashMap::default();
@@ -134,6 +166,7 @@ pub fn each_record<E: From<TableError>>(
         if let Some(first_line) = lines_by_id.insert(record.id.as_str().into(), number) {
             return Err(fail(Problem::RepeatedId { first_line }, Some(number), None));
         }
+        summary.offsets += record.offsets;
         take(record, codes)?;
     }
     summary.records = lines_by_id.len() as u64;

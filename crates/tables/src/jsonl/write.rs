@@ -4,13 +4,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use consequence_feedback::{Advice, Advise};
-use consequence_record::{Code, Cohort, Kind, Vocabulary};
+use consequence_record::calendar::{DAY, Date, Moment, civil};
+use consequence_record::{Code, Cohort, CohortDetails, DetailsView, EventDetail, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, remove_file};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
 use super::codes_path;
-use crate::vocabulary;
+use super::line::{BIRTH, ENDS, TIMES, VALUES};
+use crate::{Dataset, details, vocabulary};
 
 /// Why a cohort could not be written.
 #[derive(Debug, Error)]
@@ -48,7 +50,7 @@ pub fn write(
     cohort: &Cohort,
     vocabulary: &Vocabulary,
 ) -> Result<(), WriteError> {
-    filled(Writer::create(path, vocabulary)?, cohort)
+    filled(Writer::create(path, vocabulary)?, cohort, None)
 }
 
 /// The same, but a file that is there is not replaced, whether it was there before or came
@@ -58,12 +60,34 @@ pub fn write_new(
     cohort: &Cohort,
     vocabulary: &Vocabulary,
 ) -> Result<(), WriteError> {
-    filled(Writer::create_new(path, vocabulary)?, cohort)
+    filled(Writer::create_new(path, vocabulary)?, cohort, None)
 }
 
-fn filled(mut writer: Writer, cohort: &Cohort) -> Result<(), WriteError> {
+/// Writes a cohort with its dates, stays, births and values; a file that is there is replaced only if
+/// that is asked for. Titles, units and cut points have no place in JSON lines, nor have times of single
+/// codes, ages that the source gave at encounters, and values of static codes.
+pub fn write_dataset(
+    path: impl AsRef<Path>,
+    dataset: &Dataset,
+    replace: bool,
+) -> Result<(), WriteError> {
+    let Dataset { cohort, vocabulary, details, .. } = dataset;
+    let writer = match replace {
+        true => Writer::create(path, vocabulary)?,
+        false => Writer::create_new(path, vocabulary)?,
+    };
+    filled(writer, cohort, details.as_ref())
+}
+
+fn filled(
+    mut writer: Writer,
+    cohort: &Cohort,
+    details: Option<&CohortDetails>,
+) -> Result<(), WriteError> {
     for (index, record) in cohort.records().enumerate() {
-        writer.push(cohort.id(index), record.ended(), record.visits())?;
+        let details = details.filter(|details| index < details.len());
+        let details = details.map_or_else(DetailsView::default, |details| details.of(index));
+        writer.push_detailed(cohort.id(index), record.ended(), details, record.visits())?;
     }
     writer.finish()
 }
@@ -98,6 +122,8 @@ pub struct Writer {
     /// Every name as JSON writes it, so that each is quoted once and not once per use.
     names: Vec<String>,
     ids: FxHashSet<Box<str>>,
+    /// Whether the encounters have times; known from the first record on.
+    dated: Option<bool>,
     line: Vec<u8>,
 }
 
@@ -135,6 +161,7 @@ impl Writer {
             names: names.map_err(|error| StoreError::new(path, error.into()))?,
             kinds: kinds(vocabulary),
             ids: FxHashSet::default(),
+            dated: None,
             line: Vec::new(),
         })
     }
@@ -145,22 +172,50 @@ impl Writer {
     where
         V: IntoIterator<Item = &'a [Code]>,
     {
+        self.push_detailed(id, ended, DetailsView::default(), visits)
+    }
+
+    /// The same with what is known of the record beside its codes, as far as [`write_dataset`] has a
+    /// place for it. All records have times, or none has.
+    pub fn push_detailed<'a, V>(
+        &mut self,
+        id: &str,
+        ended: bool,
+        details: DetailsView<'_>,
+        visits: V,
+    ) -> Result<(), WriteError>
+    where
+        V: IntoIterator<Item = &'a [Code]>,
+    {
         let number = self.ids.len() + 1;
         let fail = |reason| WriteError::Record { number, reason };
         if !self.ids.insert(id.into()) {
             return Err(fail(REPEATED_ID));
         }
         self.begin_line(id).map_err(|error| StoreError::new(&self.path, error))?;
-        let mut count = 0;
+        let (mut count, mut told) = (0, 0);
         for (visit, codes) in visits.into_iter().enumerate() {
             check_visit(visit, codes, &self.kinds).map_err(fail)?;
             self.write_visit(visit, codes);
+            if !details.events.is_empty() {
+                told += codes.iter().filter(|&&code| details.event(visit, code).is_some()).count();
+            }
             count += 1;
         }
         if count < 2 {
             return Err(fail(NO_ENCOUNTER));
         }
-        self.line.extend_from_slice(if ended { b"]}\n" } else { b"],\"ended\":false}\n" });
+        self.line.extend_from_slice(if ended { b"]" } else { b"],\"ended\":false" });
+        details::check(details, count - 1).map_err(fail)?;
+        if told != details.events.len() {
+            return Err(fail(details::STRAY));
+        }
+        let dated = !details.times.is_empty();
+        if *self.dated.get_or_insert(dated) != dated {
+            return Err(fail("has times where others have none, or the reverse"));
+        }
+        self.write_details(details, count - 1).map_err(fail)?;
+        self.line.extend_from_slice(b"}\n");
         Ok(self.file.write_all(&self.line).map_err(|error| StoreError::new(&self.path, error))?)
     }
 
@@ -184,6 +239,86 @@ impl Writer {
             self.line.extend_from_slice(self.names[code.index()].as_bytes());
         }
         self.line.push(b']');
+    }
+
+    /// Writes the fields that are there only where something is known.
+    fn write_details(
+        &mut self,
+        details: DetailsView<'_>,
+        encounters: usize,
+    ) -> Result<(), &'static str> {
+        let DetailsView { birth, times, ends, events, .. } = details;
+        if let Some(birth) = birth {
+            self.begin_field(BIRTH);
+            self.write_time(birth)?;
+        }
+        if !times.is_empty() {
+            self.begin_field(TIMES);
+            self.write_list(times, |writer, &time| writer.write_time(time))?;
+        }
+        if ends.iter().any(Option::is_some) {
+            self.begin_field(ENDS);
+            self.write_list(ends, |writer, end| match end {
+                Some(end) => writer.write_time(*end),
+                None => {
+                    writer.line.extend_from_slice(b"null");
+                    Ok(())
+                }
+            })?;
+        }
+        let valued = |event: &&EventDetail| event.visit > 0 && event.value.is_some();
+        if events.iter().any(|event| valued(&event)) {
+            self.begin_field(VALUES);
+            let visits: Vec<usize> = (1..=encounters).collect();
+            self.write_list(&visits, |writer, &visit| {
+                writer.line.push(b'{');
+                let mut first = true;
+                for event in details.events_of(visit).iter().filter(valued) {
+                    if !std::mem::take(&mut first) {
+                        writer.line.push(b',');
+                    }
+                    writer.line.extend_from_slice(writer.names[event.code.index()].as_bytes());
+                    writer.line.push(b':');
+                    serde_json::to_writer(&mut writer.line, &event.value)
+                        .map_err(|_| "has a value that cannot be written")?;
+                }
+                writer.line.push(b'}');
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn begin_field(&mut self, name: &str) {
+        self.line.extend_from_slice(b",\"");
+        self.line.extend_from_slice(name.as_bytes());
+        self.line.extend_from_slice(b"\":");
+    }
+
+    fn write_list<T>(
+        &mut self,
+        entries: &[T],
+        mut write: impl FnMut(&mut Self, &T) -> Result<(), &'static str>,
+    ) -> Result<(), &'static str> {
+        for (index, entry) in entries.iter().enumerate() {
+            self.line.push(if index == 0 { b'[' } else { b',' });
+            write(self, entry)?;
+        }
+        self.line.push(b']');
+        Ok(())
+    }
+
+    /// Writes a time as it is read: the day, and the time of day if there is one.
+    fn write_time(&mut self, time: i64) -> Result<(), &'static str> {
+        if !(1..=9999).contains(&civil(time.div_euclid(DAY)).0) {
+            return Err("has a time before the year 1 or after 9999");
+        }
+        let text = match time.rem_euclid(DAY) {
+            0 => format!("\"{}\"", Date(time)),
+            _ => format!("\"{}\"", Moment(time)),
+        };
+        self.line.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 
     /// Puts the file in place, and the list of its codes before it: lines are never beside the list

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Array;
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 use rayon::prelude::*;
 
 use super::columns::{Strings, Table, strings, times};
-use super::layout::{CODE, CUT_KIND, KIND, Markers, TIME, TITLE, VISIT_KIND};
+use super::layout::{
+    AGE_KIND, BIRTH, BIRTH_KIND, CODE, CUT_KIND, DEATH, DEATH_KIND, END_KIND, KIND, MEDS_DEATH,
+    Markers, TIME, TITLE, VISIT_KIND, age_named,
+};
 use super::{MedsOptions, MedsProblem};
 use crate::document::{check_name, shown};
 use crate::{Limits, Problem, TableError};
@@ -26,6 +29,12 @@ pub(super) enum Meaning {
     Visit,
     /// That the record was cut.
     Cut,
+    /// That the patient was born.
+    Birth,
+    /// That the encounter ended.
+    End,
+    /// The age at the encounter, as the source gave it.
+    Age(AgeBand),
     /// Nothing that may stand here.
     Nothing,
 }
@@ -35,17 +44,43 @@ pub(super) enum Meaning {
 pub(super) struct Codebook {
     pub vocabulary: Arc<Vocabulary>,
     pub markers: Markers,
+    pub deaths: Deaths,
+}
+
+/// What the events say that are named as MEDS names deaths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deaths {
+    /// The code of that name.
+    Kept,
+    /// The code `DEATH`, as our list of codes says.
+    Renamed,
+    /// In a dataset of another tool: the code of that name if the vocabulary has it, and else `DEATH`.
+    Foreign,
 }
 
 impl Codebook {
     /// What a code means in a static event and in a timed one.
     pub fn meanings(&self, name: &str) -> [Meaning; 2] {
-        if self.markers.visit.as_deref() == Some(name) {
-            return [Meaning::Nothing, Meaning::Visit];
+        let Markers { visit, cut, birth, end, ages } = &self.markers;
+        let marks = [
+            (visit, Meaning::Visit),
+            (cut, Meaning::Cut),
+            (birth, Meaning::Birth),
+            (end, Meaning::End),
+        ];
+        if let Some(&(_, meaning)) = marks.iter().find(|(mark, _)| mark.as_deref() == Some(name)) {
+            return [Meaning::Nothing, meaning];
         }
-        if self.markers.cut.as_deref() == Some(name) {
-            return [Meaning::Nothing, Meaning::Cut];
+        if let Some(&(_, band)) = ages.iter().find(|(mark, _)| **mark == *name) {
+            return [Meaning::Nothing, Meaning::Age(band)];
         }
+        let foreign = self.deaths == Deaths::Foreign && self.vocabulary.code(name).is_none();
+        if foreign && name == BIRTH {
+            // One without a time says nothing that is not known of everyone.
+            return [Meaning::Birth; 2];
+        }
+        let death = name == MEDS_DEATH && (foreign || self.deaths == Deaths::Renamed);
+        let name = if death { DEATH } else { name };
         let find = |name: &str, kind| {
             let code = self.vocabulary.code(name).filter(|&code| {
                 self.vocabulary.kind(code) == kind && code != self.vocabulary.end()
@@ -129,14 +164,24 @@ impl ListedCodes {
 
     /// The vocabulary and markers, if the list says of each code what kind it is, as ours does.
     pub fn codebook(&self, path: &Path, limits: &Limits) -> Result<Option<Codebook>, TableError> {
-        let mut markers = Markers::default();
+        let (mut markers, mut deaths) = (Markers::default(), Deaths::Kept);
         let mut codes = Vec::with_capacity(self.entries.len());
         for Entry { name, kind, .. } in &self.entries {
             match kind.as_deref() {
-                Some("static") => codes.push((name, Kind::Static)),
-                Some("encounter") => codes.push((name, Kind::Encounter)),
+                Some("static") => codes.push((&**name, Kind::Static)),
+                Some("encounter") => codes.push((&**name, Kind::Encounter)),
+                Some(DEATH_KIND) if &**name == MEDS_DEATH => {
+                    deaths = Deaths::Renamed;
+                    codes.push((DEATH, Kind::Encounter));
+                }
                 Some(VISIT_KIND) => markers.visit = Some(name.clone()),
                 Some(CUT_KIND) => markers.cut = Some(name.clone()),
+                Some(BIRTH_KIND) => markers.birth = Some(name.clone()),
+                Some(END_KIND) => markers.end = Some(name.clone()),
+                Some(AGE_KIND) => match age_named(name) {
+                    Some(band) => markers.ages.push((name.clone(), band)),
+                    None => return Ok(None),
+                },
                 _ => return Ok(None),
             }
         }
@@ -149,17 +194,20 @@ impl ListedCodes {
         }
         let vocabulary = Vocabulary::new(codes)
             .map_err(|error| TableError::of_file(path, Problem::from(error)))?;
-        Ok(Some(Codebook { vocabulary: Arc::new(vocabulary), markers }))
+        Ok(Some(Codebook { vocabulary: Arc::new(vocabulary), markers, deaths }))
     }
 
     /// The titles of codes, where the list has any.
     pub fn titles(&self, vocabulary: &Vocabulary) -> BTreeMap<Code, String> {
         let mut titles = BTreeMap::new();
-        for Entry { name, title, .. } in &self.entries {
+        for Entry { name, title, kind } in &self.entries {
             let Some(title) = title.as_deref().filter(|title| !title.trim().is_empty()) else {
                 continue;
             };
-            for name in [&**name, &renamed(name)] {
+            let death = &**name == MEDS_DEATH
+                && (kind.as_deref() == Some(DEATH_KIND) || vocabulary.code(name).is_none());
+            let name = if death { DEATH } else { name };
+            for name in [name, &renamed(name)] {
                 if let Some(code) = vocabulary.code(name).filter(|&code| code != vocabulary.end()) {
                     titles.insert(code, title.to_owned());
                 }
@@ -188,6 +236,11 @@ pub(super) fn from_events(
             known[1] |= timed;
         }
     }
+    all.remove(BIRTH);
+    if let Some(uses) = all.remove(MEDS_DEATH) {
+        let known = all.entry(DEATH.into()).or_default();
+        known.iter_mut().zip(uses).for_each(|(known, used)| *known |= used);
+    }
     let mut static_names = Vec::new();
     for (name, uses) in &all {
         match uses {
@@ -208,7 +261,8 @@ pub(super) fn from_events(
     let codes = static_names.into_iter().map(|name| (name, Kind::Static));
     let vocabulary = Vocabulary::new(codes.chain(timed.map(|name| (name, Kind::Encounter))))
         .map_err(|error| TableError::of_file(&files[0], Problem::from(error)))?;
-    Ok(Codebook { vocabulary: Arc::new(vocabulary), markers: Markers::default() })
+    let (vocabulary, markers) = (Arc::new(vocabulary), Markers::default());
+    Ok(Codebook { vocabulary, markers, deaths: Deaths::Foreign })
 }
 
 /// The codes of one file and how they are used.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
@@ -201,6 +201,50 @@ pub(super) fn integers<'a>(
         other => return Err(wrong_type(column, "whole numbers of 64 bits", other)),
     };
     Ok(Integers { values, nulls: array.nulls() })
+}
+
+/// A column of values.
+pub(super) struct Numbers<'a> {
+    values: Cow<'a, [f32]>,
+    nulls: Option<&'a NullBuffer>,
+}
+
+impl Numbers<'_> {
+    /// The value of a row, if it has one; what is not a number is none. One without bounds is refused.
+    pub fn get(&self, row: usize) -> Result<Option<f32>, MedsProblem> {
+        match self.values.get(row) {
+            Some(_) if self.nulls.is_some_and(|nulls| nulls.is_null(row)) => Ok(None),
+            Some(value) if value.is_infinite() => Err(MedsProblem::InfiniteValue),
+            Some(&value) => Ok((!value.is_nan()).then_some(value)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// A column of values, as numbers of 32 bits.
+pub(super) fn numbers<'a>(
+    column: &'static str,
+    array: &'a ArrayRef,
+) -> Result<Numbers<'a>, MedsProblem> {
+    let values = match array.data_type() {
+        DataType::Float32 => Cow::Borrowed(&array.as_primitive::<Float32Type>().values()[..]),
+        DataType::Float64 => {
+            let values = array.as_primitive::<Float64Type>().values();
+            values.iter().map(|&value| value as f32).collect()
+        }
+        DataType::Int64 => {
+            let values = array.as_primitive::<Int64Type>().values();
+            values.iter().map(|&value| value as f32).collect()
+        }
+        DataType::Int32 => {
+            let values = array.as_primitive::<Int32Type>().values();
+            values.iter().map(|&value| value as f32).collect()
+        }
+        // A column without any value has no type.
+        DataType::Null => Cow::Borrowed(&[][..]),
+        other => return Err(wrong_type(column, "numbers, as float32,", other)),
+    };
+    Ok(Numbers { values, nulls: array.nulls() })
 }
 
 /// A column of times, in microseconds.

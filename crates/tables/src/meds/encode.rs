@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
-use consequence_record::{Code, DetailsView, Kind, Vocabulary};
+use consequence_record::{AgeBand, Code, DetailsView, Kind, Vocabulary};
 use consequence_store::{AtomicFile, StoreError};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -20,7 +20,8 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use super::layout::{CODE, NUMBER, SUBJECT, TIME, VISIT, ordinal_time};
+use super::layout::{CODE, NUMBER, SUBJECT, TIME, VISIT, age_name, ordinal_time};
+use crate::details;
 
 /// The events of one data file, column by column.
 #[derive(Debug)]
@@ -31,6 +32,25 @@ pub(super) struct Shard {
     timed: BooleanBufferBuilder,
     codes: Vec<i32>,
     visits: Vec<i64>,
+    /// The rows that have a time and no visit: births.
+    visitless: Vec<usize>,
+    /// The rows with a value.
+    values: Vec<(usize, f32)>,
+    /// The names of events that tell an age. Their numbers follow those of the markers.
+    ages: Vec<(AgeBand, String)>,
+    /// The rows of the record that is being written.
+    rows: Vec<Row>,
+}
+
+/// An event of a record.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// None for a static event.
+    time: Option<i64>,
+    /// The number of its encounter.
+    visit: Option<i64>,
+    code: i32,
+    value: Option<f32>,
 }
 
 impl Shard {
@@ -41,6 +61,10 @@ impl Shard {
             timed: BooleanBufferBuilder::new(rows),
             codes: Vec::with_capacity(rows),
             visits: Vec::with_capacity(rows),
+            visitless: Vec::new(),
+            values: Vec::new(),
+            ages: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -48,14 +72,29 @@ impl Shard {
         self.subjects.len()
     }
 
-    /// Appends an event; `visit` is its time and the number of its encounter.
-    pub fn push(&mut self, subject: i64, code: i32, visit: Option<(i64, i64)>) {
-        let (time, number) = visit.unwrap_or_default();
+    /// Appends an event of a subject.
+    fn push(&mut self, subject: i64, row: Row) {
+        if row.visit.is_none() && row.time.is_some() {
+            self.visitless.push(self.rows());
+        }
+        if let Some(value) = row.value {
+            self.values.push((self.rows(), value));
+        }
         self.subjects.push(subject);
-        self.times.push(time);
-        self.timed.append(visit.is_some());
-        self.codes.push(code);
-        self.visits.push(number);
+        self.times.push(row.time.unwrap_or_default());
+        self.timed.append(row.time.is_some());
+        self.codes.push(row.code);
+        self.visits.push(row.visit.unwrap_or_default());
+    }
+
+    /// Which of the events that tell an age is that of a band.
+    fn age(&mut self, band: AgeBand, vocabulary: &Vocabulary) -> i32 {
+        let known = self.ages.iter().position(|(age, _)| *age == band);
+        let index = known.unwrap_or_else(|| {
+            self.ages.push((band, age_name(vocabulary, band)));
+            self.ages.len() - 1
+        });
+        index as i32
     }
 
     /// Writes the events to a file; `names` are the codes by number.
@@ -67,17 +106,44 @@ impl Shard {
     pub fn fill(mut self, path: &Path, names: &Arc<StringArray>) -> Result<AtomicFile, StoreError> {
         let rows = self.rows();
         let timed = Some(NullBuffer::new(self.timed.finish()));
+        let numbered = match self.visitless.as_slice() {
+            [] => timed.clone(),
+            visitless => {
+                let mut numbered = BooleanBufferBuilder::new(rows);
+                for row in 0..rows {
+                    numbered.append(timed.as_ref().is_some_and(|timed| timed.is_valid(row)));
+                }
+                visitless.iter().for_each(|&row| numbered.set_bit(row, false));
+                Some(NullBuffer::new(numbered.finish()))
+            }
+        };
+        let values = match self.values.is_empty() {
+            true => Float32Array::new_null(rows),
+            false => {
+                let mut column = vec![None; rows];
+                self.values.iter().for_each(|&(row, value)| column[row] = Some(value));
+                Float32Array::from(column)
+            }
+        };
+        let names = match self.ages.is_empty() {
+            true => Arc::clone(names),
+            false => {
+                let ages = self.ages.iter().map(|(_, name)| name.as_str());
+                Arc::new(self::names(names.iter().flatten().chain(ages)))
+            }
+        };
         let keys = Int32Array::new(self.codes.into(), None);
-        let columns = DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(names) as ArrayRef)
-            .map(|codes| -> Vec<ArrayRef> {
+        let columns = DictionaryArray::<Int32Type>::try_new(keys, names as ArrayRef).map(
+            |codes| -> Vec<ArrayRef> {
                 vec![
                     Arc::new(Int64Array::new(self.subjects.into(), None)),
-                    Arc::new(TimestampMicrosecondArray::new(self.times.into(), timed.clone())),
+                    Arc::new(TimestampMicrosecondArray::new(self.times.into(), timed)),
                     Arc::new(codes),
-                    Arc::new(Float32Array::new_null(rows)),
-                    Arc::new(Int64Array::new(self.visits.into(), timed)),
+                    Arc::new(values),
+                    Arc::new(Int64Array::new(self.visits.into(), numbered)),
                 ]
-            });
+            },
+        );
         let code = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let fields = vec![
             Field::new(SUBJECT, DataType::Int64, false),
@@ -182,8 +248,9 @@ pub(super) struct Events<'t> {
 }
 
 impl Events<'_> {
-    /// Appends the events of a record to a shard: the static visit, then the encounters. What is no
-    /// record is refused with what is wrong with it.
+    /// Appends the events of a record to a shard: static ones, then all others in the order of their
+    /// times, and of those of one time the birth before encounters, and encounters in their order. What
+    /// is no record is refused with what is wrong with it.
     pub fn push<'a, V>(
         &self,
         shard: &mut Shard,
@@ -194,33 +261,50 @@ impl Events<'_> {
         V: IntoIterator<Item = &'a [Code]>,
         V::IntoIter: ExactSizeIterator,
     {
-        let Self { number, ended, details } = *self;
-        let times = (!details.times.is_empty()).then_some(details.times);
-        let visits = visits.into_iter();
+        let mut rows = std::mem::take(&mut shard.rows);
+        rows.clear();
+        self.gather(shard, &mut rows, vocabulary, visits.into_iter())?;
+        if !rows.is_sorted_by_key(|row| row.time) {
+            rows.sort_by_key(|row| row.time);
+        }
+        for &row in &rows {
+            shard.push(self.number, row);
+        }
+        shard.rows = rows;
+        Ok(())
+    }
+
+    fn gather<'a>(
+        &self,
+        shard: &mut Shard,
+        rows: &mut Vec<Row>,
+        vocabulary: &Vocabulary,
+        visits: impl ExactSizeIterator<Item = &'a [Code]>,
+    ) -> Result<(), &'static str> {
+        let Self { ended, details, .. } = *self;
         let count = visits.len();
         if count < 2 {
             return Err("has no encounter");
         }
-        if let Some(times) = times {
-            if times.len() + 1 != count {
-                return Err("has more encounters than times, or the reverse");
-            }
-            if !times.is_sorted() {
-                return Err("has encounters that go back in time");
-            }
-        }
+        details::check(details, count - 1)?;
         // The numbers of the markers follow those of the codes; `END` has none.
-        let visit_marker = vocabulary.end().0 as i32;
+        let [visit_mark, cut_mark, birth_mark, end_mark, age_marks] =
+            [0, 1, 2, 3, 4].map(|mark| vocabulary.end().0 as i32 + mark);
+        let mut told = 0;
         for (visit, codes) in visits.enumerate() {
-            let encounter = (visit > 0).then(|| {
-                let time = times.map(|times| times[visit - 1]);
-                (time.unwrap_or_else(|| ordinal_time(visit)), visit as i64)
-            });
+            let begin = (visit > 0).then(|| details.time(visit).unwrap_or(ordinal_time(visit)));
+            let number = (visit > 0).then_some(visit as i64);
+            let mark = |code| Row { time: begin, visit: number, code, value: None };
             if visit > 0 {
-                shard.push(number, visit_marker, encounter);
+                rows.push(mark(visit_mark));
             }
             if !ended && visit + 1 == count {
-                shard.push(number, visit_marker + 1, encounter);
+                rows.push(mark(cut_mark));
+            }
+            if let Some(&Some(band)) =
+                visit.checked_sub(1).and_then(|index| details.ages.get(index))
+            {
+                rows.push(mark(age_marks + shard.age(band, vocabulary)));
             }
             for &code in codes {
                 if code >= vocabulary.end() {
@@ -229,9 +313,24 @@ impl Events<'_> {
                 if vocabulary.kind(code) != Kind::of_visit(visit) {
                     return Err("has a static code in an encounter, or the reverse");
                 }
-                shard.push(number, code.0 as i32, encounter);
+                let mut row = mark(code.0 as i32);
+                if let Some(event) = details.event(visit, code) {
+                    row.time = event.time.or(begin);
+                    row.value = event.value;
+                    told += 1;
+                }
+                rows.push(row);
+            }
+            if let Some(end) = details.end(visit) {
+                rows.push(Row { time: Some(end), ..mark(end_mark) });
+            }
+            if visit == 0
+                && let Some(birth) = details.birth
+            {
+                let code = birth_mark;
+                rows.push(Row { time: Some(birth), visit: None, code, value: None });
             }
         }
-        Ok(())
+        if told != details.events.len() { Err(details::STRAY) } else { Ok(()) }
     }
 }

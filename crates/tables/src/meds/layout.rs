@@ -2,9 +2,8 @@
 
 use std::ffi::OsStr;
 
-use consequence_record::Vocabulary;
-
 use consequence_record::calendar::{DAY, UNDATED_START};
+use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 
 pub(super) const DATA: &str = "data";
 /// Rules that are known to hold in the dataset, beside its folders.
@@ -15,19 +14,26 @@ pub(super) const METADATA: &str = "metadata";
 pub(super) const CODES: &str = "metadata/codes.parquet";
 /// The OMOP concepts of codes, where they are known.
 pub(super) const CONCEPTS: &str = "metadata/concepts.parquet";
+/// What the values of codes are, where they have any.
+pub(super) const VALUES: &str = "metadata/values.parquet";
 pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
 pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
 pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
 
 /// What `dataset.json` calls the number of the format of our datasets. Those of other tools have
-/// none, and neither have ours from before there were numbers, which are of format 1.
+/// none, and neither have ours from before there were numbers, which are of format 1. Format 2 has births,
+/// ends, ages, values, events at their own times, and deaths as MEDS names them; a dataset without any of
+/// these is written as format 1.
 pub(super) const FORMAT_NAME: &str = "consequence_format";
-pub(super) const FORMAT: u64 = 1;
+pub(super) const PLAIN_FORMAT: u64 = 1;
+pub(super) const FORMAT: u64 = 2;
 
 pub(super) const SUBJECT: &str = "subject_id";
 pub(super) const TIME: &str = "time";
 pub(super) const CODE: &str = "code";
 pub(super) const NUMBER: &str = "numeric_value";
+/// What some datasets call it.
+pub(super) const OTHER_NUMBER: &str = "value";
 pub(super) const VISIT: &str = "visit_id";
 pub(super) const ADMISSION: &str = "hadm_id";
 
@@ -36,6 +42,11 @@ pub(super) const PARENTS: &str = "parent_codes";
 pub(super) const KIND: &str = "kind";
 pub(super) const CONCEPT: &str = "concept_id";
 pub(super) const ANCESTOR: &str = "ancestor_concept_id";
+pub(super) const TEST: &str = "test";
+pub(super) const UNIT: &str = "unit";
+pub(super) const ABOVE: &str = "above";
+pub(super) const UP_TO: &str = "up_to";
+pub(super) const COUNT: &str = "count";
 pub(super) const SPLIT: &str = "split";
 pub(super) const ORIGINAL: &str = "original_id";
 
@@ -59,6 +70,22 @@ pub(super) fn ordinal_time(visit: usize) -> i64 {
 /// second.
 pub(super) const VISIT_KIND: &str = "visit";
 pub(super) const CUT_KIND: &str = "cut";
+/// When the patient was born; the event of no encounter.
+pub(super) const BIRTH_KIND: &str = "birth";
+/// When an encounter ended.
+pub(super) const END_KIND: &str = "visit_end";
+/// The age band that the source gave at an encounter.
+pub(super) const AGE_KIND: &str = "age";
+/// The code `DEATH` of the vocabulary, which MEDS has another name for.
+pub(super) const DEATH_KIND: &str = "death";
+
+/// What MEDS calls a birth.
+pub(super) const BIRTH: &str = "MEDS_BIRTH";
+/// What a death is called here, and in MEDS.
+pub(super) const DEATH: &str = "DEATH";
+pub(super) const MEDS_DEATH: &str = "MEDS_DEATH";
+/// What the names of events begin with that tell the age at an encounter.
+const AGE_PREFIX: &str = "AGE_NOW//";
 
 /// The codes of the events that say how a record is built, rather than what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,19 +94,52 @@ pub(super) struct Markers {
     pub visit: Option<Box<str>>,
     /// Of the event in the last encounter of a record that was cut.
     pub cut: Option<Box<str>>,
+    /// Of the birth.
+    pub birth: Option<Box<str>>,
+    /// Of the event at the end of an encounter.
+    pub end: Option<Box<str>>,
+    /// Of the events that tell the age at an encounter.
+    pub ages: Vec<(Box<str>, AgeBand)>,
 }
 
 impl Markers {
-    /// Markers that are no codes of the vocabulary: `VISIT` and `CUT`, with a number where the
-    /// vocabulary has those.
+    /// Markers that are no codes of the vocabulary: `VISIT` and the others, with a number where the
+    /// vocabulary has those. Which ages there are is not known yet.
     pub fn beside(vocabulary: &Vocabulary) -> Self {
-        let free = |name: &str| {
-            let numbered = (2_u32..).map(|number| format!("{name}//{number}"));
-            std::iter::once(name.to_owned())
-                .chain(numbered)
-                .find(|name| vocabulary.code(name).is_none())
-                .map(String::into_boxed_str)
-        };
-        Self { visit: free("VISIT"), cut: free("CUT") }
+        let mark = |name| Some(free(vocabulary, name).into_boxed_str());
+        Self {
+            visit: mark("VISIT"),
+            cut: mark("CUT"),
+            birth: mark(BIRTH),
+            end: mark("VISIT_END"),
+            ages: Vec::new(),
+        }
     }
+}
+
+/// The name, with a number where the vocabulary has it.
+fn free(vocabulary: &Vocabulary, name: &str) -> String {
+    let numbered = (2_u32..).map(|number| format!("{name}//{number}"));
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| vocabulary.code(name).is_none())
+        .unwrap_or_default()
+}
+
+/// The name of the events that tell an age.
+pub(super) fn age_name(vocabulary: &Vocabulary, band: AgeBand) -> String {
+    free(vocabulary, &format!("{AGE_PREFIX}{band}"))
+}
+
+/// The age that the name of an event tells.
+pub(super) fn age_named(name: &str) -> Option<AgeBand> {
+    name.strip_prefix(AGE_PREFIX)?.split("//").next()?.parse().ok()
+}
+
+/// The code of a death that is written under the name that MEDS has for it; none if the vocabulary
+/// has no death, or has both names.
+pub(super) fn renamed_death(vocabulary: &Vocabulary) -> Option<Code> {
+    let death = vocabulary.code(DEATH)?;
+    let free = vocabulary.code(MEDS_DEATH).is_none();
+    (free && vocabulary.kind(death) == Kind::Encounter).then_some(death)
 }

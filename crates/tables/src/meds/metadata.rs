@@ -1,6 +1,6 @@
 //! What a dataset says of itself, of its codes and of its subjects: read and written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use consequence_record::{Code, Kind, Split, Vocabulary};
+use consequence_record::{AgeBand, Code, DetailsView, Kind, Split, Vocabulary};
 use consequence_store::{StoreError, write_atomically};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
@@ -17,8 +17,9 @@ use super::MedsProblem;
 use super::columns::{Table, integers, strings};
 use super::encode::{self, write_table, write_tables};
 use super::layout::{
-    CODE, CODES, CUT_KIND, DESCRIPTION, FORMAT, FORMAT_NAME, KIND, Markers, ORIGINAL, PARENTS,
-    SPLIT, SPLITS, SUBJECT, TITLE, VISIT, VISIT_KIND,
+    AGE_KIND, BIRTH_KIND, CODE, CODES, CUT_KIND, DEATH_KIND, DESCRIPTION, END_KIND, FORMAT,
+    FORMAT_NAME, KIND, MEDS_DEATH, Markers, ORIGINAL, PARENTS, PLAIN_FORMAT, SPLIT, SPLITS,
+    SUBJECT, TITLE, VISIT, VISIT_KIND, age_name, renamed_death,
 };
 use crate::document::position;
 use crate::{Limits, Problem, TableError};
@@ -114,34 +115,88 @@ fn each_subject(
 /// Subjects that are written at a time.
 const SUBJECTS_AT_ONCE: usize = 1 << 16;
 
-/// The names of all codes, the markers last.
+/// The names of all codes, and of the markers in the order of [`MARKS`]. Events of ages come after.
 pub(super) fn names(vocabulary: &Vocabulary) -> StringArray {
-    let markers = Markers::beside(vocabulary);
+    let Markers { visit, cut, birth, end, .. } = Markers::beside(vocabulary);
+    let marks = [visit, cut, birth, end].map(Option::unwrap_or_default);
+    let death = renamed_death(vocabulary);
     let codes = vocabulary.codes().filter(|&code| code != vocabulary.end());
-    let marks = [&markers.visit, &markers.cut].map(|mark| mark.as_deref().unwrap_or_default());
-    encode::names(codes.map(|code| vocabulary.name(code)).chain(marks))
+    let named = codes.map(|code| match Some(code) == death {
+        true => MEDS_DEATH,
+        false => vocabulary.name(code),
+    });
+    encode::names(named.chain(marks.iter().map(|mark| &**mark)))
+}
+
+/// What is said of the markers, and their kinds.
+const MARKS: [(&str, &str); 4] = [
+    ("one for each encounter", VISIT_KIND),
+    ("the record was cut here", CUT_KIND),
+    ("the patient was born", BIRTH_KIND),
+    ("the end of an encounter", END_KIND),
+];
+/// The markers that a dataset of the plain format has.
+const PLAIN_MARKS: usize = 2;
+
+/// What a dataset holds beside codes and the times of encounters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Whether there is anything.
+    pub detailed: bool,
+    /// The ages that are told at encounters.
+    pub ages: BTreeSet<AgeBand>,
+}
+
+impl Extent {
+    /// Takes in what is known of a record.
+    pub fn take(&mut self, details: DetailsView<'_>) {
+        let DetailsView { birth, ends, ages, events, .. } = details;
+        self.ages.extend(ages.iter().flatten());
+        let ended = ends.iter().any(Option::is_some);
+        let aged = ages.iter().any(Option::is_some);
+        self.detailed |= birth.is_some() || ended || aged || !events.is_empty();
+    }
+
+    /// The number of the format that can hold it.
+    fn format(&self, vocabulary: &Vocabulary) -> u64 {
+        let plain = !self.detailed && renamed_death(vocabulary).is_none();
+        if plain { PLAIN_FORMAT } else { FORMAT }
+    }
 }
 
 /// Writes the list of codes; `names` are those of [`names`].
 pub(super) fn write_codes(
     folder: &Path,
     vocabulary: &Vocabulary,
-    names: &Arc<StringArray>,
+    names: &StringArray,
     titles: &BTreeMap<Code, String>,
+    extent: &Extent,
 ) -> Result<(), StoreError> {
+    let marks = match extent.format(vocabulary) {
+        PLAIN_FORMAT => &MARKS[..PLAIN_MARKS],
+        _ => &MARKS[..],
+    };
     let codes = || vocabulary.codes().filter(|&code| code != vocabulary.end());
+    let ages: Vec<String> = extent.ages.iter().map(|&band| age_name(vocabulary, band)).collect();
+    let listed = names.iter().flatten().take(vocabulary.len() - 1 + marks.len());
+    let names = encode::names(listed.chain(ages.iter().map(String::as_str)));
     let titles = codes().map(|code| titles.get(&code).map(String::as_str));
-    let markers = [Some("one for each encounter"), Some("the record was cut here")];
+    let said = marks.iter().map(|&(said, _)| Some(said));
+    let said = said.chain(ages.iter().map(|_| Some("the age at an encounter")));
+    let death = renamed_death(vocabulary);
     let kinds = codes().map(|code| match vocabulary.kind(code) {
+        _ if Some(code) == death => DEATH_KIND,
         Kind::Static => "static",
         Kind::Encounter => "encounter",
     });
+    let kinds =
+        kinds.chain(marks.iter().map(|&(_, kind)| kind)).chain(ages.iter().map(|_| AGE_KIND));
     let (lists, no_parents) = encode::no_lists(names.len());
     let columns: Vec<ArrayRef> = vec![
-        Arc::clone(names) as ArrayRef,
-        Arc::new(titles.chain(markers).collect::<StringArray>()),
+        Arc::new(names),
+        Arc::new(titles.chain(said).collect::<StringArray>()),
         no_parents,
-        Arc::new(encode::names(kinds.chain([VISIT_KIND, CUT_KIND]))),
+        Arc::new(encode::names(kinds)),
     ];
     let fields = vec![
         Field::new(CODE, DataType::Utf8, false),
@@ -178,10 +233,15 @@ pub(super) fn write_splits(
 }
 
 /// Writes what the dataset says of itself.
-pub(super) fn write_description(folder: &Path, dated: bool) -> Result<(), StoreError> {
+pub(super) fn write_description(
+    folder: &Path,
+    vocabulary: &Vocabulary,
+    extent: &Extent,
+    dated: bool,
+) -> Result<(), StoreError> {
     let description = json!({
         "etl_name": "consequence",
-        FORMAT_NAME: FORMAT,
+        FORMAT_NAME: extent.format(vocabulary),
         "etl_version": env!("CARGO_PKG_VERSION"),
         "meds_version": "0.4.1",
         "other_extension_columns": [VISIT],

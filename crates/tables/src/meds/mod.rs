@@ -2,12 +2,13 @@
 //!
 //! A dataset is a folder. Its events are in `data`, sorted by subject and time; what is known of
 //! codes and subjects is in `metadata`. Each encounter has one event `VISIT`, so that an empty one
-//! survives, and a record that was cut has an event `CUT` in its last encounter. `docs/files.md`
-//! has the details.
+//! survives, and a record that was cut has an event `CUT` in its last encounter. A birth is an event of no
+//! encounter, and an encounter whose end is known has an event `VISIT_END` then. `docs/files.md` has the rest.
 //!
 //! Datasets of other tools are read too, and so is a single file of events. There an encounter is
 //! what shares a `visit_id`, or else a `hadm_id`, or else a day; a code without a time is static.
-//! A code used both with and without a time becomes two: its static use is named `STATIC//...`.
+//! A code used both with and without a time becomes two: its static use is named `STATIC//...`. `MEDS_BIRTH`
+//! is when the patient was born and no encounter, and `MEDS_DEATH` is the code `DEATH`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,6 +38,7 @@ mod layout;
 mod metadata;
 mod problem;
 mod read;
+mod scales;
 mod shards;
 mod write;
 

@@ -66,6 +66,9 @@ pub enum MedsProblem {
     /// A time that is out of range in microseconds.
     #[error("a time is too far from 1970")]
     FarTime,
+    /// A value without bounds, or beyond what 32 bits hold.
+    #[error("a value is infinite, or too large for a number of 32 bits")]
+    InfiniteValue,
     /// A code with two uses, whose static use cannot be renamed as the new name is taken.
     #[error("code `{code}` is used with and without a time, and the name `{renamed}` is taken")]
     TwoKinds {
@@ -104,6 +107,7 @@ impl MedsProblem {
             Self::ScatteredSubject => "sort the events by subject and time",
             Self::Unsorted => "sort the events of each subject by time",
             Self::FarTime => "correct the time",
+            Self::InfiniteValue => "correct the value, or leave it empty",
             Self::TwoKinds { .. } => {
                 "a code is static or of encounters, never both; rename one of the two"
             }

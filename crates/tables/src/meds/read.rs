@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, DetailsView, RecordView, Split, Vocabulary,
+    Code, Cohort, CohortDetails, Concept, DetailsView, RecordView, Scale, Split, Vocabulary,
 };
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::assemble::{Assembler, Event, Part};
-use super::codebook::{self, Codebook, ListedCodes, Meaning};
-use super::columns::{Table, integers, strings, times};
+use super::assemble::{Assembler, Event, Keeping, Part};
+use super::codebook::{self, Codebook, Deaths, ListedCodes, Meaning};
+use super::columns::{Table, integers, numbers, strings, times};
 use super::layout::{
-    ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, Markers, SPLITS, SUBJECT, SUBJECTS, TIME,
-    VISIT,
+    ADMISSION, CODE, CODES, CONCEPTS, DATA, DEATH, DESCRIPTION, Markers, NUMBER, OTHER_NUMBER,
+    SPLITS, SUBJECT, SUBJECTS, TIME, VALUES, VISIT,
 };
-use super::{MedsProblem, concepts, metadata};
+use super::{MedsProblem, concepts, metadata, scales};
 use crate::{Dataset, Limits, Problem, TableError};
 
 /// Data files that are read at the same time, at most.
@@ -48,20 +48,24 @@ impl Default for MedsOptions {
 /// A code that a visit has twice counts once. Subjects without an encounter are left out, and those
 /// that no list puts into a split are in the one that the hash of their id gives.
 ///
+/// Of several values of a code in a visit the last is kept, with its time. A birth is no encounter. A death
+/// that is said to be of no visit belongs to the last encounter that goes on on its day, if there is one.
+///
 /// The whole of the cohort is in memory at the end, and beside it never more than a few data files.
 pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, TableError> {
     let path = path.as_ref();
     let limits = &options.limits;
-    let Known { files, codebook, titles, concepts, dated, splits, ids } = Known::of(path, options)?;
-    let keep = dated && options.details;
+    let known = Known::of(path, options)?;
+    let keeping = known.keeping(options.details);
+    let Known { files, codebook, titles, concepts, scales, dated, splits, ids } = known;
     let mut gathered =
-        Gathered { details: keep.then(CohortDetails::default), ..Gathered::default() };
+        Gathered { details: options.details.then(CohortDetails::default), ..Gathered::default() };
     let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
     for group in files.chunks(at_once) {
         let parts: Vec<Result<Part, TableError>> = group
             .par_iter()
             .map(|file| {
-                let mut assembler = Assembler::new(&ids, limits, keep);
+                let mut assembler = Assembler::new(&ids, limits, keeping);
                 read_file(file, &codebook, &mut assembler, limits, |_| Ok::<_, TableError>(()))?;
                 Ok(assembler.finish())
             })
@@ -74,7 +78,10 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     if cohort.is_empty() {
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
-    let (vocabulary, scales) = (codebook.vocabulary, BTreeMap::new());
+    let nothing = |details: &CohortDetails| {
+        !dated && (0..details.len()).all(|record| details.of(record) == DetailsView::default())
+    };
+    let (vocabulary, details) = (codebook.vocabulary, details.filter(|details| !nothing(details)));
     Ok(Dataset { cohort, vocabulary, splits, titles, concepts, scales, details })
 }
 
@@ -84,6 +91,7 @@ pub(super) struct Known {
     pub codebook: Codebook,
     pub titles: BTreeMap<Code, String>,
     pub concepts: BTreeMap<Code, Concept>,
+    pub scales: BTreeMap<Code, Scale>,
     /// Whether times are real, and not only an order.
     pub dated: bool,
     pub splits: FxHashMap<i64, Split>,
@@ -102,13 +110,16 @@ impl Known {
             (None, None) => codebook::from_events(&files, options)?,
             (Some(given), own) => Codebook {
                 vocabulary: Arc::clone(given),
+                deaths: own.as_ref().map_or(Deaths::Foreign, |own| own.deaths),
                 markers: own.map_or_else(Markers::default, |own| own.markers),
             },
         };
         let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
         let vocabulary = &codebook.vocabulary;
         let concepts = beside(path, CONCEPTS, |file| concepts::read(file, vocabulary, limits))?;
+        let scales = beside(path, VALUES, |file| scales::read(file, vocabulary, limits))?;
         Ok(Self {
+            scales: scales.unwrap_or_default(),
             titles: listed.titles(vocabulary),
             concepts: concepts.unwrap_or_default(),
             files,
@@ -117,6 +128,13 @@ impl Known {
             splits: beside(path, SPLITS, metadata::splits)?.unwrap_or_default(),
             ids: beside(path, SUBJECTS, metadata::ids)?.unwrap_or_default(),
         })
+    }
+
+    /// How the events are put together.
+    fn keeping(&self, details: bool) -> Keeping {
+        let Codebook { vocabulary, deaths, .. } = &self.codebook;
+        let death = vocabulary.code(DEATH).filter(|_| *deaths == Deaths::Foreign);
+        Keeping { details, dated: self.dated, death }
     }
 }
 
@@ -194,6 +212,8 @@ pub(super) fn read_file<'a, E: From<TableError>>(
     table.bound_strings(CODE, limits.code_bytes)?;
     let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
     columns.extend(visit_column);
+    let value_column = number_column(&table).filter(|_| assembler.keeps_details());
+    columns.extend(value_column);
     table.each_batch_or(&columns, |arrays, before| {
         let fail = |problem| TableError::of_file(path, problem);
         let at_row = |row: usize, problem: Problem| {
@@ -208,6 +228,10 @@ pub(super) fn read_file<'a, E: From<TableError>>(
         let visits = match visit_column {
             Some(column) => Some(integers(column, &arrays[3]).map_err(fail)?),
             None => None,
+        };
+        let values = match (value_column, arrays.last()) {
+            (Some(column), Some(array)) => Some(numbers(column, array).map_err(fail)?),
+            _ => None,
         };
         let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
             .map(|key| {
@@ -228,12 +252,23 @@ pub(super) fn read_file<'a, E: From<TableError>>(
                 return Err(at_row(row, codebook.refusal(codes.values.value(key), limits)).into());
             }
             let visit = visits.as_ref().and_then(|visits| visits.get(row));
-            let event = Event { subject, time, visit };
+            let value = values.as_ref().map_or(Ok(None), |values| values.get(row));
+            let value = value.map_err(|problem| at_row(row, problem.into()))?;
+            let event = Event { subject, time, visit, value };
             assembler
                 .take(event, meaning, before + row as u64 + 1)
                 .map_err(|problem| at_row(row, problem))?;
         }
         each(assembler)
+    })
+}
+
+/// The column of values, if a file has one.
+pub(super) fn number_column(table: &Table) -> Option<&'static str> {
+    [NUMBER, OTHER_NUMBER].into_iter().find(|&name| {
+        // Only what MEDS calls the value must be one.
+        let kind = table.kind(name);
+        kind.is_some_and(|kind| name == NUMBER || kind.is_numeric())
     })
 }
 
@@ -292,6 +327,7 @@ fn gather_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), TableErro
 pub struct Stream {
     known: Known,
     limits: Limits,
+    details: bool,
 }
 
 /// A record as it was read.
@@ -309,7 +345,8 @@ pub struct Streamed<'s> {
 impl Stream {
     /// Reads all but the events.
     pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
+        let (limits, details) = (options.limits, options.details);
+        Ok(Self { known: Known::of(path, options)?, limits, details })
     }
 
     /// The codes that the records are numbered by.
@@ -325,6 +362,11 @@ impl Stream {
     /// The OMOP concepts of codes, for those of which they are known.
     pub fn concepts(&self) -> &BTreeMap<Code, Concept> {
         &self.known.concepts
+    }
+
+    /// What the values of codes are, for those that have any.
+    pub fn scales(&self) -> &BTreeMap<Code, Scale> {
+        &self.known.scales
     }
 
     /// Whether times are real, and not only an order.
@@ -343,7 +385,8 @@ impl Stream {
         mut take: impl FnMut(Streamed<'_>) -> Result<(), E>,
         done: impl Fn(u64),
     ) -> Result<(), E> {
-        let Known { files, codebook, dated, splits, ids, .. } = &self.known;
+        let Known { files, codebook, splits, ids, .. } = &self.known;
+        let keeping = self.known.keeping(self.details);
         let mut met = Met::default();
         let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {
             for (index, (record, &(subject, row))) in
@@ -354,14 +397,17 @@ impl Stream {
                     id: part.cohort.id(index),
                     split: splits.get(&subject).copied(),
                     record,
-                    details: dated.then(|| part.details.of(index)).unwrap_or_default(),
+                    details: match self.details {
+                        true => part.details.of(index),
+                        false => DetailsView::default(),
+                    },
                 })?;
             }
             Ok(())
         };
         for file in files {
             met.begin(file);
-            let mut assembler = Assembler::new(ids, &self.limits, *dated);
+            let mut assembler = Assembler::new(ids, &self.limits, keeping);
             read_file(file, codebook, &mut assembler, &self.limits, |assembler| {
                 hand_on(assembler.drain(), &mut met)
             })?;

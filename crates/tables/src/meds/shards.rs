@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::StringArray;
-use consequence_record::{Code, Cohort, DetailsView, Split, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Scale, Split, Vocabulary};
 use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
-use super::encode::Events;
-use super::encode::Shard;
-use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, data_file, is_part};
-use super::metadata;
+use super::encode::{Events, Shard};
+use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, VALUES, data_file, is_part};
+use super::metadata::{self, Extent};
+use super::scales as value_scales;
 use crate::WriteError;
 
-/// A dataset of undated records that is written data file by data file, each whole or not at all.
+/// A dataset that is written data file by data file, each whole or not at all.
 /// What is written stays when the program is killed, and a later run resumes.
 ///
 /// ```
@@ -29,12 +29,12 @@ use crate::WriteError;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("cohort");
-/// Shards::open(&path, Arc::clone(&vocabulary), false)?.fill(0, &cohort)?.commit()?;
+/// Shards::open(&path, Arc::clone(&vocabulary), false)?.fill(0, &cohort, None)?.commit()?;
 /// assert!(!path.exists());
 ///
 /// let shards = Shards::open(&path, vocabulary, false)?;
 /// assert!(shards.has(0) && !shards.has(1));
-/// shards.describe([(7, Split::Train)], &BTreeMap::new())?;
+/// shards.describe([(7, Split::Train)], &BTreeMap::new(), &BTreeMap::new(), false)?;
 /// shards.commit()?;
 /// assert_eq!(Dataset::open(&path)?.cohort, cohort);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,8 +84,19 @@ impl Shards {
         data_file(file)
     }
 
-    /// The names of all files that are not data files.
-    pub const DESCRIBING: [&str; 3] = [CODES, SPLITS, DESCRIPTION];
+    /// The names of all files that are not data files, where codes have values and where they have none.
+    ///
+    /// ```
+    /// use consequence_tables::meds::Shards;
+    ///
+    /// let without = Shards::describing(false);
+    /// assert!(!without.contains(&"metadata/values.parquet"));
+    /// assert_eq!(Shards::describing(true).len(), without.len() + 1);
+    /// ```
+    pub fn describing(valued: bool) -> &'static [&'static str] {
+        const ALL: [&str; 4] = [CODES, SPLITS, DESCRIPTION, VALUES];
+        if valued { &ALL } else { &ALL[..3] }
+    }
 
     /// The folder while it is filled.
     pub fn path(&self) -> &Path {
@@ -98,30 +109,54 @@ impl Shards {
     }
 
     /// Writes a data file that is not in place yet, so that its digest can be noted first. The ids
-    /// of the records are numbers, and the subjects of one data file are those of no other.
-    pub fn fill(&self, file: usize, cohort: &Cohort) -> Result<AtomicFile, WriteError> {
+    /// of the records are numbers, and the subjects of one data file are those of no other. Details are
+    /// those of the records, in order: all of them have times, or none has. Ages that a source gave at
+    /// encounters have no place here, nor have births of records without times.
+    pub fn fill(
+        &self,
+        file: usize,
+        cohort: &Cohort,
+        details: Option<&CohortDetails>,
+    ) -> Result<AtomicFile, WriteError> {
         let mut shard = Shard::with_capacity(cohort.visit_count());
+        let dated = details.is_some_and(CohortDetails::dated);
         for (index, record) in cohort.records().enumerate() {
             let fail = |reason| WriteError::Record { number: index + 1, reason };
             let number =
                 cohort.id(index).parse().map_err(|_| fail("has an id that is no number"))?;
-            let events = Events { number, ended: record.ended(), details: DetailsView::default() };
+            let details = match details {
+                Some(details) if index < details.len() => details.of(index),
+                Some(_) => return Err(fail("has no details where others have them")),
+                None => DetailsView::default(),
+            };
+            if dated == details.times.is_empty() {
+                return Err(fail("has times where others have none, or the reverse"));
+            }
+            if !details.ages.is_empty() || (!dated && details.birth.is_some()) {
+                return Err(fail("has ages of its own, or a birth and no times"));
+            }
+            let events = Events { number, ended: record.ended(), details };
             events.push(&mut shard, &self.vocabulary, record.visits()).map_err(fail)?;
         }
         Ok(shard.fill(&self.folder.path().join(data_file(file)), &self.names)?)
     }
 
-    /// Writes all but the events: the [files](Self::DESCRIBING) that tell of codes and subjects.
-    /// The subjects are those of the data files, in order.
+    /// Writes all but the events: the [files](Self::describing) that tell of codes, their values and
+    /// subjects. The subjects are those of the data files, in order; `dated` says whether they have times.
     pub fn describe(
         &self,
         subjects: impl IntoIterator<Item = (i64, Split)>,
         titles: &BTreeMap<Code, String>,
+        scales: &BTreeMap<Code, Scale>,
+        dated: bool,
     ) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        metadata::write_codes(folder, &self.vocabulary, &self.names, titles)?;
+        // An earlier run may have written the data files, so what they hold is not known here.
+        let extent = Extent { detailed: dated || !scales.is_empty(), ..Extent::default() };
+        metadata::write_codes(folder, &self.vocabulary, &self.names, titles, &extent)?;
+        value_scales::write(folder, &self.vocabulary, scales)?;
         metadata::write_splits(folder, subjects.into_iter())?;
-        metadata::write_description(folder, false)
+        metadata::write_description(folder, &self.vocabulary, &extent, dated)
     }
 
     /// Puts the dataset in place.

@@ -15,7 +15,8 @@ use super::encode::{self, Events, Shard, write_table};
 use super::layout::{
     DATA, METADATA, ORIGINAL, OWN_RULES, SUBJECT, SUBJECTS, TRUTH, data_file, is_part,
 };
-use super::{concepts, metadata};
+use super::metadata::{self, Extent};
+use super::{concepts, scales};
 use crate::{Dataset, WriteError};
 
 /// Full shards that wait to be encoded together, at most.
@@ -105,6 +106,8 @@ pub struct Writer {
     splits: Vec<Split>,
     /// Whether the encounters have times; known from the first record on.
     dated: Option<bool>,
+    /// What there is beside codes and times so far.
+    extent: Extent,
     shard: Shard,
     full: Vec<(PathBuf, Shard)>,
     shard_count: usize,
@@ -133,6 +136,7 @@ impl Writer {
             subjects: Vec::new(),
             splits: Vec::new(),
             dated: None,
+            extent: Extent::default(),
             full: Vec::new(),
             shard_count: 0,
         })
@@ -158,6 +162,7 @@ impl Writer {
         if let Err(reason) = events.push(&mut self.shard, &self.vocabulary, visits) {
             return fail(reason);
         }
+        self.extent.take(subject.details);
         self.subjects.push(number);
         self.splits.push(subject.split);
         if self.shard.rows() >= self.options.shard_rows {
@@ -197,11 +202,15 @@ impl Writer {
     /// Writes all but the events.
     fn write_rest(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.path();
-        metadata::write_codes(folder, &self.vocabulary, &self.names, &self.options.titles)?;
-        concepts::write(folder, &self.vocabulary, &self.options.concepts)?;
+        let WriterOptions { titles, concepts, scales, .. } = &self.options;
+        let mut extent = std::mem::take(&mut self.extent);
+        extent.detailed |= !scales.is_empty();
+        metadata::write_codes(folder, &self.vocabulary, &self.names, titles, &extent)?;
+        concepts::write(folder, &self.vocabulary, concepts)?;
+        scales::write(folder, &self.vocabulary, scales)?;
         let subjects = self.subjects.iter().copied().zip(self.splits.iter().copied());
         metadata::write_splits(folder, subjects)?;
-        metadata::write_description(folder, self.dated == Some(true))?;
+        metadata::write_description(folder, &self.vocabulary, &extent, self.dated == Some(true))?;
         for (name, text) in [(TRUTH, &self.options.truth), (OWN_RULES, &self.options.own_rules)] {
             if let Some(text) = text {
                 let path = self.folder.path().join(name);

@@ -42,6 +42,11 @@ impl Events {
         self.with(name, Arc::new(floats.collect::<Float64Array>()))
     }
 
+    /// With a column of values.
+    pub fn with_values(self, name: &str, values: &[Option<f64>]) -> Self {
+        self.with(name, Arc::new(Float64Array::from(values.to_vec())))
+    }
+
     /// The same with strings.
     pub fn with_texts(self, name: &str, texts: &[&str]) -> Self {
         self.with(name, Arc::new(StringArray::from(texts.to_vec())))
