@@ -100,12 +100,18 @@ impl Import {
         let Collector { options, mut subjects, codes, units, summary, mut runs, .. } = collector;
         let Gathered { mut profile, truncate, scales } = gathered;
         let whole = |problem: ImportProblem| ImportError::whole(Arc::clone(&file), problem);
+        let dated = profile.dated && !profile.own;
+        let given: Vec<DayBand> = bands(&codes, DayBand::of_gap).collect();
+        profile.gaps = dated && options.gaps && given.is_empty();
+        profile.stays = dated && bands(&codes, DayBand::of_stay).next().is_none();
+        // Where a source has gaps of the same bands, encounters that are left out may call for others.
+        let usual = DayBand::gaps();
+        let known = !given.is_empty() && given.iter().all(|band| usual.contains(band));
         let made = Made {
-            gaps: options.gaps && profile.dated && !profile.own && !has(&codes, DayBand::of_gap),
-            stays: profile.dated && !profile.own && !has(&codes, DayBand::of_stay),
+            gaps: profile.gaps || known,
+            stays: profile.stays,
             ages: profile.age || profile.births,
         };
-        (profile.gaps, profile.stays) = (made.gaps, made.stays);
         let mut finals = Finals::new(&codes, truncate, made, options).map_err(whole)?;
         let measures = Measures::new(&units, &codes, &finals, options.units.as_ref());
         let ranks = subjects.ranks();
@@ -291,9 +297,9 @@ impl Import {
     }
 }
 
-/// Whether a source has codes of a kind already.
-fn has(codes: &Codes, band: fn(&str) -> Option<DayBand>) -> bool {
-    codes.entries().iter().any(|code| band(&code.name).is_some())
+/// The bands of days that codes of a source tell.
+fn bands(codes: &Codes, band: fn(&str) -> Option<DayBand>) -> impl Iterator<Item = DayBand> {
+    codes.entries().iter().filter_map(move |code| band(&code.name))
 }
 
 /// What is known of the values of a source.

@@ -9,9 +9,9 @@ use consequence_tables::jsonl::{self, Codes};
 use consequence_tables::meds::{Events, MedsOptions, RawEvent, Stream};
 use consequence_tables::{Limits, Problem, TableError};
 
-use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
+use super::put_birth;
 use crate::build::Profile;
-use crate::codes::{Role, sex_of};
+use crate::codes::{self, Role, sex_of};
 use crate::collector::{Collector, DEATH};
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{self, explained, known};
@@ -34,9 +34,8 @@ pub(super) fn gather_lines(
     collector.watch.begin(RECORDS, known(total));
     let bytes = files::open(path, collector.limits(), collector.watch).map_err(whole)?;
     let reader = BufReader::with_capacity(BUFFER_BYTES, bytes);
-    let (mut codes, mut facts) = (Codes::default(), Facts::default());
+    let (mut codes, mut facts, mut dated) = (Codes::default(), Facts::default(), false);
     let limits = limits(collector);
-    let mut dated = false;
     let summary = jsonl::each_record(reader, &name, &mut codes, &limits, |record, codes| {
         let details = record.details();
         dated |= !details.times.is_empty();
@@ -133,10 +132,15 @@ fn gather_events(
                     subject
                 }
             };
-            let said = &meanings[event.code.index()];
-            births |= matches!(said, Said::Birth) && event.time.is_some();
-            let name = events.vocabulary().name(event.code);
-            put_event(collector, subject, &event, said, name, &mut facts).map_err(whole)?
+            let Some(code) = event.code else {
+                births |= event.time.is_some();
+                return put_birth(collector, subject, event.time);
+            };
+            let said = &meanings[code.index()];
+            let fact = |codes: &mut codes::Codes, role| {
+                facts.of(code, || codes.fact(&[events.vocabulary().name(code)], role))
+            };
+            put_event(collector, subject, &event, said, fact).map_err(whole)?
         },
         |bytes| watch.advance(bytes),
     )?;
@@ -150,8 +154,6 @@ enum Said {
     Code,
     /// That a subject is of a sex.
     Sex(&'static str),
-    /// When a subject was born.
-    Birth,
     /// When a subject died.
     Death,
     /// When an admission ended, and how.
@@ -164,8 +166,7 @@ impl Said {
         let plain = name.strip_prefix("STATIC//").unwrap_or(name);
         match sex_of(plain) {
             Some(sex) => Self::Sex(sex),
-            None if name == MEDS_BIRTH => Self::Birth,
-            None if name == MEDS_DEATH => Self::Death,
+            None if name == DEATH => Self::Death,
             None if name.starts_with("HOSPITAL_DISCHARGE") => Self::Discharge,
             None => Self::Code,
         }
@@ -178,44 +179,36 @@ fn put_event(
     subject: u32,
     event: &RawEvent<'_>,
     said: &Said,
-    name: &str,
-    facts: &mut Facts,
+    fact: impl FnOnce(&mut codes::Codes, Role) -> Result<Fact, ImportProblem>,
 ) -> Result<Result<(), ImportError>, ImportProblem> {
     let visit = match (event.time, event.visit) {
         (None, _) => VisitKey::STATIC,
         (Some(_), Some(number)) => VisitKey::numbered(number),
         (Some(time), None) => VisitKey::day(time),
     };
-    let mut code = name;
     match said {
         Said::Sex(sex) => {
             let fact = collector.codes.fact(&["SEX", sex], Role::Exclusive)?;
             return Ok(collector.put(Event::new(subject, fact, VisitKey::STATIC, None)));
         }
-        Said::Birth if event.time.is_some() => {
-            return Ok(put_birth(collector, subject, event.time));
-        }
         Said::Death if event.visit.is_none() && event.time.is_some() => {
             return collector.put_death(subject, event.time);
         }
-        Said::Death => code = DEATH,
         Said::Discharge if event.visit.is_some() => {
             if let Err(error) = collector.put_end(subject, visit, event.time) {
                 return Ok(Err(error));
             }
         }
-        Said::Birth | Said::Discharge | Said::Code => {}
+        Said::Death | Said::Discharge | Said::Code => {}
     }
     let role = if visit == VisitKey::STATIC { Role::Static } else { Role::Encounter };
-    let fact = facts.of(event.code, || collector.codes.fact(&[code], role))?;
+    let fact = fact(&mut collector.codes, role)?;
     let put = Event::new(subject, fact, visit, event.time);
     if !collector.measures() {
         return Ok(collector.put(put));
     }
     match (event.number, event.text.map(str::trim).filter(|text| !text.is_empty())) {
-        (Some(number), _) if (number as f32).is_finite() => {
-            collector.put_value(put, number as f32, "")
-        }
+        (Some(number), _) if number.is_finite() => collector.put_value(put, number, ""),
         (_, Some(text)) => {
             let fact = collector.codes.text_result(fact, text)?;
             Ok(collector.put(put.saying(fact)))

@@ -220,12 +220,10 @@ impl ListedCodes {
 /// Whether a code is used in static events, and whether in timed ones.
 type Uses = BTreeMap<Box<str>, [bool; 2]>;
 
-/// The codebook of a dataset that does not say which codes are static: those without a time are. Births
-/// are codes and deaths go by the name they have only where names are to be kept.
+/// The codebook of a dataset that does not say which codes are static: those without a time are.
 pub(super) fn from_events(
     files: &[PathBuf],
     options: &MedsOptions,
-    deaths: Deaths,
 ) -> Result<Codebook, TableError> {
     let limits = &options.limits;
     let found: Vec<Result<Uses, TableError>> =
@@ -238,12 +236,10 @@ pub(super) fn from_events(
             known[1] |= timed;
         }
     }
-    if deaths != Deaths::Kept {
-        all.remove(BIRTH);
-        if let Some(uses) = all.remove(MEDS_DEATH) {
-            let known = all.entry(DEATH.into()).or_default();
-            known.iter_mut().zip(uses).for_each(|(known, used)| *known |= used);
-        }
+    all.remove(BIRTH);
+    if let Some(uses) = all.remove(MEDS_DEATH) {
+        let known = all.entry(DEATH.into()).or_default();
+        known.iter_mut().zip(uses).for_each(|(known, used)| *known |= used);
     }
     let mut static_names = Vec::new();
     for (name, uses) in &all {
@@ -266,7 +262,7 @@ pub(super) fn from_events(
     let vocabulary = Vocabulary::new(codes.chain(timed.map(|name| (name, Kind::Encounter))))
         .map_err(|error| TableError::of_file(&files[0], Problem::from(error)))?;
     let (vocabulary, markers) = (Arc::new(vocabulary), Markers::default());
-    Ok(Codebook { vocabulary, markers, deaths })
+    Ok(Codebook { vocabulary, markers, deaths: Deaths::Foreign })
 }
 
 /// The codes of one file and how they are used.

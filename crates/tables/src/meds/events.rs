@@ -4,17 +4,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use consequence_record::{Code, Concept, Split, Vocabulary};
 use rustc_hash::FxHashSet;
 
 use super::codebook::Meaning;
-use super::columns::{Strings, Table, integers, strings, times};
-use super::layout::{ADMISSION, CODE, NUMBER, OTHER_NUMBER, SUBJECT, TIME, VISIT};
-use super::read::{Known, Met};
+use super::columns::{Strings, Table, integers, numbers, strings, times};
+use super::layout::{ADMISSION, CODE, SUBJECT, TIME, VISIT};
+use super::read::{Known, Met, number_column};
 use super::{MedsOptions, MedsProblem};
 use crate::{Limits, Problem, TableError};
 
@@ -36,10 +34,11 @@ pub struct RawEvent<'e> {
     pub time: Option<i64>,
     /// The visit or admission that it is said to belong to.
     pub visit: Option<i64>,
-    /// Its code. The static use of a code that has a timed one too is a code of its own.
-    pub code: Code,
-    /// Its value; it need not be finite.
-    pub number: Option<f64>,
+    /// Its code; none for a birth. The static use of a code that has a timed one too is a code of its
+    /// own, and a death is `DEATH`.
+    pub code: Option<Code>,
+    /// Its value; one that is infinite is handed on as such.
+    pub number: Option<f32>,
     /// What it says in words.
     pub text: Option<&'e str>,
 }
@@ -66,7 +65,7 @@ impl Events {
     /// assert!(!events.own());
     /// let mut codes = Vec::new();
     /// let take = |event: meds::RawEvent<'_>| -> Result<(), TableError> {
-    ///     codes.push(events.vocabulary().name(event.code).to_owned());
+    ///     codes.extend(event.code.map(|code| events.vocabulary().name(code).to_owned()));
     ///     Ok(())
     /// };
     /// events.each(take, |_| ())?;
@@ -74,7 +73,7 @@ impl Events {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Ok(Self { known: Known::as_named(path, options)?, limits: options.limits })
+        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
     }
 
     /// Whether the dataset is one of ours, which says of each code what it is.
@@ -167,7 +166,10 @@ impl Events {
                 Some((at, column)) => Some(integers(column, &arrays[at]).map_err(fail)?),
                 None => None,
             };
-            let numbers = numbers_at.map(|at| numbers(&arrays[at])).transpose().map_err(fail)?;
+            let numbers = match numbers_at.zip(number_column) {
+                Some((at, column)) => Some(numbers(column, &arrays[at]).map_err(fail)?),
+                None => None,
+            };
             let texts = texts_at.map(|at| words(&arrays[at])).transpose().map_err(fail)?.flatten();
             let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
                 .map(|key| match codes.values.is_valid(key) {
@@ -186,7 +188,8 @@ impl Events {
                     met.meet(subject, at)?;
                 }
                 let code = match meanings[key][usize::from(time.is_some())] {
-                    Meaning::Code(code) => code,
+                    Meaning::Code(code) => Some(code),
+                    Meaning::Birth => None,
                     Meaning::Nothing => {
                         let name = codes.values.value(key);
                         return Err(at_row(self.known.codebook.refusal(name, &self.limits)).into());
@@ -199,7 +202,9 @@ impl Events {
                     time,
                     visit: visits.as_ref().and_then(|visits| visits.get(row)),
                     code,
-                    number: numbers.as_ref().and_then(|numbers| numbers.get(row)),
+                    number: numbers
+                        .as_ref()
+                        .and_then(|numbers| numbers.get(row).unwrap_or(Some(f32::INFINITY))),
                     text: texts.as_ref().and_then(|texts| texts.get(row)),
                 })?;
             }
@@ -233,51 +238,6 @@ impl Order {
         self.last = time.or(self.last);
         Ok(begins)
     }
-}
-
-/// A column of numbers.
-enum Numbers<'a> {
-    Single(&'a arrow_array::Float32Array),
-    Double(&'a arrow_array::Float64Array),
-    Whole(&'a arrow_array::Int64Array),
-    Short(&'a arrow_array::Int32Array),
-    None,
-}
-
-impl Numbers<'_> {
-    fn get(&self, row: usize) -> Option<f64> {
-        match self {
-            Self::Single(values) => values.is_valid(row).then(|| values.value(row).into()),
-            Self::Double(values) => values.is_valid(row).then(|| values.value(row)),
-            Self::Whole(values) => values.is_valid(row).then(|| values.value(row) as f64),
-            Self::Short(values) => values.is_valid(row).then(|| values.value(row).into()),
-            Self::None => None,
-        }
-    }
-}
-
-/// The column of values, if a file has one. One of another name is taken if it holds numbers.
-fn number_column(table: &Table) -> Option<&'static str> {
-    let holds_numbers = |column: &&str| {
-        let kind = table.kind(column);
-        kind.is_some_and(|kind| matches!(kind, DataType::Float32 | DataType::Float64))
-    };
-    let named = Some(NUMBER).filter(|column| table.kind(column).is_some());
-    named.or(Some(OTHER_NUMBER).filter(holds_numbers))
-}
-
-fn numbers(array: &ArrayRef) -> Result<Numbers<'_>, MedsProblem> {
-    Ok(match array.data_type() {
-        DataType::Float32 => Numbers::Single(array.as_primitive::<Float32Type>()),
-        DataType::Float64 => Numbers::Double(array.as_primitive::<Float64Type>()),
-        DataType::Int64 => Numbers::Whole(array.as_primitive::<Int64Type>()),
-        DataType::Int32 => Numbers::Short(array.as_primitive::<Int32Type>()),
-        DataType::Null => Numbers::None,
-        other => {
-            let (expected, found) = ("numbers, as float", other.to_string());
-            return Err(MedsProblem::ColumnType { column: NUMBER, expected, found });
-        }
-    })
 }
 
 /// A column of words; none where every one is missing.

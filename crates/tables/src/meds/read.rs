@@ -100,15 +100,6 @@ pub(super) struct Known {
 
 impl Known {
     pub fn of(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Self::named(path, options, Deaths::Foreign)
-    }
-
-    /// The same with the events of another tool's dataset as they are named, births and deaths too.
-    pub fn as_named(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Self::named(path, options, Deaths::Kept)
-    }
-
-    fn named(path: &Path, options: &MedsOptions, foreign: Deaths) -> Result<Self, TableError> {
         let limits = &options.limits;
         let files = data_files(path)?;
         let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
@@ -116,10 +107,10 @@ impl Known {
         let own = listed.codebook(&path.join(CODES), limits)?;
         let codebook = match (&options.vocabulary, own) {
             (None, Some(own)) => own,
-            (None, None) => codebook::from_events(&files, options, foreign)?,
+            (None, None) => codebook::from_events(&files, options)?,
             (Some(given), own) => Codebook {
                 vocabulary: Arc::clone(given),
-                deaths: own.as_ref().map_or(foreign, |own| own.deaths),
+                deaths: own.as_ref().map_or(Deaths::Foreign, |own| own.deaths),
                 markers: own.map_or_else(Markers::default, |own| own.markers),
             },
         };
@@ -221,12 +212,7 @@ pub(super) fn read_file<'a, E: From<TableError>>(
     table.bound_strings(CODE, limits.code_bytes)?;
     let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
     columns.extend(visit_column);
-    let value_column = [NUMBER, OTHER_NUMBER].into_iter().find(|&name| {
-        // Only what MEDS calls the value must be one.
-        let kind = table.kind(name);
-        kind.is_some_and(|kind| name == NUMBER || kind.is_numeric())
-    });
-    let value_column = value_column.filter(|_| assembler.keeps_details());
+    let value_column = number_column(&table).filter(|_| assembler.keeps_details());
     columns.extend(value_column);
     table.each_batch_or(&columns, |arrays, before| {
         let fail = |problem| TableError::of_file(path, problem);
@@ -274,6 +260,15 @@ pub(super) fn read_file<'a, E: From<TableError>>(
                 .map_err(|problem| at_row(row, problem))?;
         }
         each(assembler)
+    })
+}
+
+/// The column of values, if a file has one.
+pub(super) fn number_column(table: &Table) -> Option<&'static str> {
+    [NUMBER, OTHER_NUMBER].into_iter().find(|&name| {
+        // Only what MEDS calls the value must be one.
+        let kind = table.kind(name);
+        kind.is_some_and(|kind| name == NUMBER || kind.is_numeric())
     })
 }
 
