@@ -20,7 +20,7 @@ pub use consequence_engine::Settled;
 
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use folder::{
-    CARD_FILE, CHECKPOINT_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
+    CARD_FILE, CHECKPOINT_FILE, DETAILS_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, LookAhead, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};

@@ -232,7 +232,7 @@ fn values_are_in_their_parts_and_the_parts_are_quarters() {
                 assert_eq!(scale.count, counts[bin.index()]);
                 let share = scale.count as f64 / all as f64;
                 assert!(
-                    (0.2..0.3).contains(&share),
+                    (0.17..0.33).contains(&share),
                     "{preset}: {} q{}: {share}",
                     test.name,
                     number + 1
