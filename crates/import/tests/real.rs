@@ -219,7 +219,7 @@ fn omop() {
     let (dataset, summary) = run(Source::Omop, &path, &ImportOptions::default());
     // 47,293 codes of rows and deaths, 31,897 gaps and 32,153 stays.
     assert_eq!((summary.patients, summary.visits, summary.codes), (1126, 33_023, 111_343));
-    assert_eq!((summary.empty_visits, summary.vocabulary), (4685, 375 + 21 + 11));
+    assert_eq!((summary.empty_visits, summary.vocabulary), (4685, 375 + 42 + 11));
     // One of them has a date of death and nothing else.
     assert_eq!(summary.dropped(Reason::NoVisits), 4);
     assert_eq!(summary.splits, [874, 133, 119]);
