@@ -120,6 +120,8 @@ study:
 	target/study-venv/bin/pip install --quiet torch numpy
 	target/study-venv/bin/python studies/dense_rules.py
 	target/study-venv/bin/python studies/speed_cpu.py
+	@echo "== readers"
+	$(PYTHON) studies/readers.py
 
 # Three hours on two cores. The reports kept under docs/comparison come from here.
 COMPARISON := target/comparison
