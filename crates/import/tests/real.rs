@@ -78,7 +78,7 @@ fn mimic3() {
         (systems["DEATH"], systems["GAP"], systems["STAY"]),
         ((1, 100), (16, 89), (12, 129))
     );
-    counts(&dataset, "GAP", &[("4-7d", 2), ("60-90d", 13), ("1095-1825d", 11), ("1825-3650d", 2)]);
+    counts(&dataset, "GAP", &[("4-7d", 1), ("60-90d", 13), ("1095-1825d", 11), ("1825-3650d", 2)]);
     counts(&dataset, "STAY", &[("0d", 3), ("3d", 19), ("7-10d", 24), ("60d+", 1)]);
     assert_eq!(systems["ICD9CM"], (581, 1761));
     assert_eq!(systems["ICD9PROC"], (164, 486));
@@ -117,7 +117,7 @@ fn mimic3_with_options() {
     assert_eq!((systems["GAP"], systems["STAY"]), ((16, 89), (12, 129)));
 
     let (dataset, summary) = run(Source::Mimic3, &path, &options);
-    assert_eq!((summary.visits, summary.cut), (190 - 22, 7));
+    assert_eq!((summary.visits, summary.cut), (189 - 22, 7));
     assert_eq!(summary.dropped(Reason::CutVisits), 22);
     assert_eq!(dataset.cohort.records().filter(|record| !record.ended()).count(), 7);
 
@@ -129,8 +129,8 @@ fn mimic3_with_options() {
     let (_, summary) = run(Source::Mimic3, &path, &dropping);
     // What is left of the rows, deaths, gaps and stays.
     assert_eq!(summary.vocabulary, 264 + 1 + 16 + 12);
-    assert_eq!(summary.codes, 4891 + 100 + (189 - 100) + 128);
-    assert_eq!((summary.visits, summary.dropped(Reason::EmptyVisits)), (189, 1));
+    assert_eq!(summary.codes, 4891 + 100 + (188 - 100) + 128);
+    assert_eq!((summary.visits, summary.dropped(Reason::EmptyVisits)), (188, 1));
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn omop() {
     // Some rows are a day and more before the visit that they belong to.
     assert_eq!(summary.dropped(Reason::EarlyTime), 1431 + 3664 + 4961);
     let systems = by_system(&dataset);
-    assert_eq!((systems["GAP"], systems["STAY"]), ((21, 31_897), (11, 32_153)));
-    counts(&dataset, "GAP", &[("0d", 247), ("21-30d", 5246), ("365-450d", 3411), ("3650d+", 788)]);
+    assert_eq!((systems["GAP"], systems["STAY"]), ((42, 31_897), (11, 32_153)));
+    counts(&dataset, "GAP", &[("0d", 247), ("28d", 2625), ("371d", 2188), ("3650d+", 788)]);
     counts(&dataset, "STAY", &[("0d", 30_338), ("1d", 1504), ("14-21d", 111), ("60d+", 8)]);
     assert_eq!((systems["SNOMED"], systems["RxNorm"]), ((226, 25_225), (127, 7804)));
     assert_eq!((systems["CVX"], systems["OMOP"]), ((18, 13_797), (3, 326)));
@@ -247,8 +247,8 @@ fn omop() {
     let (dataset, summary) = run(Source::Omop, &path, &options);
     let gaps = summary.visits - summary.patients;
     assert_eq!(summary.codes, 46_793 - 1 + gaps + summary.ends);
-    assert_eq!(summary.vocabulary, 288 + 21 + 11);
-    assert_eq!(by_system(&dataset)["GAP"], (21, gaps as usize));
+    assert_eq!(summary.vocabulary, 288 + 47 + 11);
+    assert_eq!(by_system(&dataset)["GAP"], (47, gaps as usize));
     assert_eq!(summary.visits, 28_339 - 119 - 1);
     assert_eq!(summary.empty_visits, 0);
 }
