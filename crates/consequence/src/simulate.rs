@@ -98,7 +98,7 @@ impl Task for SimulateTask {
         let simulation = Simulation::new(*preset, patients, *seed);
         let simulated = match codes_only {
             true => Simulated::Codes(simulation),
-            false => Simulated::Details(simulation.detailed()),
+            false => Simulated::Details(Box::new(simulation.detailed())),
         };
         let truth = simulated.truth();
         let vocabulary = simulated.vocabulary();
@@ -149,7 +149,7 @@ impl Task for SimulateTask {
 /// What is simulated, with details or without.
 enum Simulated {
     Codes(Simulation),
-    Details(DetailedSimulation),
+    Details(Box<DetailedSimulation>),
 }
 
 impl Simulated {
