@@ -97,7 +97,7 @@ impl Task for SimulateTask {
         let patients = patients.unwrap_or(preset.figures().records);
         let simulation = Simulation::new(*preset, patients, *seed);
         let simulated = match codes_only {
-            true => Simulated::Codes(simulation),
+            true => Simulated::Codes(Box::new(simulation)),
             false => Simulated::Details(Box::new(simulation.detailed())),
         };
         let truth = simulated.truth();
@@ -148,7 +148,7 @@ impl Task for SimulateTask {
 
 /// What is simulated, with details or without.
 enum Simulated {
-    Codes(Simulation),
+    Codes(Box<Simulation>),
     Details(Box<DetailedSimulation>),
 }
 
