@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::Path;
 
-use consequence_record::{Code, Concept, DetailsView, Scale, Split, Vocabulary};
+use consequence_record::{Code, Concept, DEATH, DetailsView, Scale, Split, Vocabulary};
 use consequence_tables::jsonl::{self, Codes};
-use consequence_tables::meds::{Events, MedsOptions, RawEvent, Stream};
+use consequence_tables::meds::{MedsOptions, RawEvent, Stream};
 use consequence_tables::{Limits, Problem, TableError};
 
 use super::put_birth;
 use crate::build::Profile;
 use crate::codes::{self, Role, sex_of};
-use crate::collector::{Collector, DEATH};
+use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{self, explained, known};
 use crate::summary::Reason;
@@ -56,14 +56,18 @@ pub(super) fn gather_meds(
     scales: &mut Vec<(usize, Scale)>,
 ) -> Result<Profile, ImportError> {
     let options = MedsOptions { limits: limits(collector), ..MedsOptions::default() };
-    let events = Events::open(path, &options)?;
-    if events.own() {
-        drop(events);
-        return gather_own(path, collector, &options, scales);
-    }
-    collector.watch.begin(RECORDS, known(events.bytes()));
-    let profile = gather_events(path, collector, &events)?;
-    describe(collector, events.vocabulary(), events.titles(), events.concepts());
+    let stream = Stream::open(path, &options)?;
+    collector.watch.begin(RECORDS, known(stream.bytes()));
+    let profile = match stream.own() {
+        true => gather_own(path, collector, &stream)?,
+        false => gather_events(path, collector, &stream)?,
+    };
+    describe(collector, stream.vocabulary(), stream.titles(), stream.concepts());
+    // What another tool calls a value has its parts cut here.
+    scales.extend(stream.scales().iter().filter(|_| stream.own()).filter_map(|(&code, scale)| {
+        let fact = collector.codes.find(stream.vocabulary().name(code))?;
+        Some((fact.code()?, scale.clone()))
+    }));
     Ok(profile)
 }
 
@@ -71,13 +75,10 @@ pub(super) fn gather_meds(
 fn gather_own(
     path: &Path,
     collector: &mut Collector<'_>,
-    options: &MedsOptions,
-    scales: &mut Vec<(usize, Scale)>,
+    stream: &Stream,
 ) -> Result<Profile, ImportError> {
     let name = path.display().to_string();
     let whole = |problem| ImportError::whole(name.as_str(), problem);
-    let stream = Stream::open(path, options)?;
-    collector.watch.begin(RECORDS, known(stream.bytes()));
     let (mut facts, mut count) = (Facts::default(), 0);
     let watch = collector.watch;
     stream.each_record(
@@ -94,11 +95,6 @@ fn gather_own(
         },
         |bytes| watch.advance(bytes),
     )?;
-    describe(collector, stream.vocabulary(), stream.titles(), stream.concepts());
-    scales.extend(stream.scales().iter().filter_map(|(&code, scale)| {
-        let fact = collector.codes.find(stream.vocabulary().name(code))?;
-        Some((fact.code()?, scale.clone()))
-    }));
     finish(collector, count);
     Ok(Profile { dated: stream.dated(), listed: true, own: true, ..Profile::default() })
 }
@@ -107,24 +103,24 @@ fn gather_own(
 fn gather_events(
     path: &Path,
     collector: &mut Collector<'_>,
-    events: &Events,
+    stream: &Stream,
 ) -> Result<Profile, ImportError> {
     let name = path.display().to_string();
     let whole = |problem| ImportError::whole(name.as_str(), problem);
     let meanings: Vec<Said> =
-        events.vocabulary().codes().map(|code| Said::by(events.vocabulary().name(code))).collect();
+        stream.vocabulary().codes().map(|code| Said::by(stream.vocabulary().name(code))).collect();
     let (mut facts, mut count, mut births) = (Facts::default(), 0_u64, false);
     let mut current: Option<(i64, u32)> = None;
     let watch = collector.watch;
-    events.each(
+    stream.each_event(
         |event| {
             count += 1;
             let subject = match current {
                 Some((number, subject)) if number == event.subject => subject,
                 _ => {
                     let subject =
-                        collector.subjects.number(&events.id(event.subject)).map_err(whole)?;
-                    if let Some(split) = events.split(event.subject) {
+                        collector.subjects.number(&stream.id(event.subject)).map_err(whole)?;
+                    if let Some(split) = stream.split(event.subject) {
                         collector.subjects.put_into(subject, split);
                     }
                     collector.put(Event::new(subject, Fact::LISTED, VisitKey::STATIC, None))?;
@@ -138,14 +134,14 @@ fn gather_events(
             };
             let said = &meanings[code.index()];
             let fact = |codes: &mut codes::Codes, role| {
-                facts.of(code, || codes.fact(&[events.vocabulary().name(code)], role))
+                facts.of(code, || codes.fact(&[stream.vocabulary().name(code)], role))
             };
             put_event(collector, subject, &event, said, fact).map_err(whole)?
         },
         |bytes| watch.advance(bytes),
     )?;
     finish(collector, count);
-    Ok(Profile { dated: events.dated(), births, last_ends: true, ..Profile::default() })
+    Ok(Profile { dated: stream.dated(), births, last_ends: true, ..Profile::default() })
 }
 
 /// What a code of another tool says.

@@ -1,29 +1,21 @@
 //! The events of another tool's dataset one after the other, with all that is said of each.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use consequence_record::{Code, Concept, Split, Vocabulary};
+use consequence_record::Code;
 use rustc_hash::FxHashSet;
 
+use super::MedsProblem;
 use super::codebook::Meaning;
 use super::columns::{Strings, Table, integers, numbers, strings, times};
 use super::layout::{ADMISSION, CODE, SUBJECT, TIME, VISIT};
-use super::read::{Known, Met, number_column};
-use super::{MedsOptions, MedsProblem};
-use crate::{Limits, Problem, TableError};
+use super::read::{Met, Stream, number_column};
+use crate::{Problem, TableError};
 
 /// What an event says in words.
 const TEXT: &str = "text_value";
-
-/// A dataset whose events are handed on as they are read, a batch of them in memory at a time.
-pub struct Events {
-    known: Known,
-    limits: Limits,
-}
 
 /// An event as it was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,13 +35,15 @@ pub struct RawEvent<'e> {
     pub text: Option<&'e str>,
 }
 
-impl Events {
-    /// Reads all but the events.
+impl Stream {
+    /// Hands on each event in the order of the files, and the bytes of each data file once it is done.
+    /// The events of a subject are in one piece and in the order of their times, or refused. Codes that say
+    /// how a record of ours is built are passed over.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use consequence_record::{Cohort, Kind, Record, Vocabulary};
-    /// use consequence_tables::meds::{self, Events, MedsOptions};
+    /// use consequence_tables::meds::{self, MedsOptions, Stream};
     /// use consequence_tables::{Dataset, TableError};
     ///
     /// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
@@ -61,67 +55,18 @@ impl Events {
     /// meds::write(&path, &Dataset::new(cohort, Arc::new(vocabulary)))?;
     ///
     /// // A dataset of ours is one like any other, if what it says of its codes is not looked at.
-    /// let events = Events::open(&path.join("data/000000.parquet"), &MedsOptions::default())?;
-    /// assert!(!events.own());
+    /// let stream = Stream::open(&path.join("data/000000.parquet"), &MedsOptions::default())?;
+    /// assert!(!stream.own());
     /// let mut codes = Vec::new();
     /// let take = |event: meds::RawEvent<'_>| -> Result<(), TableError> {
-    ///     codes.extend(event.code.map(|code| events.vocabulary().name(code).to_owned()));
+    ///     codes.extend(event.code.map(|code| stream.vocabulary().name(code).to_owned()));
     ///     Ok(())
     /// };
-    /// events.each(take, |_| ())?;
+    /// stream.each_event(take, |_| ())?;
     /// assert!(codes.contains(&"ICD9CM//250".to_owned()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
-        Ok(Self { known: Known::of(path, options)?, limits: options.limits })
-    }
-
-    /// Whether the dataset is one of ours, which says of each code what it is.
-    pub fn own(&self) -> bool {
-        self.known.codebook.markers.visit.is_some()
-    }
-
-    /// The codes of the events.
-    pub fn vocabulary(&self) -> &Vocabulary {
-        &self.known.codebook.vocabulary
-    }
-
-    /// What codes mean, for those of which it is known.
-    pub fn titles(&self) -> &BTreeMap<Code, String> {
-        &self.known.titles
-    }
-
-    /// The OMOP concepts of codes, for those of which they are known.
-    pub fn concepts(&self) -> &BTreeMap<Code, Concept> {
-        &self.known.concepts
-    }
-
-    /// Whether times are real, and not only an order.
-    pub fn dated(&self) -> bool {
-        self.known.dated
-    }
-
-    /// The id of a subject: its number, unless the dataset says otherwise.
-    pub fn id(&self, subject: i64) -> Cow<'_, str> {
-        match self.known.ids.get(&subject) {
-            Some(id) => Cow::Borrowed(id),
-            None => Cow::Owned(subject.to_string()),
-        }
-    }
-
-    /// The split that the dataset puts a subject into, if it is one that we know.
-    pub fn split(&self, subject: i64) -> Option<Split> {
-        self.known.splits.get(&subject).copied()
-    }
-
-    /// The bytes of all data files.
-    pub fn bytes(&self) -> u64 {
-        self.known.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
-    }
-
-    /// Hands on each event in the order of the files, and the bytes of each data file once it is done.
-    /// The events of a subject are in one piece and in the order of their times, or refused.
-    pub fn each<E: From<TableError>>(
+    pub fn each_event<E: From<TableError>>(
         &self,
         mut take: impl FnMut(RawEvent<'_>) -> Result<(), E>,
         done: impl Fn(u64),

@@ -46,7 +46,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use write::try_path;
 
-pub use events::{Events, RawEvent};
+pub use events::RawEvent;
 pub use problem::MedsProblem;
 pub use read::{MedsOptions, Stream, Streamed, read};
 pub use shards::Shards;

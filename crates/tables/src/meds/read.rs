@@ -1,6 +1,7 @@
 //! Reading a dataset, ours or another tool's: all of it, or its records one after the other, never
 //! all in memory.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -325,8 +326,8 @@ fn gather_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), TableErro
 
 /// A dataset whose records are handed on as they are read, a batch of events in memory at a time.
 pub struct Stream {
-    known: Known,
-    limits: Limits,
+    pub(super) known: Known,
+    pub(super) limits: Limits,
     details: bool,
 }
 
@@ -347,6 +348,11 @@ impl Stream {
     pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
         let (limits, details) = (options.limits, options.details);
         Ok(Self { known: Known::of(path, options)?, limits, details })
+    }
+
+    /// Whether the dataset is one of ours, which says of each code what it is.
+    pub fn own(&self) -> bool {
+        self.known.codebook.markers.visit.is_some()
     }
 
     /// The codes that the records are numbered by.
@@ -372,6 +378,19 @@ impl Stream {
     /// Whether times are real, and not only an order.
     pub fn dated(&self) -> bool {
         self.known.dated
+    }
+
+    /// The id of a subject: its number, unless the dataset says otherwise.
+    pub fn id(&self, subject: i64) -> Cow<'_, str> {
+        match self.known.ids.get(&subject) {
+            Some(id) => Cow::Borrowed(id),
+            None => Cow::Owned(subject.to_string()),
+        }
+    }
+
+    /// The split that the dataset puts a subject into, if it is one that we know.
+    pub fn split(&self, subject: i64) -> Option<Split> {
+        self.known.splits.get(&subject).copied()
     }
 
     /// The bytes of all data files.
