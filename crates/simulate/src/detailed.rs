@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use consequence_prng::{Draws, Purpose};
-use consequence_record::calendar::DAY;
+use consequence_record::calendar::{DAY, day_of};
 use consequence_record::{
     Code, Cohort, CohortDetails, DayBand, Details, EventDetail, GAP_PREFIX, Record, STAY_PREFIX,
     Scale, Vocabulary,
@@ -312,11 +312,11 @@ impl Chart {
                 self.ends.push(self.codes.len());
                 continue;
             }
-            let mut chance = draws_of(number);
+            let mut draws = draws_of(number);
             let dates = match before {
                 None => timeline.first(codes, &mut fate),
                 Some((dates, earlier)) => {
-                    timeline.next(dates, earlier, number - 1, codes, &mut chance)
+                    timeline.next(dates, earlier, number - 1, codes, &mut draws)
                 }
             };
             match before {
@@ -325,7 +325,7 @@ impl Chart {
                     self.details.birth = timeline.birth(statics, codes, dates.begin, &mut fate);
                 }
                 Some((earlier, _)) => {
-                    let days = dates.begin.div_euclid(DAY) - earlier.begin.div_euclid(DAY);
+                    let days = day_of(dates.begin) - day_of(earlier.begin);
                     self.codes.extend(band_code(&added.gaps, days));
                 }
             }
@@ -334,7 +334,7 @@ impl Chart {
                 self.details.ends.push(dates.end);
                 self.codes.extend(band_code(&added.stays, days));
             }
-            self.close(added, number, codes, dates, &mut chance);
+            self.close(added, number, codes, dates, &mut draws);
             for (driver, code) in drivers.iter_mut().zip(&added.drivers) {
                 *driver = match (*driver, code.is_some_and(|code| codes.contains(&code))) {
                     (_, true) => Driver::Now,
@@ -349,7 +349,7 @@ impl Chart {
                 years: years(self.details.times[0]),
             };
             let results = Results { simulation, number, dates, condition, drivers, own };
-            self.measure(&results, &mut chance);
+            self.measure(&results, &mut draws);
             self.ends.push(self.codes.len());
             before = Some((dates, codes));
         }
@@ -362,9 +362,9 @@ impl Chart {
         number: usize,
         codes: &[Code],
         dates: Dates,
-        chance: &mut Probability,
+        draws: &mut Probability,
     ) {
-        let minutes = 30 + chance.index(240) as i64;
+        let minutes = 30 + draws.index(240) as i64;
         for &code in codes.iter().filter(|code| added.outcomes.contains(code)) {
             let time = match dates.end {
                 Some(end) => Some(end),
@@ -383,20 +383,20 @@ impl Chart {
     }
 
     /// Writes down the results of an encounter.
-    fn measure(&mut self, results: &Results<'_>, chance: &mut Probability) {
+    fn measure(&mut self, results: &Results<'_>, draws: &mut Probability) {
         let preset = results.simulation.preset();
         for (index, test) in TESTS.iter().enumerate() {
-            if !test.is_done(preset, results.drivers[index], chance) {
+            if !test.is_done(preset, results.drivers[index], draws) {
                 continue;
             }
             // The first result is of the first hours, and any other of a later day.
             let start = self.details.events.len();
-            let minutes = 15 * chance.index(24) as i64;
-            self.result(results, index, minutes, chance);
+            let minutes = 15 * draws.index(24) as i64;
+            self.result(results, index, minutes, draws);
             let stay = results.dates.stay().unwrap_or(0);
-            if stay >= AGAIN_AFTER && chance.below(AGAIN) {
-                let days = 1 + chance.index(stay as usize - 1) as i64;
-                self.result(results, index, days * 24 * 60, chance);
+            if stay >= AGAIN_AFTER && draws.below(AGAIN) {
+                let days = 1 + draws.index(stay as usize - 1) as i64;
+                self.result(results, index, days * 24 * 60, draws);
             }
             self.keep_last(start);
         }
@@ -407,12 +407,12 @@ impl Chart {
         results: &Results<'_>,
         index: usize,
         minutes: i64,
-        chance: &mut Probability,
+        draws: &mut Probability,
     ) {
         let Results { simulation, dates, .. } = results;
         let test: &Test = &TESTS[index];
         let value =
-            test.value(results.own[index], results.drivers[index], results.condition, chance);
+            test.value(results.own[index], results.drivers[index], results.condition, draws);
         let bin = test.bin(simulation.preset(), value);
         // Visits to a doctor have one time for all that is in them.
         let time = dates.end.map(|_| minutes_into(*dates, minutes));

@@ -8,7 +8,7 @@
 //! Invariants: an encounter begins at or after the end of the one before, and later than it; none begins
 //! before the birth; where the age is known, it is in its band at the first encounter.
 
-use consequence_record::calendar::{DAY, civil, day};
+use consequence_record::calendar::{DAY, civil, day, day_of, weekday};
 use consequence_record::{Code, Vocabulary};
 
 use crate::preset::{Band, Preset};
@@ -164,7 +164,7 @@ pub(crate) struct Dates {
 impl Dates {
     /// The calendar days of the stay, if it is one.
     pub fn stay(&self) -> Option<i64> {
-        self.end.map(|end| end.div_euclid(DAY) - self.begin.div_euclid(DAY))
+        self.end.map(|end| day_of(end) - day_of(self.begin))
     }
 
     fn over(&self) -> i64 {
@@ -207,7 +207,7 @@ impl Timeline {
         draws: &mut Probability,
     ) -> Option<i64> {
         let (_, band) = self.bands.iter().find(|(code, _)| statics.contains(code))?;
-        let date = begin.div_euclid(DAY);
+        let date = day_of(begin);
         let newborn = first.iter().any(|code| self.newborn[code.index()]);
         let (age, days) = match newborn {
             true => (0, draws.index(NEWBORN_DAYS)),
@@ -232,7 +232,7 @@ impl Timeline {
         let quantiles = follow_up.unwrap_or(FollowUp::Other).days(self.preset);
         let pace = 1.0 + number as f64 / OFTEN;
         let over = before.over();
-        let today = over.div_euclid(DAY);
+        let today = day_of(over);
         let mut date = today;
         for _ in 0..ATTEMPTS {
             let days = (draws.between(quantiles) / pace).round() as i64;
@@ -254,7 +254,7 @@ impl Timeline {
 
     /// A time later than another, on its day if there is any left.
     fn later_today(&self, time: i64, draws: &mut Probability) -> i64 {
-        let date = time.div_euclid(DAY);
+        let date = day_of(time);
         let left = MINUTES - 1 - time.rem_euclid(DAY) / MINUTE;
         // What is left of a late evening is no time for a visit.
         match left {
@@ -266,7 +266,7 @@ impl Timeline {
     /// Moves a date from a weekend into the end of the week before or the beginning of the next, as a rule.
     fn off_weekends(&self, date: i64, earliest: i64, draws: &mut Probability) -> i64 {
         // The first of January 1970 was a Thursday; Mondays are 0.
-        let weekday = (date + 3).rem_euclid(7);
+        let weekday = weekday(date) as i64;
         let stays = draws.below(match self.preset {
             Preset::Inpatient => 0.6,
             Preset::Outpatient => 0.1,
@@ -298,7 +298,7 @@ impl Timeline {
         let gravity = codes.iter().map(|code| self.gravities[code.index()]).min();
         let days = draws.between(gravity.unwrap_or(Gravity::Light).days()).round() as i64;
         let minute = draws.between(&[540_u16, 660, 720, 780, 900, 1140]) as i64;
-        let usual = (begin.div_euclid(DAY) + days) * DAY + minute * MINUTE;
+        let usual = (day_of(begin) + days) * DAY + minute * MINUTE;
         let left = MINUTES - 1 - begin.rem_euclid(DAY) / MINUTE;
         let hurried = begin + (1 + draws.index(left.max(1) as usize) as i64).min(left) * MINUTE;
         Some(if usual > begin { usual } else { hurried })
@@ -307,7 +307,7 @@ impl Timeline {
 
 /// A moment of an encounter: some minutes after its beginning, and not after its end.
 pub(crate) fn minutes_into(dates: Dates, minutes: i64) -> i64 {
-    let last = dates.end.unwrap_or((dates.begin.div_euclid(DAY) + 1) * DAY - MINUTE);
+    let last = dates.end.unwrap_or((day_of(dates.begin) + 1) * DAY - MINUTE);
     (dates.begin + minutes * MINUTE).min(last)
 }
 

@@ -34,7 +34,7 @@ impl Default for UtilityOptions {
 pub struct Scores {
     /// The probability that an encounter with the code scores above one without, ties counted half.
     pub auroc: f64,
-    /// The mean precision over the recall: by chance it is the share of encounters with the code.
+    /// The mean precision over the recall: guesses reach the share of encounters with the code.
     pub average_precision: f64,
 }
 
