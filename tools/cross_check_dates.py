@@ -12,7 +12,7 @@ import numpy as np
 from cross_check_cohort import part
 
 DAY = 86_400_000_000
-DEATHS = ("DEATH", "DISCHARGE//EXPIRED")
+DEAD = {"death", "dead", "died", "deceased", "expired"}
 MONTHS = [datetime.date(2000, month, 1).strftime("%B") for month in range(1, 13)]
 WEEKDAYS = [datetime.date(2024, 1, day).strftime("%A") for day in range(1, 8)]
 
@@ -148,7 +148,7 @@ def misplaced(people):
     """What is after death, and before birth: records, visits and events."""
     found = {"after_death": Counter(), "before_birth": Counter()}
     for person in people:
-        deaths = [event.time for visit in person.visits for event in visit.events if event.code in DEATHS]
+        deaths = [event.time for visit in person.visits for event in visit.events if DEAD & set(re.split("[^a-z]+", event.code.lower()))]
         # A death at midnight is a date, which counts from its end.
         died = min((time + DAY - 1 if time % DAY == 0 else time for time in deaths), default=None)
         wrong = {

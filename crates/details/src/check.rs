@@ -2,36 +2,132 @@
 
 use std::collections::BTreeMap;
 
-use consequence_record::calendar::{DAY, years_between};
-use consequence_record::{Code, DayBand, DetailsView, Record, Scale, Vocabulary};
+use consequence_record::calendar::{day_of, years_between};
+use consequence_record::{
+    AgeBand, Code, DayBand, DetailsView, Record, Scale, Vocabulary, stands_at_end,
+};
 
-use crate::draw::{LAST_DAY, stands_at_end};
-use crate::fit::age_band;
+use crate::draw::LAST_DAY;
 
-/// What is wrong with the details of a record, or nothing. Nothing is taken over from where they were drawn:
-/// days are counted from dates, and bands are read from the names of codes.
+/// Finds what is wrong with the details of records. Nothing is taken over from where they were drawn: days are
+/// counted from dates, and bands are read from the names of codes.
 ///
 /// ```
-/// use consequence_details::disagreement;
+/// use consequence_details::Checker;
 /// use consequence_record::{Details, Kind, Record, Vocabulary};
 ///
 /// let vocabulary = Vocabulary::new([("GAP//7-14d", Kind::Encounter)])?;
 /// let gap = vocabulary.code("GAP//7-14d").unwrap();
 /// let record = Record::new(vec![vec![], vec![], vec![gap]]);
 /// let after = |days: i64| Details { times: vec![0, days * 86_400_000_000], ..Details::default() };
-/// let found = |details: &Details| disagreement(&record, details.view(), &vocabulary, &Default::default());
-/// assert_eq!(found(&after(8)), None);
-/// assert_eq!(found(&after(14)), Some("the days between two encounters are not those of the gap"));
+/// let checker = Checker::new(&vocabulary, Default::default());
+/// assert_eq!(checker.disagreement(&record, after(8).view()), None);
+/// let found = checker.disagreement(&record, after(14).view());
+/// assert_eq!(found, Some("the days between two encounters are not those of the gap"));
 /// # Ok::<(), consequence_record::VocabularyError>(())
 /// ```
-pub fn disagreement(
-    record: &Record,
-    details: DetailsView<'_>,
-    vocabulary: &Vocabulary,
-    scales: &BTreeMap<Code, Scale>,
-) -> Option<&'static str> {
+#[derive(Debug)]
+pub struct Checker {
+    /// By code: what its name says.
+    codes: Vec<Told>,
+    ages: BTreeMap<Code, AgeBand>,
+    scales: BTreeMap<Code, Scale>,
+}
+
+/// What the name of a code says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    gap: Option<DayBand>,
+    stay: Option<DayBand>,
+    at_end: bool,
+}
+
+impl Checker {
+    /// For records over a vocabulary whose codes have these values.
+    pub fn new(vocabulary: &Vocabulary, scales: BTreeMap<Code, Scale>) -> Self {
+        let told = |code: Code| {
+            let name = vocabulary.name(code);
+            Told {
+                gap: DayBand::of_gap(name),
+                stay: DayBand::of_stay(name),
+                at_end: stands_at_end(name),
+            }
+        };
+        let codes = vocabulary.codes().map(told).collect();
+        Self { codes, ages: AgeBand::of_statics(vocabulary), scales }
+    }
+
+    /// What the values of codes are.
+    pub fn scales(&self) -> &BTreeMap<Code, Scale> {
+        &self.scales
+    }
+
+    /// What is wrong with the details of a record, or nothing.
+    pub fn disagreement(&self, record: &Record, details: DetailsView<'_>) -> Option<&'static str> {
+        let visits = 1..record.visits.len();
+        let wrong = shape(record, details)
+            .or_else(|| self.age(record, details))
+            .or_else(|| visits.into_iter().find_map(|visit| self.visit(record, details, visit)));
+        wrong.or_else(|| {
+            details.events.iter().find_map(|event| {
+                let visit = record.visits.get(event.visit as usize);
+                if visit.is_none_or(|codes| codes.binary_search(&event.code).is_err()) {
+                    return Some("a code has a value or a time and is not in its visit");
+                }
+                let begin = details.time(event.visit as usize);
+                if event.time.zip(begin).is_some_and(|(time, begin)| time < begin) {
+                    return Some("something happens before its encounter begins");
+                }
+                let scale = self.scales.get(&event.code);
+                let odd = |value: f32| {
+                    !value.is_finite() || scale.is_some_and(|scale| !scale.holds(value))
+                };
+                event.value.is_some_and(odd).then_some("a value is not in its part")
+            })
+        })
+    }
+
+    fn age(&self, record: &Record, details: DetailsView<'_>) -> Option<&'static str> {
+        let years = years_between(details.birth?, *details.times.first()?);
+        let bands = record.visits.first()?.iter().filter_map(|code| self.ages.get(code));
+        let wrong = "the age at the first encounter is not in its band";
+        none_holds(bands.map(|band| band.holds(years))).then_some(wrong)
+    }
+
+    fn visit(
+        &self,
+        record: &Record,
+        details: DetailsView<'_>,
+        visit: usize,
+    ) -> Option<&'static str> {
+        let codes = &record.visits[visit];
+        let (begin, end) = (details.time(visit)?, details.end(visit));
+        if end.is_some_and(|end| end < begin) {
+            return Some("an encounter ends before it begins");
+        }
+        let told = || codes.iter().map(|code| self.codes[code.index()]);
+        let outside = |band: fn(Told) -> Option<DayBand>, days: i64| {
+            none_holds(told().filter_map(band).map(|band| band.holds(days)))
+        };
+        let gap = details.time(visit - 1).map(|before| day_of(begin) - day_of(before));
+        let gap = gap.filter(|_| day_of(begin) < LAST_DAY);
+        if gap.is_some_and(|days| outside(|told| told.gap, days)) {
+            return Some("the days between two encounters are not those of the gap");
+        }
+        let end = end?;
+        if outside(|told| told.stay, day_of(end) - day_of(begin)) {
+            return Some("a stay does not take as long as its code says");
+        }
+        let said = |code: Code| details.event(visit, code).and_then(|event| event.time);
+        let early =
+            |code: &Code| self.codes[code.index()].at_end && said(*code).unwrap_or(begin) < end;
+        codes.iter().any(early).then_some("what is said at the end of a stay is said before it")
+    }
+}
+
+/// What is wrong with the dates of a record, whatever its codes are.
+fn shape(record: &Record, details: DetailsView<'_>) -> Option<&'static str> {
     let encounters = record.visits.len().saturating_sub(1);
-    let day = |time: i64| time.div_euclid(DAY);
     let as_many = |count: usize| count == 0 || count == encounters;
     if !as_many(details.times.len()) || !as_many(details.ends.len()) {
         return Some("there are not as many dates as encounters");
@@ -39,62 +135,13 @@ pub fn disagreement(
     if !details.times.is_sorted() {
         return Some("an encounter is before the one that it follows");
     }
-    let first = details.times.first();
-    if details.birth.zip(first).is_some_and(|(birth, &first)| birth > first) {
-        return Some("the patient is born after the first encounter");
-    }
-    if let Some((birth, &first)) = details.birth.zip(first) {
-        let years = years_between(birth, first);
-        let bands = record.visits[0].iter().filter_map(|&code| age_band(vocabulary.name(code)));
-        if !bands.map(|band| band.holds(years)).reduce(|one, other| one || other).unwrap_or(true) {
-            return Some("the age at the first encounter is not in its band");
-        }
-    }
-    for (visit, codes) in record.visits.iter().enumerate().skip(1) {
-        let (begin, end) = (details.time(visit), details.end(visit));
-        if begin.zip(end).is_some_and(|(begin, end)| end < begin) {
-            return Some("an encounter ends before it begins");
-        }
-        let gap = details.time(visit - 1).zip(begin).map(|(before, now)| day(now) - day(before));
-        let stay = begin.zip(end).map(|(begin, end)| day(end) - day(begin));
-        // Without rules an encounter may have several codes of days: one of them is right.
-        let outside = |of: fn(&str) -> Option<DayBand>, days: i64| {
-            let bands = codes.iter().filter_map(|&code| of(vocabulary.name(code)));
-            let right = bands.map(|band| band.holds(days));
-            right.reduce(|one, other| one || other) == Some(false)
-        };
-        let before_the_last = begin.is_some_and(|begin| day(begin) < LAST_DAY);
-        if before_the_last && gap.is_some_and(|days| outside(DayBand::of_gap, days)) {
-            return Some("the days between two encounters are not those of the gap");
-        }
-        if stay.is_some_and(|days| outside(DayBand::of_stay, days)) {
-            return Some("a stay does not take as long as its code says");
-        }
-        for &code in codes {
-            let name = vocabulary.name(code);
-            if stands_at_end(name) && begin.is_some() {
-                let said = details.event(visit, code).and_then(|event| event.time).or(begin);
-                if said.zip(end).is_some_and(|(said, end)| said < end) {
-                    return Some("what is said at the end of a stay is said before it");
-                }
-            }
-        }
-    }
-    for event in details.events {
-        let visit = record.visits.get(event.visit as usize);
-        if visit.is_none_or(|codes| codes.binary_search(&event.code).is_err()) {
-            return Some("a code has a value or a time and is not in its visit");
-        }
-        let begin = details.time(event.visit as usize);
-        if event.time.zip(begin).is_some_and(|(time, begin)| time < begin) {
-            return Some("something happens before its encounter begins");
-        }
-        let odd = |value: f32| {
-            !value.is_finite() || scales.get(&event.code).is_some_and(|scale| !scale.holds(value))
-        };
-        if event.value.is_some_and(odd) {
-            return Some("a value is not in its part");
-        }
-    }
-    None
+    let born_late =
+        details.birth.zip(details.times.first()).is_some_and(|(birth, &first)| birth > first);
+    born_late.then_some("the patient is born after the first encounter")
+}
+
+/// Whether there are bands and none of them is right. Without rules an encounter may have several codes of days:
+/// one of them is told.
+fn none_holds(bands: impl Iterator<Item = bool>) -> bool {
+    bands.reduce(|one, other| one || other) == Some(false)
 }

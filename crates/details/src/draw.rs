@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use consequence_prng::{Draws, Purpose, VisitDraws};
 use consequence_record::calendar::{self, DAY, civil, years_between};
-use consequence_record::{AgeBand, Code, Details, EventDetail, Record, Scale, Vocabulary};
+use consequence_record::{
+    AgeBand, Code, Details, EventDetail, Record, Scale, Vocabulary, stands_at_end,
+};
 
 use crate::Histogram;
-use crate::fit::{age_band, month, value};
-use crate::model::{Births, Dates, DetailModel, Gap, ToldTo, Values, weekday};
+use crate::fit::{month, value};
+use crate::model::{Births, Dates, DetailModel, Gap, ToldTo, Values};
 
 /// The last second of a day, in microseconds.
 const DAY_END: i64 = DAY - 1_000_000;
@@ -59,6 +61,7 @@ fn uniform(draws: &mut VisitDraws, what: What, attempt: u32) -> f64 {
 impl DetailModel {
     /// The model over a vocabulary; codes that it does not know tell nothing.
     pub fn drawer(&self, vocabulary: &Vocabulary) -> Drawer<'_> {
+        let bands = AgeBand::of_statics(vocabulary);
         let tells = |code: Code| {
             let name = vocabulary.name(code);
             if let Some(gap) = self.dates.as_ref().and_then(|dates| dates.gaps.get(name)) {
@@ -68,7 +71,7 @@ impl DetailModel {
                 return Tells::Stay(days);
             }
             let ages = self.births.as_ref().and_then(|births| births.ages.get(name));
-            if let (Some(band), Some(ages)) = (age_band(name), ages) {
+            if let (Some(&band), Some(ages)) = (bands.get(&code), ages) {
                 return Tells::Age(band, ages);
             }
             if let Some(values) = self.values.get(name)
@@ -92,80 +95,16 @@ impl DetailModel {
     }
 }
 
-/// Whether a code is said at the end of a visit: that the patient was sent home, or died.
-pub fn stands_at_end(name: &str) -> bool {
-    name == "DEATH" || name.starts_with("DISCHARGE//")
-}
-
 impl Drawer<'_> {
     /// The details of a record. They depend on the record, on the seed of the draws and on the record's
     /// number alone.
     pub fn draw(&self, record: &Record, draws: &Draws, number: u64) -> Details {
+        let drawn = Drawn { drawer: self, visits: &record.visits, draws, number };
         let mut details = Details::default();
-        let visits = &record.visits;
-        let encounters = visits.len().saturating_sub(1);
-        let of_visit = |visit: usize, purpose| draws.visit(number, 0, visit as u16, purpose);
-        let stays: Vec<Option<i64>> = (1..=encounters)
-            .map(|visit| {
-                let days = self.told(&visits[visit]).find_map(|tells| match tells {
-                    Tells::Stay(days) => Some(days),
-                    _ => None,
-                })?;
-                let mut draws = of_visit(visit, Purpose::Date);
-                Some(days.draw(uniform(&mut draws, What::Stay, 0)))
-            })
-            .collect();
-        if let Some(dates) = self.dates.filter(|_| encounters > 0) {
-            let mut first = of_visit(1, Purpose::Date);
-            let start_weekday =
-                draw_weekday(&dates.weekdays, uniform(&mut first, What::Weekday, 0));
-            let mut days = vec![0_i64];
-            for visit in 2..=encounters {
-                let before = days[visit - 2];
-                let mut draws = of_visit(visit, Purpose::Date);
-                let stay = stays[visit - 2].filter(|_| dates.one_stay_at_a_time);
-                let gap = self.told(&visits[visit]).find_map(|tells| match tells {
-                    Tells::Gap(gap) => Some(gap),
-                    _ => None,
-                });
-                let on = (start_weekday as i64 + before).rem_euclid(7) as usize;
-                // Where no code tells, as in a cohort without dates.
-                let gap = gap.map_or(1, |gap| dates.days(gap, on, stay.unwrap_or(0), &mut draws));
-                days.push((before + gap).min(LAST_DAY));
-            }
-            let span = days[encounters - 1];
-            let start = dates.start(start_weekday, span, &mut first);
-            details.times = days.iter().map(|day| (start + day).min(LAST_DAY) * DAY).collect();
-            if let Some(birth) = self.birth(&visits[0], start, &mut of_visit(0, Purpose::Date)) {
-                details.birth = Some(birth * DAY);
-            }
-            if stays.iter().any(Option::is_some) {
-                let ends = stays.iter().zip(&details.times);
-                details.ends = ends
-                    .map(|(stay, begin)| stay.map(|days| begin + days * DAY + DAY_END))
-                    .collect();
-            }
+        if let Some(dates) = self.dates.filter(|_| record.visits.len() > 1) {
+            drawn.dates(dates, &mut details);
         }
-        for (visit, codes) in visits.iter().enumerate() {
-            let mut draws = of_visit(visit, Purpose::Value);
-            let begin = visit.checked_sub(1).and_then(|at| details.times.get(at).copied());
-            for &code in codes {
-                let (time, value) = match self.tells[code.index()] {
-                    Tells::Value(values, numbers) => {
-                        let number = numbers.draw(draws.uniform(code.0));
-                        (None, Some(value(number, values.decimals)))
-                    }
-                    Tells::End => {
-                        let end = details.view().end(visit);
-                        (end.or(begin.map(|begin| begin + DAY_END)), None)
-                    }
-                    _ => (None, None),
-                };
-                if time.is_some() || value.is_some() {
-                    details.events.push(EventDetail { visit: visit as u32, code, time, value });
-                }
-            }
-        }
+        drawn.events(&mut details);
         details
     }
 
@@ -198,6 +137,96 @@ impl Drawer<'_> {
         let birth = calendar::day(year - i64::from(band.from), month, day.min(28))?;
         let within = (uniform(draws, What::DayOfBirth, 0) * 300.0) as i64;
         [birth - within, birth].into_iter().find(fits)
+    }
+}
+
+/// The draws of one record.
+struct Drawn<'a> {
+    drawer: &'a Drawer<'a>,
+    visits: &'a [Vec<Code>],
+    draws: &'a Draws,
+    number: u64,
+}
+
+impl Drawn<'_> {
+    fn of(&self, visit: usize, purpose: Purpose) -> VisitDraws {
+        self.draws.visit(self.number, 0, visit as u16, purpose)
+    }
+
+    /// When encounters begin and end, and the birth.
+    fn dates(&self, dates: &Dates, details: &mut Details) {
+        let encounters = self.visits.len() - 1;
+        let stays: Vec<Option<i64>> =
+            (1..=encounters).map(|visit| self.stay(dates, visit)).collect();
+        let mut first = self.of(1, Purpose::Date);
+        let start_weekday = draw_weekday(&dates.weekdays, uniform(&mut first, What::Weekday, 0));
+        let mut days = vec![0_i64];
+        for visit in 2..=encounters {
+            let before = days[visit - 2];
+            let least = stays[visit - 2].filter(|_| dates.one_stay_at_a_time).unwrap_or(0);
+            let on = (start_weekday as i64 + before).rem_euclid(7) as usize;
+            days.push((before + self.gap(dates, visit, on, least)).min(LAST_DAY));
+        }
+        let start = dates.start(start_weekday, days[encounters - 1], &mut first);
+        details.times = days.iter().map(|day| (start + day).min(LAST_DAY) * DAY).collect();
+        let birth = self.drawer.birth(&self.visits[0], start, &mut self.of(0, Purpose::Date));
+        details.birth = birth.map(|birth| birth * DAY);
+        if stays.iter().any(Option::is_some) {
+            let ends = stays.iter().zip(&details.times);
+            let end =
+                |(stay, begin): (&Option<i64>, &i64)| stay.map(|days| begin + days * DAY + DAY_END);
+            details.ends = ends.map(end).collect();
+        }
+    }
+
+    /// The days that a stay takes; no more than can pass until the next, where stays do not overlap.
+    fn stay(&self, dates: &Dates, visit: usize) -> Option<i64> {
+        let days = self.drawer.told(&self.visits[visit]).find_map(|tells| match tells {
+            Tells::Stay(days) => Some(days),
+            _ => None,
+        })?;
+        let (from, to) = days.range();
+        let next = self.told_gap(visit + 1).filter(|_| dates.one_stay_at_a_time);
+        let most = next.map(|gap| gap.days.range().1).filter(|&most| most < to);
+        let shorter = most.and_then(|most| days.between(from, most));
+        let days = shorter.as_ref().unwrap_or(days);
+        Some(days.draw(uniform(&mut self.of(visit, Purpose::Date), What::Stay, 0)))
+    }
+
+    /// The days from the encounter before, which began on a day of the week; one where no code tells.
+    fn gap(&self, dates: &Dates, visit: usize, weekday: usize, least: i64) -> i64 {
+        let gap = self.told_gap(visit);
+        gap.map_or(1, |gap| dates.days(gap, weekday, least, &mut self.of(visit, Purpose::Date)))
+    }
+
+    /// What is known of the days before a visit, if there is one and a code of it tells them.
+    fn told_gap(&self, visit: usize) -> Option<&Gap> {
+        self.drawer.told(self.visits.get(visit)?).find_map(|tells| match tells {
+            Tells::Gap(gap) => Some(gap),
+            _ => None,
+        })
+    }
+
+    /// The values of codes, and when those are said that stand at the end.
+    fn events(&self, details: &mut Details) {
+        for (visit, codes) in self.visits.iter().enumerate() {
+            let mut draws = self.of(visit, Purpose::Value);
+            let begin = visit.checked_sub(1).and_then(|at| details.times.get(at).copied());
+            let end = details.view().end(visit).or(begin.map(|begin| begin + DAY_END));
+            for &code in codes {
+                let (time, value) = match self.drawer.tells[code.index()] {
+                    Tells::Value(values, numbers) => {
+                        let number = numbers.draw(draws.uniform(code.0));
+                        (None, Some(value(number, values.decimals)))
+                    }
+                    Tells::End => (end, None),
+                    _ => (None, None),
+                };
+                if time.is_some() || value.is_some() {
+                    details.events.push(EventDetail { visit: visit as u32, code, time, value });
+                }
+            }
+        }
     }
 }
 
@@ -235,7 +264,7 @@ impl Dates {
         let Some(months) = group.map(|group| &group.months) else { return 0 };
         let on = |drawn: i64, at: f64| {
             let (first, after) = (month_day(drawn, 1), month_day(drawn + 1, 1));
-            let first = first + (weekday as i64 - self::weekday(first) as i64).rem_euclid(7);
+            let first = first + (weekday as i64 - calendar::weekday(first) as i64).rem_euclid(7);
             first + 7 * (at * ((after - first + 6) / 7) as f64) as i64
         };
         for attempt in 0..TRIES {
@@ -248,7 +277,7 @@ impl Dates {
         // Too long for any of them: it ends when the cohort does.
         let last = month_day(self.last_month + 1, 1) - 1;
         let start = last - span;
-        start - (self::weekday(start) as i64 - weekday as i64).rem_euclid(7)
+        start - (calendar::weekday(start) as i64 - weekday as i64).rem_euclid(7)
     }
 }
 

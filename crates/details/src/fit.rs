@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use consequence_record::calendar::{DAY, civil};
+use consequence_record::calendar::{civil, day_of, weekday};
 use consequence_record::{
     AgeBand, Code, CohortDetails, DayBand, DetailsView, RecordView, Scale, Selection, Vocabulary,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::histogram::{FEWEST_PATIENTS, Histogram};
-use crate::model::{Births, Dates, DetailModel, Gap, Starts, ToldTo, Values, weekday};
+use crate::model::{Births, Dates, DetailModel, Gap, Starts, ToldTo, Values};
 
 /// Where groups of records begin by the days from their first encounter to their last.
 const SPANS: [i64; 6] = [1, 30, 365, 3 * 365, 8 * 365, 15 * 365];
@@ -71,10 +71,6 @@ impl DetailModel {
 
 type Told<'a> = [(u32, RecordView<'a>, DetailsView<'a>)];
 
-fn day(time: i64) -> i64 {
-    time.div_euclid(DAY)
-}
-
 /// The month of a day, counted from the year 0.
 pub(crate) fn month(day: i64) -> i64 {
     let (year, month, _) = civil(day);
@@ -99,7 +95,7 @@ fn dates(
         let (Some(&first), Some(&last)) = (details.times.first(), details.times.last()) else {
             continue;
         };
-        let (first, last) = (day(first), day(last));
+        let (first, last) = (day_of(first), day_of(last));
         first_days.meet(weekday(first), patient);
         let group = SPANS.partition_point(|&from| from <= last - first);
         months[group].push((month(first), patient));
@@ -108,14 +104,14 @@ fn dates(
             let (Some(before), Some(now)) = (details.time(visit - 1), details.time(visit)) else {
                 continue;
             };
-            if let Some(end) = details.end(visit - 1).filter(|&end| day(end) > day(before)) {
+            if let Some(end) = details.end(visit - 1).filter(|&end| day_of(end) > day_of(before)) {
                 stays += 1;
-                overlaps += u64::from(day(now) < day(end));
+                overlaps += u64::from(day_of(now) < day_of(end));
             }
-            let days = day(now) - day(before);
+            let days = day_of(now) - day_of(before);
             let code = record.visit(visit).iter().find(|code| bands.contains_key(code));
             let Some(code) = code.filter(|code| bands[code].holds(days)) else { continue };
-            let pair = (weekday(day(before)), weekday(day(now)));
+            let pair = (weekday(day_of(before)), weekday(day_of(now)));
             let (numbers, weekdays) = gaps.entry(*code).or_default();
             numbers.push((days, patient));
             weekdays.meet(pair, patient);
@@ -165,7 +161,7 @@ fn stay_days(
             let (Some(begin), Some(end)) = (details.time(visit), details.end(visit)) else {
                 continue;
             };
-            let days = day(end) - day(begin);
+            let days = day_of(end) - day_of(begin);
             let code = record.visit(visit).iter().find(|code| bands.contains_key(code));
             if let Some(code) = code.filter(|code| bands[code].holds(days)) {
                 found.entry(*code).or_default().push((days, patient));
@@ -183,12 +179,9 @@ fn stay_days(
 }
 
 fn births(told: &Told<'_>, vocabulary: &Vocabulary) -> Option<Births> {
-    let bands: FxHashMap<Code, AgeBand> = vocabulary
-        .statics()
-        .filter_map(|code| Some((code, age_band(vocabulary.name(code))?)))
-        .collect();
+    let bands = AgeBand::of_statics(vocabulary);
     let born = told.iter().filter_map(|&(patient, record, details)| {
-        let (birth, first) = (day(details.birth?), day(*details.times.first()?));
+        let (birth, first) = (day_of(details.birth?), day_of(*details.times.first()?));
         let code = record.visit(0).iter().find(|code| bands.contains_key(code))?;
         (birth <= first).then_some((patient, *code, birth, first))
     });
@@ -224,11 +217,6 @@ fn births(told: &Told<'_>, vocabulary: &Vocabulary) -> Option<Births> {
         Some((vocabulary.name(code).to_owned(), histogram?))
     });
     Some(Births { told_to, ages: ages.collect() })
-}
-
-/// The band that a static code of age tells, if it is one.
-pub(crate) fn age_band(name: &str) -> Option<AgeBand> {
-    name.strip_prefix("AGE//")?.parse().ok()
 }
 
 impl ToldTo {

@@ -147,9 +147,3 @@ impl DetailModel {
         self.values.iter().map(|(code, values)| (code.as_str(), values.scale()))
     }
 }
-
-/// The day of the week of a day counted from 1970: Monday is 0.
-pub(crate) fn weekday(day: i64) -> usize {
-    // The first of January 1970 was a Thursday.
-    (day + 3).rem_euclid(7) as usize
-}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use consequence_details::{DetailModel, FEWEST_PATIENTS, disagreement};
+use consequence_details::{Checker, DetailModel, FEWEST_PATIENTS};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::calendar::{DAY, civil, years_between};
 use consequence_record::{
@@ -131,14 +131,14 @@ fn what_is_drawn_is_like_the_cohort() {
     let World { vocabulary, scales, cohort, details } = world(3_000);
     let model = DetailModel::fit(Selection::all(&cohort), &details, &vocabulary, &scales);
     let drawer = model.drawer(&vocabulary);
-    let drawn_scales = model.scales_over(&vocabulary);
+    let checker = Checker::new(&vocabulary, model.scales_over(&vocabulary));
     let day = |time: i64| time.div_euclid(DAY);
     let mut real = Vec::new();
     let mut drawn = Vec::new();
     for index in 0..cohort.len() {
         let record = cohort.record(index).to_record();
         let new = drawer.draw(&record, &Draws::new(9), index as u64);
-        assert_eq!(disagreement(&record, new.view(), &vocabulary, &drawn_scales), None);
+        assert_eq!(checker.disagreement(&record, new.view()), None);
         assert_eq!(new, drawer.draw(&record, &Draws::new(9), index as u64));
         real.push(details.of(index).to_details());
         drawn.push(new);
@@ -192,9 +192,8 @@ fn nothing_is_told_of_fewer_than_ten_patients() {
         for index in 0..cohort.len() {
             let record = cohort.record(index).to_record();
             let new = model.drawer(&vocabulary).draw(&record, &Draws::new(9), index as u64);
-            let found =
-                disagreement(&record, new.view(), &vocabulary, &model.scales_over(&vocabulary));
-            assert_eq!(found, None, "{patients}");
+            let checker = Checker::new(&vocabulary, model.scales_over(&vocabulary));
+            assert_eq!(checker.disagreement(&record, new.view()), None, "{patients}");
         }
     }
 }

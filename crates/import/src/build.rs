@@ -1,7 +1,7 @@
 //! From the events of one subject to a record.
 
-use consequence_record::AgeBand;
-use consequence_record::calendar::{DAY, years_between};
+use consequence_record::calendar::{DAY, day_of, years_between};
+use consequence_record::{AgeBand, EXPIRED, stands_at_end};
 
 use crate::codes::{Codes, Role};
 use crate::event::{Event, Fact, VisitKey};
@@ -121,7 +121,7 @@ impl Builder<'_> {
                 expired.is_some() && group.events.iter().any(|&at| Some(events[at].fact) == expired)
             };
             put_death(&mut groups, death, died_in);
-            let after = |group: &&Group| day(group.time) > Some(death.div_euclid(DAY));
+            let after = |group: &&Group| day(group.time) > Some(day_of(death));
             summary.after_death += groups.iter().filter(after).count() as u64;
         }
         let told = events.iter().filter(|event| event.fact == Fact::BIRTH).find_map(Event::time);
@@ -354,7 +354,7 @@ impl Builder<'_> {
 
     /// What tells how an encounter ended stands at its end.
     fn at_end(&self, code: DraftCode, group: &Group) -> DraftCode {
-        let tells_end = || self.finals.names[code.code as usize].starts_with("DISCHARGE//");
+        let tells_end = || stands_at_end(&self.finals.names[code.code as usize]);
         match group.end.filter(|&end| group.time != Some(end)) {
             Some(end) if code.time.is_none() && !self.profile.own && tells_end() => {
                 DraftCode { time: Some(end), ..code }
@@ -409,7 +409,7 @@ impl Builder<'_> {
 
 /// The days from 1970 to the date of a time.
 pub(crate) fn day(time: Option<i64>) -> Option<i64> {
-    time.map(|time| time.div_euclid(DAY))
+    time.map(day_of)
 }
 
 /// Whether a time is that of a date alone.
@@ -474,9 +474,6 @@ fn join_days(groups: &mut Vec<Group>) {
     groups.append(&mut days);
 }
 
-/// What an encounter has that ended in death.
-const EXPIRED: &str = "DISCHARGE//EXPIRED";
-
 /// The days by which the date of a death may be told too late.
 const LATE: i64 = 7;
 
@@ -490,7 +487,7 @@ fn death(events: &[Event]) -> Option<i64> {
 /// death a few days before, or into one of its own. A date without a
 /// time is the end of the encounter, or of the day, so that nothing of the day comes after.
 fn put_death(groups: &mut Vec<Group>, death: i64, died_in: impl Fn(&Group) -> bool) {
-    let date = death.div_euclid(DAY);
+    let date = day_of(death);
     let holds = |group: &&mut Group| {
         let (begin, end) = (day(group.time), day(group.end.or(group.time)));
         begin <= Some(date) && Some(date) <= end

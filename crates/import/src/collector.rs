@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use consequence_feedback::Watch;
-use consequence_record::Split;
+use consequence_record::{DEATH, Split};
 use rustc_hash::FxHashMap;
 
 use crate::codes::{Codes, Role};
@@ -17,9 +17,6 @@ use crate::summary::{ImportSummary, Reason};
 use crate::table::{Column, Table};
 use crate::units::Units;
 use crate::{ImportError, ImportLimits, ImportOptions, ImportProblem};
-
-/// The code of a death.
-pub(crate) const DEATH: &str = "DEATH";
 
 /// Takes in the facts of a source, in any order.
 pub(crate) struct Collector<'a> {

@@ -7,14 +7,14 @@ use std::{fmt, io};
 
 use consequence_feedback::Watch;
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, DayBand, Details, Kind, Scale, Split, Vocabulary,
+    Code, Cohort, CohortDetails, Concept, DEATH, DayBand, Details, Kind, Scale, Split, Vocabulary,
 };
 use consequence_tables::Dataset;
 use rustc_hash::FxHashMap;
 
 use crate::build::Profile;
 use crate::codes::{Codes, Role, test_of_part};
-use crate::collector::{Collector, DEATH, Subjects, scratch};
+use crate::collector::{Collector, Subjects, scratch};
 use crate::event::{Event, Fact, Value};
 use crate::finals::{Cuts, Finals, Made, Seen, sort_key};
 use crate::records::Records;

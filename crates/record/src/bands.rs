@@ -1,12 +1,18 @@
 //! Bands: days between visits, lengths of stays and ages, as codes tell them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+use crate::{Code, Vocabulary};
 
 /// What the names of codes begin with that tell the days since the visit before.
 pub const GAP_PREFIX: &str = "GAP//";
 /// What the names of codes begin with that tell how long a stay was.
 pub const STAY_PREFIX: &str = "STAY//";
+
+/// What the names of static codes begin with that tell the age at the first encounter.
+const AGE_PREFIX: &str = "AGE//";
 
 /// Where bands of days between visits begin. They widen as a record's memory of them does, and go on far
 /// enough that ten years are not told as one.
@@ -139,6 +145,35 @@ pub struct AgeBand {
 }
 
 impl AgeBand {
+    /// The bands of the static codes of age, such as `AGE//40-60`. Where the next begins a year after one ends,
+    /// as `18-44` does after `0-17`, the last year is in the band.
+    ///
+    /// ```
+    /// use consequence_record::{AgeBand, Kind, Vocabulary};
+    ///
+    /// let names = ["AGE//0-17", "AGE//18-44", "AGE//45+", "SEX//F"];
+    /// let vocabulary = Vocabulary::new(names.map(|name| (name, Kind::Static)))?;
+    /// let bands = AgeBand::of_statics(&vocabulary);
+    /// let holding = |years| bands.values().filter(|band| band.holds(years)).count();
+    /// assert_eq!((bands.len(), holding(17), holding(18), holding(44)), (3, 1, 1, 1));
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    pub fn of_statics(vocabulary: &Vocabulary) -> BTreeMap<Code, Self> {
+        let band =
+            |code: Code| vocabulary.name(code).strip_prefix(AGE_PREFIX)?.parse::<Self>().ok();
+        let mut bands: BTreeMap<Code, Self> =
+            vocabulary.statics().filter_map(|code| Some((code, band(code)?))).collect();
+        let begins: Vec<u16> = bands.values().map(|band| band.from).collect();
+        for band in bands.values_mut() {
+            let after = band.to.and_then(|to| to.checked_add(1));
+            let meets = |year: Option<u16>| year.is_some_and(|year| begins.contains(&year));
+            if meets(after) && !meets(band.to) {
+                band.to = after;
+            }
+        }
+        bands
+    }
+
     /// Whether an age in full years is in the band.
     pub fn holds(self, years: i64) -> bool {
         years >= self.from.into() && self.to.is_none_or(|to| years < to.into())

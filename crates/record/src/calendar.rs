@@ -42,6 +42,23 @@ pub fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + years + i64::from(month <= 2), month, day)
 }
 
+/// The day of a time, counted from 1970-01-01.
+pub fn day_of(time: i64) -> i64 {
+    time.div_euclid(DAY)
+}
+
+/// The day of the week of a day counted from 1970-01-01: Monday is 0.
+///
+/// ```
+/// use consequence_record::calendar::{day, weekday};
+///
+/// assert_eq!(day(2026, 11, 16).map(weekday), Some(0));
+/// ```
+pub fn weekday(day: i64) -> usize {
+    // The first of January 1970 was a Thursday.
+    (day.rem_euclid(7) as usize + 3) % 7
+}
+
 /// The full years between two times.
 pub fn years_between(from: i64, to: i64) -> i64 {
     let (from_year, from_month, from_day) = civil(from.div_euclid(DAY));

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_details::{DetailModel, Drawer, disagreement};
+use consequence_details::{Checker, DetailModel, Drawer};
 use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
@@ -66,7 +66,7 @@ pub struct Obeyed {
 /// What records are given beside their codes.
 struct Detailed<'a> {
     drawer: Drawer<'a>,
-    scales: BTreeMap<Code, Scale>,
+    checker: Checker,
 }
 
 impl<'a, G: Generator> Sampler<'a, G> {
@@ -100,7 +100,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
         let prefix = prefix.transpose()?;
         let details = request.details.map(|model| Detailed {
             drawer: model.drawer(codes.vocabulary()),
-            scales: model.scales_over(codes.vocabulary()),
+            checker: Checker::new(codes.vocabulary(), model.scales_over(codes.vocabulary())),
         });
         Ok(Self { generator, request, max_visits, rules, details, prefix })
     }
@@ -245,11 +245,11 @@ impl<'a, G: Generator> Sampler<'a, G> {
 
     /// The dates and values of a record, once nothing in them contradicts its codes.
     fn detailed(&self, record: &Record, number: u64) -> Result<Details, SampleError> {
-        let Some(Detailed { drawer, scales }) = &self.details else {
+        let Some(Detailed { drawer, checker }) = &self.details else {
             return Ok(Details::default());
         };
         let details = drawer.draw(record, &Draws::new(self.request.seed), number);
-        match disagreement(record, details.view(), self.codes().vocabulary(), scales) {
+        match checker.disagreement(record, details.view()) {
             Some(what) => Err(SampleError::Disagreement { record: number + 1, what }),
             None => Ok(details),
         }
@@ -262,7 +262,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
 
     /// What the values of codes are, where records are given any.
     pub fn scales(&self) -> BTreeMap<Code, Scale> {
-        self.details.as_ref().map(|details| details.scales.clone()).unwrap_or_default()
+        self.details.as_ref().map(|details| details.checker.scales().clone()).unwrap_or_default()
     }
 
     /// That no attempt at a record obeyed, and the rules that most of them broke.

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use consequence_record::calendar::{DAY, civil};
+use consequence_record::calendar::{civil, day_of, weekday};
 use consequence_record::{AgeBand, Code, DetailsView, Part, RecordView, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::TimingSample;
 use super::distance::sorted;
-use super::faults::Faults;
+use super::faults::{Faults, Misplaced};
 
 /// A day, counted from 1970-01-01.
 pub(super) fn day(time: i64) -> i32 {
     // No calendar of a record reaches so far that this would not do.
-    time.div_euclid(DAY).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+    day_of(time).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 /// The columns of some records; lists of numbers are sorted.
@@ -37,7 +37,8 @@ pub(super) struct Columns {
     pub stays: Vec<i32>,
     /// The values of each test.
     pub values: FxHashMap<u32, Vec<f32>>,
-    pub faults: Faults,
+    pub after_death: Misplaced,
+    pub before_birth: Misplaced,
 }
 
 impl Columns {
@@ -49,10 +50,12 @@ impl Columns {
         after: &[Code],
     ) -> Self {
         let mut columns = Self { gaps_after: vec![Vec::new(); after.len()], ..Self::default() };
+        let mut faults = Faults::new(vocabulary);
         for (record, details) in sample.records() {
             columns.add(record, details, tests, after);
-            columns.faults.add(record, details, vocabulary);
+            faults.add(record, details);
         }
+        (columns.after_death, columns.before_birth) = (faults.after_death, faults.before_birth);
         let sort = |numbers: &mut Vec<i32>| numbers.sort_unstable();
         [&mut columns.gaps, &mut columns.spans, &mut columns.ages, &mut columns.stays]
             .into_iter()
@@ -86,7 +89,7 @@ impl Columns {
         let birth = details.birth.map(day);
         for (visit, &begin) in days.iter().enumerate() {
             // The first of January 1970 was a Thursday.
-            self.weekdays[(begin.rem_euclid(7) as usize + 3) % 7] += 1;
+            self.weekdays[weekday(begin.into())] += 1;
             self.months[civil(begin.into()).1 as usize - 1] += 1;
             self.ages.extend(birth.map(|birth| begin.saturating_sub(birth)));
             let end = details.end(visit + 1).map(day);

@@ -1,13 +1,10 @@
 //! What cannot be: events after death, and before birth.
 
 use consequence_record::calendar::DAY;
-use consequence_record::{Code, DetailsView, Part, RecordView, Vocabulary};
+use consequence_record::{Code, DetailsView, Part, RecordView, Vocabulary, says_dead};
 use serde::Serialize;
 
 use super::columns::day;
-
-/// Codes that say that a patient died.
-const DEATHS: [&str; 2] = ["DEATH", "DISCHARGE//EXPIRED"];
 
 /// What is at a time at which it cannot be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -41,24 +38,28 @@ impl Misplaced {
 }
 
 /// What cannot be in some records.
-#[derive(Default)]
-pub(super) struct Faults {
+pub(super) struct Faults<'v> {
+    vocabulary: &'v Vocabulary,
+    /// Codes of encounters that say that a patient died.
+    deaths: Vec<Code>,
     pub after_death: Misplaced,
     pub before_birth: Misplaced,
 }
 
-impl Faults {
-    pub fn add(
-        &mut self,
-        record: RecordView<'_>,
-        details: DetailsView<'_>,
-        vocabulary: &Vocabulary,
-    ) {
+impl<'v> Faults<'v> {
+    pub fn new(vocabulary: &'v Vocabulary) -> Self {
+        let deaths = vocabulary.codes().filter(|&code| says_dead(vocabulary.name(code))).collect();
+        let (after_death, before_birth) = (Misplaced::default(), Misplaced::default());
+        Self { vocabulary, deaths, after_death, before_birth }
+    }
+
+    pub fn add(&mut self, record: RecordView<'_>, details: DetailsView<'_>) {
+        let vocabulary = self.vocabulary;
         let time = |visit: usize, code: Code| {
             let own = details.event(visit, code).and_then(|event| event.time);
             own.or_else(|| details.time(visit))
         };
-        let deaths = DEATHS.iter().filter_map(|name| vocabulary.code(name));
+        let deaths = self.deaths.iter().copied();
         let deaths: Vec<(usize, Code)> = deaths
             .flat_map(|code| {
                 let died = move |visit: &usize| record.visit(*visit).binary_search(&code).is_ok();

@@ -332,8 +332,8 @@ pub fn timing(samples: &TimingSamples<'_>, options: &TimingOptions) -> Result<Ti
         age_bands: SharesOf::of(&bands, &columns.map(of_bands)),
         stay: days(|columns| &columns.stays),
         values: tests.compared(&columns, options.tests),
-        after_death: columns.map(|columns| columns.faults.after_death),
-        before_birth: columns.map(|columns| columns.faults.before_birth),
+        after_death: columns.map(|columns| columns.after_death),
+        before_birth: columns.map(|columns| columns.before_birth),
         known: known::known(&sides),
     })
 }

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use consequence_record::DEATH;
+
 use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
 use crate::build::Profile;
 use crate::codes::{Role, sex_of, sex_word};
-use crate::collector::{Collector, DEATH};
+use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
 use crate::summary::Reason;
