@@ -1,13 +1,8 @@
 //! What is counted for common sense: categories, deaths, times between encounters, and which sex has which codes.
 
-use consequence_record::{Cohort, RecordView, Split, Vocabulary};
+use consequence_record::{Cohort, DayBand, GAP_PREFIX, RecordView, Split, Vocabulary, says_dead};
 
 use crate::records::{Columns, add, by_family, sweep};
-
-/// What stands before codes for the time since the encounter before.
-const GAPS: &str = "GAP";
-/// Words of names that say that the patient died.
-const DEATH: [&str; 5] = ["DEATH", "DEAD", "DIED", "DECEASED", "EXPIRED"];
 
 /// A category of static codes: what they share before the last `//`, and which groups they are.
 #[derive(Debug)]
@@ -31,6 +26,9 @@ pub struct Counts {
     pub odd_gaps_later: u64,
     /// Records with several gaps in an encounter.
     pub several_gaps: u64,
+    /// Records in which an encounter follows a stay of a day or more, and in which one begins within it.
+    pub follow_stay: u64,
+    pub within_stay: u64,
     /// By group: records to learn from; and by group and column, those with the code.
     pub group_records: Vec<u64>,
     pub group_with: Vec<u64>,
@@ -43,6 +41,8 @@ pub struct Found<'a> {
     pub deaths: Vec<usize>,
     /// Columns of times since the encounter before.
     pub gaps: Vec<usize>,
+    /// Columns of stays, each with the columns of times after which it is not over.
+    pub stays: Vec<(usize, Vec<usize>)>,
     pub counts: Counts,
 }
 
@@ -62,7 +62,8 @@ impl<'a> Found<'a> {
         let categories: Vec<Category<'a>> =
             named.into_iter().map(|(name, groups)| Category { name, groups }).collect();
         let deaths = of_columns(&says_dead);
-        let gaps = of_columns(&|name| name.split_once("//").is_some_and(|parts| parts.0 == GAPS));
+        let gaps = of_columns(&|name| name.starts_with(GAP_PREFIX));
+        let stays = stays(&gaps, columns, vocabulary);
         let empty = || Counts {
             without: vec![0; categories.len()],
             several: vec![0; categories.len()],
@@ -78,6 +79,7 @@ impl<'a> Found<'a> {
             counts.statics(scratch, &categories);
             counts.deaths(scratch, &deaths);
             counts.gaps(scratch, &gaps);
+            counts.stays(scratch, &stays);
             if splits.get(record) != Some(&Split::HeldOut) {
                 counts.pairs(scratch, columns);
             }
@@ -89,14 +91,23 @@ impl<'a> Found<'a> {
         };
         let workers = rayon::current_num_threads();
         let (counts, _) = sweep(cohort.len(), workers, start, work, join);
-        Self { categories, deaths, gaps, counts }
+        Self { categories, deaths, gaps, stays, counts }
     }
 }
 
-/// Whether a word of the name says that the patient died.
-fn says_dead(name: &str) -> bool {
-    let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
-    words.any(|word| DEATH.iter().any(|dead| word.eq_ignore_ascii_case(dead)))
+/// Stays of a day or more, each with the times since the encounter before after which it is not over.
+fn stays(gaps: &[usize], columns: &Columns, vocabulary: &Vocabulary) -> Vec<(usize, Vec<usize>)> {
+    let name = |column: usize| vocabulary.name(columns.codes[column]);
+    let stays = (0..columns.end()).filter_map(|column| {
+        let stay = DayBand::of_stay(name(column)).filter(|stay| stay.from > 0)?;
+        let shorter = |gap: &&usize| {
+            let band = DayBand::of_gap(name(**gap));
+            band.and_then(|band| band.to).is_some_and(|to| to <= stay.from)
+        };
+        let shorter: Vec<usize> = gaps.iter().filter(shorter).copied().collect();
+        (!shorter.is_empty()).then_some((column, shorter))
+    });
+    stays.collect()
 }
 
 /// A record as it is counted.
@@ -171,6 +182,19 @@ impl Counts {
         self.several_gaps += u64::from(several);
     }
 
+    fn stays(&mut self, scratch: &Scratch, stays: &[(usize, Vec<usize>)]) {
+        let has = |codes: &[u32], column: usize| codes.binary_search(&(column as u32)).is_ok();
+        let (mut follows, mut within) = (false, false);
+        for pair in scratch.encounters.windows(2) {
+            for (_, shorter) in stays.iter().filter(|(stay, _)| has(&pair[0], *stay)) {
+                follows = true;
+                within |= shorter.iter().any(|&gap| has(&pair[1], gap));
+            }
+        }
+        self.follow_stay += u64::from(follows);
+        self.within_stay += u64::from(within);
+    }
+
     /// Which group has which codes.
     fn pairs(&mut self, scratch: &Scratch, columns: &Columns) {
         for &group in &scratch.groups {
@@ -186,6 +210,8 @@ impl Counts {
         self.gap_at_first += other.gap_at_first;
         self.odd_gaps_later += other.odd_gaps_later;
         self.several_gaps += other.several_gaps;
+        self.follow_stay += other.follow_stay;
+        self.within_stay += other.within_stay;
         for (into, from) in [
             (&mut self.without, &other.without),
             (&mut self.several, &other.several),
@@ -195,21 +221,6 @@ impl Counts {
             (&mut self.group_with, &other.group_with),
         ] {
             add(into, from);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says_dead;
-
-    #[test]
-    fn names_that_say_that_the_patient_died() {
-        for name in ["DEATH", "MEDS_DEATH", "DISCHARGE//EXPIRED", "disposition//Died at home"] {
-            assert!(says_dead(name), "{name}");
-        }
-        for name in ["ICD9CM//798", "RX//deadline", "DISCHARGE//HOME", "EXPIREDNESS"] {
-            assert!(!says_dead(name), "{name}");
         }
     }
 }

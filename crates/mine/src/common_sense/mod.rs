@@ -5,6 +5,7 @@
 //!   tells which codes are of one category.
 //! - Nothing after death: a code of an encounter whose name says that the patient died.
 //! - One code for the time since the encounter before, in every encounter but the first.
+//! - One stay at a time: nobody comes back within fewer days than the stay before took.
 //! - Nobody has a code that no real patient of the same sex has. A code of three patients shows
 //!   too little for a rule of medicine; that none of them was a man is reason enough not to write
 //!   it for men. This goes for every static category of two or three codes.
@@ -46,6 +47,8 @@ pub enum Sense {
     Death,
     /// One code for the time since the encounter before.
     Gap,
+    /// A stay is over before the next encounter.
+    Stay,
     /// Codes that no patient of a sex has.
     NeverSeen,
 }
@@ -56,6 +59,7 @@ impl Sense {
             Self::OneOf => "One code of each static category",
             Self::Death => "Nothing after death",
             Self::Gap => "One time since the encounter before",
+            Self::Stay => "One stay at a time",
             Self::NeverSeen => "Codes that no patient of a sex has, here",
         }
     }
@@ -121,6 +125,7 @@ pub fn common_sense(cohort: &Cohort, vocabulary: &Vocabulary, splits: &[Split]) 
     writer.one_of();
     writer.death();
     writer.gaps();
+    writer.stays();
     writer.never_seen();
     writer.out
 }
@@ -140,7 +145,7 @@ impl CommonSense {
     pub fn text(&self) -> String {
         let head = "# Common sense about the records of this cohort: rules of how records are built,\n\
                     # held against every real record.\n";
-        let mut text = self.of(&[Sense::OneOf, Sense::Death, Sense::Gap], head);
+        let mut text = self.of(&[Sense::OneOf, Sense::Death, Sense::Gap, Sense::Stay], head);
         if !self.missing.is_empty() {
             text.push_str("\n\n# ---- What could not be checked ----\n\n");
         }
@@ -303,6 +308,22 @@ impl RuleWriter<'_> {
         let tally = [counts.records, counts.odd_gaps_later];
         let sentence = "every encounter but the first has one time since the one before".to_owned();
         self.push(Sense::Gap, "one-gap-later", sentence, &first.not().implies(one), tally);
+    }
+
+    fn stays(&mut self) {
+        let Found { stays, counts, .. } = self.found;
+        if stays.is_empty() {
+            return;
+        }
+        let code = |column: usize| self.columns.codes[column];
+        let over = stays.iter().map(|(stay, shorter)| {
+            let gaps = shorter.iter().map(|&gap| Formula::Now(code(gap))).collect();
+            Formula::In(code(*stay), Window::previous()).implies(Formula::Or(gaps).not())
+        });
+        let formula = Formula::And(over.collect());
+        let sentence = "nobody comes back before the stay before is over".to_owned();
+        let tally = [counts.follow_stay, counts.within_stay];
+        self.push(Sense::Stay, "one-stay-at-a-time", sentence, &formula, tally);
     }
 
     fn never_seen(&mut self) {

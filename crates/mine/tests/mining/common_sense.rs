@@ -8,7 +8,7 @@ use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_testing::worlds::Choices;
 
-const NAMES: [(&str, Kind); 10] = [
+const NAMES: [(&str, Kind); 12] = [
     ("AGE//0-40", Kind::Static),
     ("AGE//40+", Kind::Static),
     ("SEX//F", Kind::Static),
@@ -16,6 +16,8 @@ const NAMES: [(&str, Kind); 10] = [
     ("SEX//odd, name", Kind::Static),
     ("GAP//0-7d", Kind::Encounter),
     ("GAP//7d+", Kind::Encounter),
+    ("STAY//1d", Kind::Encounter),
+    ("STAY//7d+", Kind::Encounter),
     ("DISCHARGE//EXPIRED", Kind::Encounter),
     ("A", Kind::Encounter),
     ("B", Kind::Encounter),
@@ -43,7 +45,15 @@ fn random_cohort(vocabulary: &Vocabulary, choices: &mut Choices, slips: f64) -> 
         for encounter in 1..=encounters {
             let mut codes = Vec::new();
             if encounter > 1 || choices.probability(slips) {
-                codes.push(code(choices.pick(&["GAP//0-7d", "GAP//7d+"])));
+                let long = visits[encounter - 1].contains(&code("STAY//7d+"));
+                let gaps = if long { ["GAP//7d+"; 2] } else { ["GAP//0-7d", "GAP//7d+"] };
+                codes.push(code(choices.pick(&gaps)));
+            }
+            if choices.probability(0.3) {
+                codes.push(code(choices.pick(&["STAY//1d", "STAY//7d+"])));
+            }
+            if choices.probability(slips) {
+                codes.push(code("GAP//0-7d"));
             }
             if choices.probability(slips) {
                 codes.push(code("GAP//7d+"));
@@ -113,6 +123,7 @@ fn sense_is_found_where_records_make_sense() {
     );
     assert_eq!(of(&found, Sense::Death), ["DISCHARGE//EXPIRED => END"]);
     assert_eq!(of(&found, Sense::Gap).len(), 2);
+    assert_eq!(of(&found, Sense::Stay), ["STAY//7d+ in previous => not GAP//0-7d"]);
     assert!(found.missing.is_empty());
 }
 
