@@ -74,7 +74,7 @@ rust-build:
 	$(CARGO) test --locked --workspace --no-run
 
 rust-test:
-	$(CARGO) test --locked --workspace
+	CARGO="$(CARGO)" $(PYTHON) tools/run_tests.py
 
 documentation:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
