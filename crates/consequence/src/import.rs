@@ -136,6 +136,10 @@ impl Display for ImportReport {
         if summary.after_death > 0 {
             writeln!(out, "  {} after a death", count(summary.after_death, "encounter"))?;
         }
+        if summary.told_late > 0 {
+            let days = count(summary.told_late, "day");
+            writeln!(out, "  {days} of paperwork after a death, joined to its encounter")?;
+        }
         if summary.cut > 0 {
             writeln!(out, "  {} cut, and so without an end", count(summary.cut, "record"))?;
         }

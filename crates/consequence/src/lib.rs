@@ -200,6 +200,7 @@ pub use consequence_record::{
     Kind, Part, Record, RecordView, Scale, Selection, Split, Vocabulary, VocabularyError, calendar,
 };
 
+pub use consequence_rules::language::closest;
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
     RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,

@@ -121,6 +121,7 @@ impl Builder<'_> {
                 expired.is_some() && group.events.iter().any(|&at| Some(events[at].fact) == expired)
             };
             put_death(&mut groups, death, died_in);
+            summary.told_late += join_late_days(&mut groups, death);
             let after = |group: &&Group| day(group.time) > Some(day_of(death));
             summary.after_death += groups.iter().filter(after).count() as u64;
         }
@@ -474,13 +475,29 @@ fn join_days(groups: &mut Vec<Group>) {
     groups.append(&mut days);
 }
 
-/// The days by which the date of a death may be told too late.
+/// The days by which a death, or what belongs to it, may be told too late.
 const LATE: i64 = 7;
 
 /// When a subject died: a time goes before a date.
 fn death(events: &[Event]) -> Option<i64> {
     let deaths = events.iter().filter(|event| event.fact == Fact::DIED).filter_map(Event::time);
     deaths.min_by_key(|&time| (is_date(time), time))
+}
+
+/// What is told on the days after a death and belongs to no encounter, as that an infusion ended, belongs to the
+/// encounter of the death; how many days that were.
+fn join_late_days(groups: &mut Vec<Group>, death: i64) -> u64 {
+    let late = |group: &Group| {
+        let day = group.key.as_day().filter(|_| group.death.is_none());
+        day.is_some_and(|day| (1..=LATE).contains(&(day - day_of(death))))
+    };
+    let (days, others): (Vec<Group>, Vec<Group>) = groups.drain(..).partition(late);
+    *groups = others;
+    let count = days.len() as u64;
+    if let Some(last) = groups.iter_mut().find(|group| group.death.is_some()) {
+        last.events.extend(days.into_iter().flat_map(|day| day.events));
+    }
+    count
 }
 
 /// Puts a death into the last encounter whose days hold it, else into the last one, if it says that it ended in

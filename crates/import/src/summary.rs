@@ -132,6 +132,8 @@ pub struct ImportSummary {
     pub births: u64,
     /// Encounters that begin on a day after the patient's death.
     pub after_death: u64,
+    /// Days after a death of which something is told that belongs to the encounter of the death.
+    pub told_late: u64,
     /// Tests with values.
     pub tests: u64,
     /// Values in records.
@@ -203,6 +205,9 @@ impl fmt::Display for ImportSummary {
         }
         if self.after_death > 0 {
             write!(out, "\n{} encounters after a death", self.after_death)?;
+        }
+        if self.told_late > 0 {
+            write!(out, "\n{} days after a death joined to its encounter", self.told_late)?;
         }
         for (reason, count) in &self.dropped {
             write!(out, "\nleft out: {reason} ({count})")?;

@@ -88,6 +88,29 @@ fn events_keep_what_is_said_of_them() {
 }
 
 #[test]
+fn what_is_told_after_a_death_belongs_to_its_encounter() {
+    let row = |time, code| (1, time, code, None, None, None);
+    let rows = [
+        row("2024-01-01 09:00", "CLINIC"),
+        row("2024-01-05 22:00", "WARD"),
+        row("2024-01-05 23:00", "MEDS_DEATH"),
+        row("2024-01-06 01:00", "INFUSION_END"),
+        row("2024-01-08 01:00", "BILL"),
+    ];
+    let (dataset, summary) = read(&rows, &plain());
+    let died = "2024-01-05 22:00: BILL@2024-01-08 01:00 DEATH@2024-01-05 23:00 GAP//4-7d \
+                INFUSION_END@2024-01-06 01:00 WARD";
+    assert_eq!(told(&dataset), [format!("1:  | 2024-01-01 09:00: CLINIC | {died}")]);
+    assert_eq!((summary.told_late, summary.after_death), (2, 0));
+
+    // Weeks later it is another encounter, and odd.
+    let late = [&rows[..4], &[row("2024-03-01 01:00", "CLINIC")]].concat();
+    let (dataset, summary) = read(&late, &plain());
+    assert_eq!((summary.told_late, summary.after_death), (1, 1));
+    assert_eq!(dataset.cohort.record(0).len(), 4);
+}
+
+#[test]
 fn what_goes_back_in_time_is_refused() {
     let refusal = |rows: &[Row<'_>]| {
         let folder = tempfile::tempdir().unwrap();

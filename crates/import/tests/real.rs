@@ -190,6 +190,8 @@ fn mimic4_of_another_tool() {
     assert_eq!((summary.patients, summary.births), (100, 100));
     counts(&dataset, "SEX", &[("F", 43), ("M", 57)]);
     assert_eq!(count(&dataset, "DEATH"), 31);
+    // Infusions end and people are moved on the day after a death in the night.
+    assert_eq!((summary.after_death, summary.told_late), (0, 8));
     assert!(dataset.vocabulary.code("MEDS_BIRTH").is_none());
     // Every value of the file is in one part of its test.
     assert_eq!(dataset.scales.values().map(|scale| scale.count).sum::<u64>(), 405_236);
