@@ -15,6 +15,7 @@ use crate::commands::evaluate::EvaluateArguments;
 use crate::commands::export::ExportArguments;
 use crate::commands::generate::GenerateArguments;
 use crate::commands::import::ImportCommand;
+use crate::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::commands::mine::MineArguments;
 use crate::commands::rules_from::FromCommand;
 use crate::commands::simulate::SimulateArguments;
@@ -45,6 +46,15 @@ pub struct Shared {
     /// Threads to work with [default: one for each core]
     #[arg(long, global = true, value_name = "NUMBER", value_parser = threads)]
     pub threads: Option<usize>,
+    /// Say nothing but warnings and errors
+    #[arg(long, global = true)]
+    pub quiet: bool,
+    /// A file to which all that is said is added, line by line with the time
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// A TOML file of options, for runs that are repeated; what is given here counts
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -125,6 +135,14 @@ pub enum Command {
     /// Work on rule files
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// Write the manual page of a command
+    #[command(after_help = "Example:\n  consequence manual train | man -l -\n  \
+                            consequence manual > consequence.1")]
+    Manual(ManualArguments),
+    /// Write what a shell needs to complete commands
+    #[command(after_help = "Example:\n  consequence completions bash > \
+                            ~/.local/share/bash-completion/completions/consequence")]
+    Completions(CompletionsArguments),
 }
 
 #[derive(Debug, Subcommand)]

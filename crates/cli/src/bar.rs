@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use consequence::Watch;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{output, stop};
 
@@ -40,6 +40,10 @@ impl Watch for Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
+        if output::is_quiet() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        output::log(task);
         bar.set_message(task.to_owned());
         bar.enable_steady_tick(EVERY);
         self.replace(Some(bar));
@@ -66,13 +70,18 @@ impl Watch for Bar {
     }
 
     fn stage(&self, text: &str) {
-        if !io::stderr().is_terminal() {
-            output::message(&format!("{text}\n"));
+        match io::stderr().is_terminal() {
+            true => output::log(text),
+            false => output::say(&format!("{text}\n")),
         }
     }
 
     fn note(&self, text: &str) {
-        let say = || output::message(&format!("{text}\n"));
+        // A warning is said even where little is.
+        let say = || match text.starts_with("warning") {
+            true => output::message(&format!("{text}\n")),
+            false => output::say(&format!("{text}\n")),
+        };
         match &*self.current.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(bar) => bar.suspend(say),
             None => say(),

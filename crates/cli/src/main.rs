@@ -4,18 +4,26 @@
 mod args;
 mod bar;
 mod commands;
+mod config;
 mod output;
 mod stop;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Arguments, Command, RulesCommand};
 use commands::Outcome;
 
 fn main() -> ExitCode {
-    let Arguments { command, shared } = Arguments::parse();
+    let given = match config::expanded(std::env::args_os().collect(), &Arguments::command()) {
+        Ok(given) => given,
+        Err(error) => return failed(&error),
+    };
+    let Arguments { command, shared } = Arguments::parse_from(&given);
+    if let Err(error) = output::begin(shared.quiet, shared.log.as_deref(), &given) {
+        return failed(&error);
+    }
     if let Some(threads) = shared.threads
         && let Err(error) = consequence::use_threads(threads)
     {
@@ -35,20 +43,25 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(arguments, shared.seed),
         Command::Synthesize(arguments) => commands::synthesize::run(arguments, shared.seed),
         Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),
+        Command::Manual(arguments) => commands::manual::manual(arguments),
+        Command::Completions(arguments) => Ok(commands::manual::completions(arguments)),
         Command::Rules(RulesCommand::Convert(arguments)) => commands::convert::run(arguments),
         Command::Rules(RulesCommand::CommonSense(arguments)) => {
             commands::common_sense::run(arguments)
         }
         Command::Rules(RulesCommand::From(command)) => commands::rules_from::run(command),
     };
-    match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Found) => ExitCode::from(1),
-        Err(error) => failed(&error),
-    }
+    let status = match outcome {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Found) => 1,
+        Err(error) => return failed(&error),
+    };
+    output::log(&format!("exit status {status}"));
+    ExitCode::from(status)
 }
 
 fn failed(error: &consequence::Error) -> ExitCode {
     output::error(error);
+    output::log("exit status 2");
     ExitCode::from(2)
 }

@@ -26,11 +26,13 @@
 mod atomic;
 mod error;
 mod folder;
+mod journal;
 mod lock;
 mod run_folder;
 
 pub use atomic::{AtomicFile, digest, digest_file, write_atomically, write_new};
 pub use error::{RunError, StoreError};
 pub use folder::{AtomicFolder, Belongs, WorkingFolder, create_directory, remove_file, sweep};
+pub use journal::Journal;
 pub use lock::Lock;
 pub use run_folder::{Reserved, RunFolder, RunOptions, RunState, Site};

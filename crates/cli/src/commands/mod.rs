@@ -11,6 +11,7 @@ pub mod evaluate;
 pub mod export;
 pub mod generate;
 pub mod import;
+pub mod manual;
 pub mod mine;
 pub mod rules_from;
 pub mod simulate;
