@@ -17,6 +17,7 @@ use crate::commands::generate::GenerateArguments;
 use crate::commands::import::ImportCommand;
 use crate::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::commands::mine::MineArguments;
+use crate::commands::release::ReleaseArguments;
 use crate::commands::rules_from::FromCommand;
 use crate::commands::simulate::SimulateArguments;
 use crate::commands::synthesize::SynthesizeArguments;
@@ -117,6 +118,13 @@ pub enum Command {
                             consequence evaluate --real cohort --synthetic synthetic --rules \
                             mined.rules --out report\n\nExit status 1: generated records break a rule.")]
     Evaluate(EvaluateArguments),
+    /// Whether a synthetic cohort can leave the house: rules, copies, small counts, each with a limit
+    #[command(
+        after_help = "Example:\n  consequence release synthesis/synthetic --real cohort --rules \
+                            synthesis/mined.rules --html release.html\n\n\
+                            Exit status 1: a limit is passed, or a check could not be made."
+    )]
+    Release(ReleaseArguments),
     /// Every method of the paper on one cohort: its tables and figures, as a report
     #[command(after_help = "Example:\n  consequence compare cohort --out comparison --quick\n  \
                             consequence compare cohort --rules clinic.rules --out comparison\n  \

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Train(arguments) => commands::train::run(arguments, shared.seed),
         Command::Generate(arguments) => commands::generate::run(arguments, shared.seed),
         Command::Evaluate(arguments) => commands::evaluate::run(arguments),
+        Command::Release(arguments) => commands::release::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments, shared.seed),
         Command::Synthesize(arguments) => commands::synthesize::run(arguments, shared.seed),
         Command::Demo(arguments) => commands::demo::run(arguments, shared.seed),

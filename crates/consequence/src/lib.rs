@@ -191,6 +191,7 @@ pub mod generate;
 pub mod import;
 pub mod mine;
 pub mod packs;
+pub mod release;
 pub mod simulate;
 pub mod synthesize;
 pub mod train;

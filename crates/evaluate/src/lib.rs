@@ -6,6 +6,7 @@
 //! - [`violations`]: how records obey rules.
 //! - [`utility`]: whether models trained on synthetic records are as good as those from real ones.
 //! - [`privacy`]: what synthetic records give away of those trained on.
+//! - [`rarity`]: what they show that few of those trained on have.
 //! - [`timing`]: days between visits, ages, stays and values, real beside synthetic.
 //! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`]: what a model that knows little reaches.
@@ -22,6 +23,7 @@ mod likelihood;
 mod measured;
 mod privacy;
 mod ranking;
+mod rarity;
 mod replay;
 mod timing;
 mod utility;
@@ -42,6 +44,7 @@ pub use privacy::{
     AttributeInference, ClosestRecords, Distances, DrawnRecords, GuessFigures, Guesses,
     MembershipInference, Privacy, PrivacyOptions, draw_records, privacy,
 };
+pub use rarity::{Rarity, RarityOptions, Shown, rarity};
 pub use replay::{Parts, ReplayOptions};
 pub use timing::{
     AfterCode, Distribution, Known, Misplaced, ShareRow, SharesOf, Sides, Summary, TestValues,

@@ -42,6 +42,6 @@ pub use tree::{
     Act, Bar, BarPanel, Bars, Better, Block, Caution, CautionKind, Cell, Chip, Column, Count,
     ExampleRecord, ExampleVisit, Finding, Findings, Head, Histogram, Histograms, Holds, LinePanel,
     LineSeries, Lines, Measure, Reach, Records, Report, Review, ReviewClass, ReviewCode,
-    ReviewRule, Row, RowKind, Rule, RuleTable, ScaleKind, Scatter, ScatterPanel, Section, Source,
-    Statement, Strength, Table, Value, Verdict,
+    ReviewRule, Row, RowKind, Rule, RuleTable, ScaleKind, Scatter, ScatterPanel, Section,
+    Signature, Source, Statement, Strength, Table, Value, Verdict,
 };

@@ -5,7 +5,7 @@ use consequence_report::{
     Act, Bar, BarPanel, Bars, Block, Caution, CautionKind, Cell, Chip, Column, Count,
     ExampleRecord, ExampleVisit, Finding, Findings, Head, Histogram, Histograms, Holds, LinePanel,
     LineSeries, Lines, Measure, Reach, Records, Report, Row, Rule, RuleTable, ScaleKind, Scatter,
-    ScatterPanel, Section, Source, Statement, Strength, Table, Verdict,
+    ScatterPanel, Section, Signature, Source, Statement, Strength, Table, Verdict,
 };
 
 /// A report in which every text is the same.
@@ -87,6 +87,7 @@ fn everywhere(text: &str) -> Report {
         Block::Lines(lines),
         Block::Rules(rules),
         Block::Records(Records { title: text(), note: text(), records: vec![record] }),
+        Block::Signature(Signature { title: text(), note: text(), lines: vec![text()] }),
     ];
     Report {
         head: Head {
@@ -161,6 +162,7 @@ fn nothing_makes_a_page_too() {
         Block::Lines(Lines::default()),
         Block::Rules(RuleTable::default()),
         Block::Records(Records::default()),
+        Block::Signature(Signature::default()),
     ] {
         let section = Section { blocks: vec![block], ..Section::default() };
         let page = Report { sections: vec![section], ..Report::default() }.html();

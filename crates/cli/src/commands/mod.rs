@@ -13,6 +13,7 @@ pub mod generate;
 pub mod import;
 pub mod manual;
 pub mod mine;
+pub mod release;
 pub mod rules_from;
 pub mod simulate;
 pub mod synthesize;

@@ -138,7 +138,7 @@ impl Task for EvaluateTask {
         let _out = self.out.as_ref().map(Out::folder).transpose()?;
         // A folder that may not be replaced is refused before there is anything to put there.
         self.folder()?;
-        let pair = Pair::load(self, watch)?;
+        let pair = Pair::load(&self.real, &self.synthetic, watch)?;
         let reference =
             Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
         let (comparison, fresh, timed) =
@@ -149,7 +149,7 @@ impl Task for EvaluateTask {
         let files = load::with_own(&self.rules, Some(&self.real), self.no_own_rules);
         let rules = match files.is_empty() {
             true => None,
-            false => Some(self.rules_over(&files, &pair)?),
+            false => Some(rules_over(&files, &pair, self.unknown_codes)?),
         };
         let broken = match &rules {
             Some(loaded) => Some(BrokenRecords::find(&loaded.rules, Selection::all(&pair.real))?),
@@ -245,22 +245,25 @@ impl EvaluateTask {
         };
         self.out.as_ref().map(begin).transpose()
     }
+}
 
-    /// The rules, over the codes of both cohorts.
-    fn rules_over(&self, files: &[PathBuf], pair: &Pair) -> Result<LoadedRules, Error> {
-        let options = RuleOptions {
-            vocabulary: Some(Arc::clone(&pair.vocabulary)),
-            unknown_codes: self.unknown_codes,
-            ..RuleOptions::default()
-        };
-        let both = format!("{} and {}", shown(&self.real), shown(&self.synthetic));
-        load::rules_over(files, &options, &CodeSource::Cohort(both))
-            .map_err(Error::without_vocabulary)
-    }
+/// The rules, over the codes of both cohorts.
+pub(crate) fn rules_over(
+    files: &[PathBuf],
+    pair: &Pair,
+    unknown_codes: UnknownCodes,
+) -> Result<LoadedRules, Error> {
+    let options = RuleOptions {
+        vocabulary: Some(Arc::clone(&pair.vocabulary)),
+        unknown_codes,
+        ..RuleOptions::default()
+    };
+    load::rules_over(files, &options, &CodeSource::Cohort(pair.names.clone()))
+        .map_err(Error::without_vocabulary)
 }
 
 impl Obedience {
-    fn of(found: &Violations) -> Self {
+    pub(crate) fn of(found: &Violations) -> Self {
         Self {
             hard_rules: found.hard.len(),
             records: found.records,

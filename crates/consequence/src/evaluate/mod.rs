@@ -6,10 +6,12 @@ mod page;
 mod pair;
 mod perplexity;
 
+pub(crate) use cohorts::rules_over;
 pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
 pub use consequence_evaluate::{
     Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Timing, Utility,
     Violations,
 };
 pub use pair::OnlyIn;
+pub(crate) use pair::Pair;
 pub use perplexity::{PerplexityReport, PerplexityTask};

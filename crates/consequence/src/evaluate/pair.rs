@@ -12,10 +12,12 @@ use consequence_record::{
 };
 use serde::Serialize;
 
-use super::{EvaluateTask, FreshSample};
+use super::FreshSample;
 
 /// A real cohort and a generated one, over one vocabulary.
-pub(super) struct Pair {
+pub(crate) struct Pair {
+    /// What both are called, in a message.
+    pub names: String,
     pub real: Cohort,
     pub synthetic: Cohort,
     pub vocabulary: Arc<Vocabulary>,
@@ -55,15 +57,15 @@ pub struct OnlyIn {
 const EXAMPLES: usize = 5;
 
 impl Pair {
-    pub fn load(task: &EvaluateTask, watch: &dyn Watch) -> Result<Self, Error> {
-        let real = load::detailed_cohort(&task.real, None, watch)?;
-        let synthetic = load::detailed_cohort(&task.synthetic, None, watch)?;
-        for (loaded, path) in [(&real, &task.real), (&synthetic, &task.synthetic)] {
+    pub fn load(real_at: &Path, synthetic_at: &Path, watch: &dyn Watch) -> Result<Self, Error> {
+        let real = load::detailed_cohort(real_at, None, watch)?;
+        let synthetic = load::detailed_cohort(synthetic_at, None, watch)?;
+        for (loaded, path) in [(&real, real_at), (&synthetic, synthetic_at)] {
             refuse_empty(&loaded.cohort, path)?;
         }
         let codes = OnlyIn::of(&real.vocabulary, &synthetic.vocabulary);
         let Union { vocabulary, cohort, details, scales } =
-            Union::of(&real.vocabulary, synthetic, &task.synthetic)?;
+            Union::of(&real.vocabulary, synthetic, synthetic_at)?;
         let (synthetic, synthetic_details, mut all_scales) = (cohort, details, scales);
         let LoadedCohort { cohort: real, splits, titles, scales, details, .. } = real;
         all_scales.extend(scales);
@@ -84,6 +86,7 @@ impl Pair {
             false => Vec::new(),
         };
         Ok(Self {
+            names: format!("{} and {}", real_at.display(), synthetic_at.display()),
             real,
             synthetic,
             vocabulary,

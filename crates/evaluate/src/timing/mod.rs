@@ -68,7 +68,9 @@ pub struct TimingSample<'a> {
 }
 
 impl<'a> TimingSample<'a> {
-    fn records(&self) -> impl Iterator<Item = (RecordView<'a>, DetailsView<'a>)> + use<'a> {
+    pub(crate) fn records(
+        &self,
+    ) -> impl Iterator<Item = (RecordView<'a>, DetailsView<'a>)> + use<'a> {
         let (cohort, details) = (self.records.cohort(), self.details);
         self.records.indices().map(move |index| {
             let details = details.filter(|details| index < details.len());

@@ -8,6 +8,7 @@ mod giving_away;
 mod obedience;
 mod points;
 mod predicting;
+mod rare;
 mod replayed;
 mod simulated;
 mod support;

@@ -6,7 +6,9 @@ use super::number::count;
 use super::shell::{self, Shell};
 use super::table::{close_table, open_table};
 use super::{bars, histograms, lines, records, rules, scatter, table};
-use crate::tree::{Block, Caution, CautionKind, Head, Holds, Report, Section, Source, Statement};
+use crate::tree::{
+    Block, Caution, CautionKind, Head, Holds, Report, Section, Signature, Source, Statement,
+};
 
 pub(crate) const SHELL: Shell = Shell {
     style: concat!(
@@ -128,6 +130,7 @@ fn draw_block(markup: &mut Markup, block: &Block, id: &str) {
         Block::Lines(content) => lines::lines(markup, content),
         Block::Rules(content) => rules::rules(markup, content, id),
         Block::Records(content) => records::records(markup, content),
+        Block::Signature(content) => signature(markup, content),
     }
 }
 
@@ -227,4 +230,15 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), parts.len(), "{ids:?}");
     }
+}
+
+fn signature(markup: &mut Markup, content: &Signature) {
+    markup.raw("<div class=\"signature\">\n<h3>").text(&content.title).raw("</h3>\n");
+    if !content.note.is_empty() {
+        markup.raw("<p class=\"note\">").text(&content.note).raw("</p>\n");
+    }
+    for line in &content.lines {
+        markup.raw("<p class=\"line\">").text(line).raw("</p>\n");
+    }
+    markup.raw("</div>\n");
 }

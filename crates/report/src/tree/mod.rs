@@ -73,6 +73,20 @@ pub enum Block {
     Rules(RuleTable),
     /// Example records as timelines.
     Records(Records),
+    /// Lines to be filled in by hand.
+    Signature(Signature),
+}
+
+/// Lines to be filled in by hand, on paper.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Signature {
+    /// What is signed.
+    pub title: String,
+    /// What to know before signing; may be empty.
+    pub note: String,
+    /// What is to be filled in, a line each.
+    pub lines: Vec<String>,
 }
 
 /// What was compared, when, with what program, from what files.
