@@ -8,7 +8,7 @@ use consequence_report::{
     Source, Statement, Table,
 };
 
-use super::{Check, Outcome, ReleaseReport};
+use super::{Check, CheckKind, Outcome, ReleaseReport};
 use crate::evaluate::Pair;
 
 /// Rare codes that are named.
@@ -61,16 +61,14 @@ fn head(report: &ReleaseReport, pair: &Pair) -> Head {
 }
 
 fn summary(report: &ReleaseReport) -> Vec<String> {
-    let failed: Vec<&str> = report
-        .checks
-        .iter()
-        .filter(|check| check.outcome != Outcome::Passed)
-        .map(|check| check.kind.title())
-        .collect();
-    vec![match failed.as_slice() {
-        [] => "Yes, by these checks: every one was made and passed.".to_owned(),
-        names => format!("No: {} did not pass.", names.join(", ")),
-    }]
+    if report.may_leave {
+        return vec!["Yes, by these checks: every one was made and passed.".to_owned()];
+    }
+    let failed = report.checks.iter().filter(|check| check.outcome != Outcome::Passed);
+    let advice = failed.clone().map(|check| format!("{}: {}.", check.kind.title(), check.advice));
+    let names: Vec<&str> = failed.map(|check| check.kind.title()).collect();
+    let verdict = format!("No: {} did not pass. What to do:", names.join(", "));
+    [verdict].into_iter().chain(advice).collect()
 }
 
 fn statement(check: &Check) -> Statement {
@@ -107,14 +105,18 @@ fn cautions(report: &ReleaseReport) -> Vec<Caution> {
 
 fn limits(report: &ReleaseReport) -> Section {
     let row = |check: &Check| {
+        let digits = match check.kind {
+            CheckKind::Patients | CheckKind::Rules => 0,
+            _ => 4,
+        };
         let figure = match check.figure {
-            Some(figure) => Cell::number(figure, 4),
+            Some(figure) => Cell::number(figure, digits),
             None => Cell::missing("not measured"),
         };
-        Row::new(vec![Cell::text(check.kind.title()), figure, Cell::number(check.limit, 4)])
+        Row::new(vec![Cell::text(check.kind.title()), figure, Cell::number(check.limit, digits)])
     };
     let table = Table {
-        title: "Figures and limits".to_owned(),
+        title: "Each check".to_owned(),
         note: "Shares of records or values, but for patients and violations, which are counts, and for figures of AUROC and F1. Copies, \
                rare values and guesses are told as what they are above other real records."
             .to_owned(),
@@ -128,12 +130,15 @@ fn limits(report: &ReleaseReport) -> Section {
 fn coverage(report: &ReleaseReport) -> Section {
     let found = &report.coverage;
     let mut blocks = vec![Block::Text(format!(
-        "{} name {} of the {} that synthetic records have. {} can be broken by nothing, and are not judged here.",
+        "{} name {} of the {} that synthetic records have.",
         count(found.hard_rules as u64, "hard rule"),
         number(found.ruled as u64),
         count(found.codes as u64, "code"),
-        count(found.soft_rules as u64, "soft rule"),
     ))];
+    if found.soft_rules > 0 {
+        let soft = count(found.soft_rules as u64, "soft rule");
+        blocks.push(Block::Text(format!("No record can break {soft}; they are not judged here.")));
+    }
     if !found.files.is_empty() {
         blocks.push(Block::Text(format!("Rule files: {}.", found.files.join(", "))));
     }
