@@ -231,6 +231,39 @@ impl CodeList {
         self.titles.get(&self.system.plain(code)).map(String::as_str)
     }
 
+    /// The title of a code of a vocabulary or, of a category that the list does not have itself, what
+    /// the titles of the codes in it share: a few words in a row, or else the first of them and how
+    /// many others there are.
+    ///
+    /// ```
+    /// use consequence_packs::{CodeList, PackLimits};
+    ///
+    /// let text = "dgns_cd,longdesc\n4010,Malignant essential hypertension\n4011,Benign essential hypertension\n";
+    /// let list = CodeList::read("codes.csv", text.as_bytes(), &PackLimits::default())?;
+    /// assert_eq!(list.any_title("ICD9CM//4010").as_deref(), Some("Malignant essential hypertension"));
+    /// assert_eq!(list.any_title("ICD9CM//401").as_deref(), Some("Essential hypertension"));
+    /// assert_eq!(list.any_title("ICD9CM//402"), None);
+    /// # Ok::<(), consequence_packs::PackError>(())
+    /// ```
+    pub fn any_title(&self, name: &str) -> Option<String> {
+        if let Some(title) = self.title(name) {
+            return Some(title.to_owned());
+        }
+        let code = self.system.plain(name.strip_prefix(self.system.prefix())?);
+        if self.system.category(&code) != Some(&code) {
+            return None;
+        }
+        let below =
+            self.titles.range(code.clone()..).take_while(|(next, _)| next.starts_with(&code));
+        let titles: Vec<&str> = below.map(|(_, title)| title.as_str()).collect();
+        let (first, others) = titles.split_first()?;
+        match (shared_words(first, others), others.len()) {
+            (Some(words), _) => Some(words),
+            (None, 1) => Some(format!("{first}, and 1 other")),
+            (None, others) => Some(format!("{first}, and {others} others")),
+        }
+    }
+
     /// The number of codes.
     pub fn len(&self) -> usize {
         self.titles.len()
@@ -240,6 +273,56 @@ impl CodeList {
     pub fn is_empty(&self) -> bool {
         self.titles.is_empty()
     }
+}
+
+/// Words that say little at the beginning or the end of a title.
+const FILLING: [&str; 16] = [
+    "a",
+    "and",
+    "by",
+    "due",
+    "for",
+    "in",
+    "not",
+    "of",
+    "on",
+    "or",
+    "other",
+    "specified",
+    "the",
+    "to",
+    "unspecified",
+    "with",
+];
+
+/// The most words in a row of a title that all others have in a row too; none where that is nothing
+/// that says something.
+fn shared_words(first: &str, others: &[&str]) -> Option<String> {
+    let plain =
+        |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    let words = |title: &str| -> Vec<String> {
+        title.split_whitespace().map(plain).filter(|word| !word.is_empty()).collect()
+    };
+    let others: Vec<Vec<String>> = others.iter().map(|title| words(title)).collect();
+    let own = words(first);
+    let everywhere = |run: &[String]| {
+        others.iter().all(|title| title.windows(run.len()).any(|window| window == run))
+    };
+    for length in (1..=own.len()).rev() {
+        for run in own.windows(length).filter(|run| everywhere(run)) {
+            let filling = |word: &&String| FILLING.contains(&word.as_str());
+            let start = run.iter().take_while(filling).count();
+            let end = run.len() - run.iter().rev().take_while(filling).count();
+            if start < end {
+                let mut text = run[start..end].join(" ");
+                if let Some(letter) = text.get_mut(..1) {
+                    letter.make_ascii_uppercase();
+                }
+                return Some(text);
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

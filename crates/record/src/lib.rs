@@ -36,4 +36,4 @@ pub use details::{CohortDetails, Details, DetailsView, EventDetail, Scale};
 pub use lists::Lists;
 pub use selection::Selection;
 pub use split::Split;
-pub use vocabulary::{Code, END_NAME, Kind, Part, Vocabulary, VocabularyError};
+pub use vocabulary::{Code, END_NAME, Kind, Part, Vocabulary, VocabularyError, says_dead};

@@ -85,6 +85,22 @@ impl Part {
     }
 }
 
+/// Words of names that say that the patient died.
+const DEATH: [&str; 5] = ["DEATH", "DEAD", "DIED", "DECEASED", "EXPIRED"];
+
+/// Whether a word of a code's name says that the patient died.
+///
+/// ```
+/// use consequence_record::says_dead;
+///
+/// assert!(says_dead("MEDS_DEATH") && says_dead("DISCHARGE//EXPIRED"));
+/// assert!(!says_dead("ICD9CM//798") && !says_dead("RX//deadline"));
+/// ```
+pub fn says_dead(name: &str) -> bool {
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
+    words.any(|word| DEATH.iter().any(|dead| word.eq_ignore_ascii_case(dead)))
+}
+
 /// Why a list of names is not a vocabulary.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum VocabularyError {
@@ -191,6 +207,22 @@ impl Vocabulary {
         self.parts[code.index()]
     }
 
+    /// What codes of one kind share: the name up to the first `//`, or all of it.
+    ///
+    /// ```
+    /// use consequence_record::{Kind, Vocabulary};
+    ///
+    /// let names = [("SEX//F", Kind::Static), ("LAB//a1c//q4", Kind::Encounter), ("DEATH", Kind::Encounter)];
+    /// let vocabulary = Vocabulary::new(names)?;
+    /// let families: Vec<&str> = vocabulary.codes().map(|code| vocabulary.family(code)).collect();
+    /// assert_eq!(families, ["SEX", "LAB", "DEATH", "END"]);
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    pub fn family(&self, code: Code) -> &str {
+        let name = self.name(code);
+        name.split_once("//").map_or(name, |(family, _)| family)
+    }
+
     /// The code that marks the last encounter.
     #[inline]
     pub fn end(&self) -> Code {
@@ -230,6 +262,16 @@ mod tests {
         assert_eq!(vocabulary.statics().collect::<Vec<_>>(), [Code(1)]);
         let turned = Vocabulary::new([("A", Kind::Static), ("B", Kind::Encounter)]).unwrap();
         assert!(vocabulary == vocabulary.clone() && vocabulary != turned);
+    }
+
+    #[test]
+    fn names_that_say_that_the_patient_died() {
+        for name in ["DEATH", "MEDS_DEATH", "DISCHARGE//EXPIRED", "disposition//Died at home"] {
+            assert!(says_dead(name), "{name}");
+        }
+        for name in ["ICD9CM//798", "RX//deadline", "DISCHARGE//HOME", "EXPIREDNESS"] {
+            assert!(!says_dead(name), "{name}");
+        }
     }
 
     #[test]

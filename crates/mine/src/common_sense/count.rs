@@ -1,13 +1,11 @@
 //! What is counted for common sense: categories, deaths, times between encounters, and which sex has which codes.
 
-use consequence_record::{Cohort, RecordView, Split, Vocabulary};
+use consequence_record::{Cohort, RecordView, Split, Vocabulary, says_dead};
 
 use crate::records::{Columns, add, by_family, sweep};
 
 /// What stands before codes for the time since the encounter before.
 const GAPS: &str = "GAP";
-/// Words of names that say that the patient died.
-const DEATH: [&str; 5] = ["DEATH", "DEAD", "DIED", "DECEASED", "EXPIRED"];
 
 /// A category of static codes: what they share before the last `//`, and which groups they are.
 #[derive(Debug)]
@@ -91,12 +89,6 @@ impl<'a> Found<'a> {
         let (counts, _) = sweep(cohort.len(), workers, start, work, join);
         Self { categories, deaths, gaps, counts }
     }
-}
-
-/// Whether a word of the name says that the patient died.
-fn says_dead(name: &str) -> bool {
-    let mut words = name.split(|letter: char| !letter.is_ascii_alphabetic());
-    words.any(|word| DEATH.iter().any(|dead| word.eq_ignore_ascii_case(dead)))
 }
 
 /// A record as it is counted.
@@ -195,21 +187,6 @@ impl Counts {
             (&mut self.group_with, &other.group_with),
         ] {
             add(into, from);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says_dead;
-
-    #[test]
-    fn names_that_say_that_the_patient_died() {
-        for name in ["DEATH", "MEDS_DEATH", "DISCHARGE//EXPIRED", "disposition//Died at home"] {
-            assert!(says_dead(name), "{name}");
-        }
-        for name in ["ICD9CM//798", "RX//deadline", "DISCHARGE//HOME", "EXPIREDNESS"] {
-            assert!(!says_dead(name), "{name}");
         }
     }
 }
