@@ -72,6 +72,8 @@ class Cohort:
             {"subject_id": begins["subject_id"].map(name), "visit": begins["visit_id"], "begin": begins["time"]}
         )
         self.begins["day"] = self.begins["begin"].dt.normalize()
+        scales = metadata / "values.parquet"
+        self.scales = pd.read_parquet(scales).set_index("code") if scales.exists() else None
         births = events[events["code"].isin(names["birth"])]
         self.births = dict(zip(births["subject_id"].map(name), births["time"]))
 
@@ -159,6 +161,17 @@ def tests(cohort):
     return found
 
 
+def outside_part(cohort):
+    """Values outside of the cut points of their code, which are kept with 32 bits, as values are."""
+    if "value" not in cohort.events or cohort.scales is None:
+        return 0
+    values = cohort.events[(cohort.events["value"] != "") & cohort.events["code"].isin(cohort.scales.index)]
+    numbers = values["value"].astype("float32").to_numpy()
+    above, up_to = (cohort.scales[name].reindex(values["code"]).to_numpy() for name in ("above", "up_to"))
+    # What is compared with a bound that is not there is false.
+    return int(((numbers <= above) | (numbers > up_to)).sum())
+
+
 def families(cohort):
     found = []
     for is_static, rows in ((True, cohort.statics), (False, cohort.events)):
@@ -199,9 +212,9 @@ def after_death(cohort):
         visits = cohort.encounter.groupby("subject_id")["visit"].max()
         return int((visits.reindex(first.index) - first).sum())
     days = pd.to_datetime(deaths["time"], format="ISO8601").dt.normalize()
-    died = days.groupby(deaths["subject_id"]).min()
-    begins = cohort.begins[cohort.begins["subject_id"].isin(died.index)]
-    return int((begins["day"] > begins["subject_id"].map(died)).sum())
+    died = days.groupby(deaths["subject_id"]).min().to_dict()
+    begins = cohort.begins[cohort.begins["subject_id"].isin(died)]
+    return sum(day > died[subject] for subject, day in zip(begins["subject_id"], begins["day"]))
 
 
 class Describe(unittest.TestCase):
@@ -298,8 +311,8 @@ class Describe(unittest.TestCase):
         half = {name for name, one in families(cohort).items() if name[1] and 2 * one["patients"] >= patients}
         with_one = {name: per[name] for name, _ in half}
         births = cohort.begins[cohort.begins["subject_id"].isin(cohort.births)]
-        born = births["subject_id"].map(cohort.births)
-        born = pd.to_datetime(born).dt.normalize()
+        born = pd.Series([cohort.births[subject] for subject in births["subject_id"]], births.index, "datetime64[us]")
+        born = born.dt.normalize()
         stays, ages = pd.Series(stays, dtype="float64"), pd.Series(ages, dtype="float64")
         far = sum(one["far_out"] for one in measured.values())
         values = sum(one["values"]["count"] for one in measured.values())
@@ -313,6 +326,7 @@ class Describe(unittest.TestCase):
             "before_birth": of((births["day"] < born).sum(), len(births)),
             "old_age": of((ages > 120).sum(), len(ages)),
             "long_stays": of((stays > 365).sum(), len(stays)),
+            "outside_part": of(outside_part(cohort), values),
             "far_out": of(far, values),
             "unseen_codes": of(codes - len(seen), codes),
             "single_codes": of((seen == 1).sum(), codes),

@@ -295,8 +295,8 @@ const FILLING: [&str; 16] = [
     "with",
 ];
 
-/// The most words in a row of a title that all others have in a row too; none where that is nothing
-/// that says something.
+/// What titles share: the words that all of them begin and end with, or else the most words in a row
+/// that all have; none where that is nothing that says something.
 fn shared_words(first: &str, others: &[&str]) -> Option<String> {
     let plain =
         |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
@@ -305,29 +305,69 @@ fn shared_words(first: &str, others: &[&str]) -> Option<String> {
     };
     let others: Vec<Vec<String>> = others.iter().map(|title| words(title)).collect();
     let own = words(first);
-    let everywhere = |run: &[String]| {
-        others.iter().all(|title| title.windows(run.len()).any(|window| window == run))
+    let shared = |from_end: bool| {
+        let word = |title: &[String], at: usize| {
+            let at = if from_end { title.len().checked_sub(at + 1)? } else { at };
+            title.get(at).cloned()
+        };
+        let everywhere = |&at: &usize| others.iter().all(|title| word(title, at) == word(&own, at));
+        (0..own.len()).take_while(everywhere).count()
     };
-    for length in (1..=own.len()).rev() {
-        for run in own.windows(length).filter(|run| everywhere(run)) {
-            let filling = |word: &&String| FILLING.contains(&word.as_str());
-            let start = run.iter().take_while(filling).count();
-            let end = run.len() - run.iter().rev().take_while(filling).count();
-            if start < end {
-                let mut text = run[start..end].join(" ");
-                if let Some(letter) = text.get_mut(..1) {
-                    letter.make_ascii_uppercase();
-                }
-                return Some(text);
-            }
+    let (start, end) = (shared(false), shared(true));
+    let text = match start + end < own.len() {
+        true => {
+            let ends = [telling(&own[..start]), telling(&own[own.len() - end..])];
+            ends.into_iter().flatten().collect::<Vec<_>>().join(" ... ")
         }
+        false => telling(&own).unwrap_or_default(),
+    };
+    let mut text = Some(text).filter(|text| !text.is_empty()).or_else(|| {
+        let everywhere = |run: &&[String]| {
+            others.iter().all(|title| title.windows(run.len()).any(|window| window == *run))
+        };
+        let lengths = (1..=own.len()).rev();
+        lengths
+            .into_iter()
+            .find_map(|length| own.windows(length).filter(everywhere).find_map(telling))
+    })?;
+    if let Some(letter) = text.get_mut(..1) {
+        letter.make_ascii_uppercase();
     }
-    None
+    Some(text)
+}
+
+/// Words without those at their ends that say little; none where nothing is left.
+fn telling(words: &[String]) -> Option<String> {
+    let filling = |word: &&String| FILLING.contains(&word.as_str());
+    let start = words.iter().take_while(filling).count();
+    let end = words.len() - words.iter().rev().take_while(filling).count();
+    (start < end).then(|| words[start..end].join(" "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_titles_of_a_category_share() {
+        let shared = |titles: &[&str]| shared_words(titles[0], &titles[1..]);
+        for (titles, expected) in [
+            (&["Diabetes mellitus, type I", "Diabetes with coma"][..], Some("Diabetes")),
+            (&["Left heart failure", "Heart failure, unspecified"], Some("Heart failure")),
+            (
+                &[
+                    "Malignant neoplasm of nipple of female breast",
+                    "Malignant neoplasm of axillary tail of female breast",
+                ],
+                Some("Malignant neoplasm ... female breast"),
+            ),
+            (&["Gout"], Some("Gout")),
+            (&["Coma", "Fever"], None),
+            (&["Other coma", "Other fever"], None),
+        ] {
+            assert_eq!(shared(titles).as_deref(), expected, "{titles:?}");
+        }
+    }
 
     #[test]
     fn names_of_bands() {
