@@ -59,7 +59,10 @@ pub enum Command {
                             Exit status 1: no record can obey all the rules.")]
     Check(CheckArguments),
     /// Count the violations in a cohort, and show where they are
-    #[command(after_help = "Example:\n  consequence audit cohort.jsonl --rules clinic.rules\n\n\
+    #[command(after_help = "Example:\n  consequence audit cohort.jsonl --rules clinic.rules\n  \
+                            consequence audit cohort --rules clinic.rules --all violations.csv \
+                            --html audit.html\n  consequence audit cohort --rules clinic.rules \
+                            --record patient-17\n\n\
                             Exit status 1: there are violations.")]
     Audit(AuditArguments),
     /// Repair a cohort, so that every record obeys every hard rule

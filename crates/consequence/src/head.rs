@@ -81,7 +81,7 @@ impl Task for HeadTask {
         let mut records = Vec::new();
         source.each(watch, |seen| {
             if records.len() < self.records && self.split.is_none_or(|split| split == seen.split) {
-                records.push(ReadRecord::of(&seen, &source, self.show_ids));
+                records.push(ReadRecord::of(&seen, source.lexicon(), self.show_ids));
             }
             records.len() < self.records
         })?;

@@ -275,7 +275,7 @@ impl CodeList {
     }
 }
 
-/// Words that say little at the beginning or the end of a title.
+/// Words that say little at the beginning or the end of a title, and words that say little alone.
 const FILLING: [&str; 16] = [
     "a",
     "and",
@@ -293,6 +293,20 @@ const FILLING: [&str; 16] = [
     "to",
     "unspecified",
     "with",
+];
+const VAGUE: [&str; 12] = [
+    "acute",
+    "benign",
+    "chronic",
+    "complications",
+    "disease",
+    "diseases",
+    "disorder",
+    "disorders",
+    "injury",
+    "malignant",
+    "stage",
+    "type",
 ];
 
 /// What titles share: the words that all of them begin and end with, or else the most words in a row
@@ -316,7 +330,8 @@ fn shared_words(first: &str, others: &[&str]) -> Option<String> {
     let (start, end) = (shared(false), shared(true));
     let text = match start + end < own.len() {
         true => {
-            let ends = [telling(&own[..start]), telling(&own[own.len() - end..])];
+            let end = telling(&own[own.len() - end..]).filter(|end| end.contains(' '));
+            let ends = [telling(&own[..start]), end];
             ends.into_iter().flatten().collect::<Vec<_>>().join(" ... ")
         }
         false => telling(&own).unwrap_or_default(),
@@ -341,7 +356,9 @@ fn telling(words: &[String]) -> Option<String> {
     let filling = |word: &&String| FILLING.contains(&word.as_str());
     let start = words.iter().take_while(filling).count();
     let end = words.len() - words.iter().rev().take_while(filling).count();
-    (start < end).then(|| words[start..end].join(" "))
+    let words = words.get(start..end)?;
+    let vague = words.iter().all(|word| VAGUE.contains(&word.as_str()) || filling(&word));
+    (!vague).then(|| words.join(" "))
 }
 
 #[cfg(test)]
@@ -364,6 +381,8 @@ mod tests {
             (&["Gout"], Some("Gout")),
             (&["Coma", "Fever"], None),
             (&["Other coma", "Other fever"], None),
+            (&["Chronic kidney disease", "End stage renal disease"], None),
+            (&["Diabetes, uncontrolled", "Diabetes with coma, uncontrolled"], Some("Diabetes")),
         ] {
             assert_eq!(shared(titles).as_deref(), expected, "{titles:?}");
         }

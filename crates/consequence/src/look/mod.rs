@@ -7,7 +7,7 @@ mod source;
 mod titles;
 
 pub(crate) use grid::{Grid, figure, share, shortened};
-pub(crate) use reading::Room;
 pub use reading::{ReadCode, ReadRecord, ReadVisit};
-pub(crate) use source::{Seen, Source};
+pub(crate) use reading::{Room, moment};
+pub(crate) use source::{Lexicon, Seen, Source};
 pub use titles::Titles;

@@ -6,7 +6,7 @@ use consequence_pipeline::words::{count, number};
 use consequence_record::calendar::{DAY, Date, Moment, years_between};
 use serde::Serialize;
 
-use super::{Seen, Source, figure};
+use super::{Lexicon, Seen, figure};
 
 /// A record, to be read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,16 +79,16 @@ pub(crate) fn moment(time: i64) -> String {
 
 impl ReadRecord {
     /// A record of a cohort.
-    pub(crate) fn of(seen: &Seen<'_>, source: &Source, show_id: bool) -> Self {
-        let (vocabulary, details) = (source.vocabulary(), seen.details);
+    pub(crate) fn of(seen: &Seen<'_>, known: Lexicon<'_>, show_id: bool) -> Self {
+        let (vocabulary, details) = (known.vocabulary, seen.details);
         let codes = |visit: usize| -> Vec<ReadCode> {
             let read = |&code: &_| {
                 let event = details.event(visit, code);
                 let value = event.and_then(|event| event.value);
-                let scale = source.scales().get(&code).filter(|_| value.is_some());
+                let scale = known.scales.get(&code).filter(|_| value.is_some());
                 ReadCode {
                     code: vocabulary.name(code).to_owned(),
-                    title: source.titles.of(code).map(str::to_owned),
+                    title: known.titles.of(code).map(str::to_owned),
                     time: event.and_then(|event| event.time).map(moment),
                     value: value.map(written),
                     unit: scale.and_then(|scale| scale.unit.clone()),
@@ -116,6 +116,16 @@ impl ReadRecord {
 
     /// Writes it, as far as there is room.
     pub(crate) fn write(&self, out: &mut Formatter<'_>, room: Room) -> fmt::Result {
+        self.write_with(out, room, &|_, _| Ok(()))
+    }
+
+    /// The same, with something more after each visit, the static visit being 0.
+    pub(crate) fn write_with(
+        &self,
+        out: &mut Formatter<'_>,
+        room: Room,
+        after: &dyn Fn(usize, &mut Formatter<'_>) -> fmt::Result,
+    ) -> fmt::Result {
         write!(out, "record {}", number(self.record as u64))?;
         if let Some(id) = &self.id {
             write!(out, " ({})", id.escape_debug())?;
@@ -129,9 +139,11 @@ impl ReadRecord {
         if !statics.is_empty() {
             writeln!(out, "  {}", statics.join("; "))?;
         }
+        after(0, out)?;
         for visit in self.visits.iter().take(room.visits) {
             writeln!(out, "  {visit}")?;
             visit.write_codes(out, room.codes)?;
+            after(visit.visit, out)?;
         }
         match self.visits.len().saturating_sub(room.visits) {
             0 => {}

@@ -25,6 +25,14 @@ enum Inner {
     Whole(Box<LoadedCohort>),
 }
 
+/// What codes are called, mean and measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Lexicon<'a> {
+    pub vocabulary: &'a Vocabulary,
+    pub titles: &'a Titles,
+    pub scales: &'a BTreeMap<Code, Scale>,
+}
+
 /// A record, as it is seen.
 pub(crate) struct Seen<'a> {
     /// Its index in the cohort.
@@ -69,6 +77,12 @@ impl Source {
             Inner::Stream(stream) => stream.vocabulary(),
             Inner::Whole(loaded) => &loaded.vocabulary,
         }
+    }
+
+    /// What its codes are called, mean and measure.
+    pub fn lexicon(&self) -> Lexicon<'_> {
+        let (vocabulary, titles, scales) = (self.vocabulary(), &self.titles, self.scales());
+        Lexicon { vocabulary, titles, scales }
     }
 
     /// What the values of codes are.

@@ -358,6 +358,7 @@ impl<'a> Expander<'a> {
                 let lets = self.lets.keys().copied().filter(|_| !name.contains("//"));
                 let guess = closest(name, names().filter(meant).chain(lets));
                 diagnostic.help = guess.map(|guess| format!("did you mean {}?", show(guess)));
+                diagnostic.meant = guess.map(str::to_owned);
             }
             self.error(diagnostic, span);
         } else {
