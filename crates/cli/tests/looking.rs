@@ -27,7 +27,7 @@ fn describe_tells_sizes_lengths_codes_values_and_what_is_odd() {
         "encounters from 1999-01-01 to 2010-01-01; births of 1 patient known",
         "ICD9CM//25001           2  66.7%       2  Diabetes mellitus, type I",
         "LAB//a1c               1      1  9.25   -   9.25  9.25    9.25  9.25  9.25    0",
-        "encounters without a code                         1    20.0%   5",
+        "encounters without a code                         1  20.0%   5",
         "encounters after the patient's death",
     ] {
         assert!(ran.out.contains(part), "no {part:?} in\n{}", ran.out);
@@ -131,7 +131,7 @@ fn two_cohorts_differ_or_are_the_same() {
     let folder = dated();
     folder.run("import jsonl cohort.jsonl --out cohort").exits(0);
     folder.run("export cohort jsonl --out again.jsonl").exits(0);
-    folder.run("diff cohort.jsonl again.jsonl").exits(1).prints("in a alone");
+    folder.run("diff cohort.jsonl again.jsonl").exits(0);
     folder.run("diff again.jsonl again.jsonl").exits(0).prints("are the same: 3 patients");
     folder.write("other.jsonl", DATED.replace("9.25", "9.5").replace("secret-3", "secret-4"));
     let json = folder.run("diff cohort.jsonl other.jsonl --json").exits(1).json();
@@ -167,7 +167,7 @@ fn an_audit_lists_every_violation_with_its_codes() {
     assert!(lines[0].get("id").is_none());
     folder.run("audit cohort.jsonl --rules a.rules --all list.csv --show-ids").exits(1);
     let table = folder.read("list.csv");
-    let last = "3,secret-3,2,,no-delivery-in-men,DELIVERY; SEX//M,,\"has DELIVERY and SEX//M (male) in the static visit\",a.rules:3";
+    let last = "3,secret-3,2,,no-delivery-in-men,SEX//M; DELIVERY,,\"has SEX//M (male) in the static visit and DELIVERY\",a.rules:3";
     assert_eq!(
         table.lines().next(),
         Some("record,id,visit,date,rule,has,lacks,explanation,location")
@@ -177,7 +177,7 @@ fn an_audit_lists_every_violation_with_its_codes() {
     folder.run("audit cohort.jsonl --rules a.rules --all list.csv").refuses(&["already there"]);
 
     let ran = folder.run("audit cohort.jsonl --rules men.rules --record secret-3").exits(1);
-    ran.prints("! breaks no-delivery-in-men (men.rules:2): it has DELIVERY and SEX//M (male) in the static visit\n")
+    ran.prints("! breaks no-delivery-in-men (men.rules:2): it has SEX//M (male) in the static visit and DELIVERY\n")
         .prints("A man bears no child.");
     folder.run("audit cohort.jsonl --rules men.rules --record #3").exits(1).prints("record 3");
     folder

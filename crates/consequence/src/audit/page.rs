@@ -11,7 +11,7 @@ use consequence_report::{
 use consequence_rules::RuleSet;
 
 use super::{AuditReport, BrokenRule, ExplainedRecord};
-use crate::look::{ReadCode, share};
+use crate::look::ReadCode;
 
 /// Records that are shown as timelines at most, and encounters of each.
 const RECORDS: usize = 12;
@@ -101,26 +101,18 @@ impl AuditReport {
 
     fn broken_rules(&self) -> Section {
         let row = |one: &BrokenRule| {
-            let why = one.reason.clone().unwrap_or_default();
             let counts = [one.violations, one.records].map(|many| Cell::number(many as f64, 0));
-            let of_all = Cell::text(share(one.records, self.records));
-            let first = one.examples.first().map_or("", |example| &example.why);
-            let words = [&one.rule.name, &one.rule.text, &why].map(Cell::text);
-            Row::new([words.to_vec(), counts.to_vec(), vec![of_all, Cell::text(first)]].concat())
+            let share = 100.0 * one.records as f64 / self.records.max(1) as f64;
+            let why = Cell::text(one.reason.clone().unwrap_or_default());
+            let says = Cell::text(statement(&one.rule.name, &one.rule.text));
+            let counts = [counts.to_vec(), vec![Cell::number(share, 1)]].concat();
+            Row::new([vec![Cell::text(&one.rule.name)], counts, vec![says, why]].concat())
         };
-        let columns = [
-            "rule",
-            "what it says",
-            "why it is there",
-            "violations",
-            "records",
-            "of all",
-            "the first",
-        ];
+        let columns =
+            ["rule", "violations", "records", "% of all", "what it says", "why it is there"];
         let table = Table {
             title: "Broken rules".to_owned(),
-            note: "Violations are visits. The first: what is in the first of them that breaks the rule."
-                .to_owned(),
+            note: "Violations are visits.".to_owned(),
             columns: columns.map(Column::new).to_vec(),
             rows: self.broken.iter().take(RULES).map(row).collect(),
         };
@@ -158,15 +150,15 @@ impl AuditReport {
                     0 => "static".to_owned(),
                     visit => format!("visit {visit}"),
                 };
-                let date = violation.date.clone().unwrap_or_default();
-                let words =
-                    [title(one), visit, date, violation.rule.clone(), violation.to_string()];
+                let date = violation.date.as_ref().map_or_else(String::new, |at| format!(", {at}"));
+                let place = format!("{}, {visit}{date}", title(one));
+                let words = [place, violation.rule.clone(), violation.to_string()];
                 Row::new(words.map(Cell::text).to_vec())
             })
         });
         let table = Table {
             title: "What breaks them".to_owned(),
-            columns: ["record", "visit", "date", "rule", "the visit"].map(Column::new).to_vec(),
+            columns: ["where", "rule", "the visit"].map(Column::new).to_vec(),
             rows: rows.collect(),
             ..Table::default()
         };
@@ -181,7 +173,10 @@ impl AuditReport {
             .iter()
             .filter(|rule| rule.is_hard() && !broken.contains(&(&*rule.name, rule.origin.line)));
         let rows: Vec<Row> = kept
-            .map(|rule| Row::new([&*rule.name, &*rule.origin.text].map(Cell::text).to_vec()))
+            .map(|rule| {
+                let says = statement(&rule.name, &rule.origin.text);
+                Row::new(vec![Cell::text(&*rule.name), Cell::text(says)])
+            })
             .collect();
         // Which of them are broken by a few records must not be told by leaving them out.
         if self.hidden_rules > 0 || rows.is_empty() {
@@ -203,6 +198,12 @@ impl AuditReport {
         section.lead = format!("{} broken by no record.", count(kept as u64, "rule"));
         section
     }
+}
+
+/// What a rule says, without its name.
+fn statement<'a>(name: &str, text: &'a str) -> &'a str {
+    let named = text.strip_prefix("rule ").and_then(|text| text.trim_start().strip_prefix(name));
+    named.and_then(|text| text.trim_start().strip_prefix(':')).map_or(text, str::trim)
 }
 
 fn title(explained: &ExplainedRecord) -> String {

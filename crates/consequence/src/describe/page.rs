@@ -9,7 +9,6 @@ use consequence_report::{
 };
 
 use super::{CodeFigures, DescribeReport};
-use crate::look::{figure, share};
 
 /// Bins of a histogram at most.
 const BINS: usize = 30;
@@ -101,11 +100,11 @@ impl DescribeReport {
         let families = self.described.families.iter().map(|family| {
             let counts = [family.codes, family.codes_seen, family.patients];
             let counts = counts.map(whole).to_vec();
-            let patients = text(share(family.patients, self.described.patients));
+            let patients = percent(family.patients, self.described.patients);
             let rest = vec![patients, whole(family.visits), whole(family.events)];
             Row::new([vec![text(&family.name)], counts, rest].concat())
         });
-        let columns = ["", "codes", "seen", "patients", "of all", "visits", "times"];
+        let columns = ["", "codes", "seen", "patients", "% of all", "visits", "times"];
         let families = Table {
             title: "Families of codes".to_owned(),
             note: "Codes by what their names begin with; times: each code once a visit.".to_owned(),
@@ -146,14 +145,14 @@ impl DescribeReport {
 
     fn code_table(&self, title: &str, codes: &[CodeFigures]) -> Table {
         let row = |one: &CodeFigures| {
-            let patients = share(one.patients, self.described.patients);
-            let counts = vec![whole(one.patients), text(patients), whole(one.visits)];
+            let patients = percent(one.patients, self.described.patients);
+            let counts = vec![whole(one.patients), patients, whole(one.visits)];
             let title = text(one.title.as_deref().unwrap_or_default());
             Row::new([vec![text(&one.code), title], counts].concat())
         };
         Table {
             title: title.to_owned(),
-            columns: ["code", "title", "patients", "of all", "visits"].map(Column::new).to_vec(),
+            columns: ["code", "title", "patients", "% of all", "visits"].map(Column::new).to_vec(),
             rows: codes.iter().map(row).collect(),
             ..Table::default()
         }
@@ -186,13 +185,13 @@ impl DescribeReport {
     fn odd(&self) -> Section {
         let seen = self.described.odd.seen();
         let rows = seen.iter().map(|(what, oddity)| {
-            let (part, all) = (share(oddity.count, oddity.of), whole(oddity.of));
-            Row::new(vec![text(what), whole(oddity.count), text(part), all])
+            let (part, all) = (percent(oddity.count, oddity.of), whole(oddity.of));
+            Row::new(vec![text(what), whole(oddity.count), part, all])
         });
         let table = Table {
             title: "Seen".to_owned(),
             note: "Worth a look, and not always wrong.".to_owned(),
-            columns: ["", "count", "share", "of"].map(Column::new).to_vec(),
+            columns: ["", "count", "%", "of"].map(Column::new).to_vec(),
             rows: rows.collect(),
         };
         let block = match seen.is_empty() {
@@ -211,12 +210,24 @@ fn whole(count: u64) -> Cell {
     Cell::number(count as f64, 0)
 }
 
-/// The count and the figures of a spread. Their digits differ from row to row, so they are words.
+/// A figure with three significant digits, or four of one that has them before the point.
+fn short(value: f64) -> Cell {
+    let digits = match value.fract() == 0.0 {
+        true => 0.0,
+        false => (2.0 - value.abs().log10().floor()).clamp(0.0, 6.0),
+    };
+    Cell::number(value, digits as u8)
+}
+
+fn percent(part: u64, whole: u64) -> Cell {
+    Cell::number(100.0 * part as f64 / whole.max(1) as f64, 1)
+}
+
+/// The count and the figures of a spread.
 fn spread(spread: &Spread) -> Vec<Cell> {
     let [low, median, high] = spread.quartiles.map_or([None; 3], |all| all.map(Some));
     let told = [spread.mean, spread.deviation, spread.least, low, median, high, spread.most];
-    let told =
-        told.map(|value| value.map_or_else(|| Cell::missing("not told"), |v| text(figure(v))));
+    let told = told.map(|value| value.map_or_else(|| Cell::missing("not told"), short));
     [vec![whole(spread.count)], told.to_vec()].concat()
 }
 
