@@ -176,7 +176,7 @@ impl Display for ExplainedViolation {
             (false, true) => write!(out, "has {}", list(&has)),
             (true, false) => write!(out, "lacks {}", list(&lacks)),
             (false, false) => write!(out, "has {}, and lacks {}", list(&has), list(&lacks)),
-            (true, true) => out.write_str("no record can obey it"),
+            (true, true) => out.write_str("lacks what the rule asks for: codes that no record has"),
         }
     }
 }

@@ -122,12 +122,10 @@ fn said(name: &str) -> Option<String> {
     if let Some(band) = DayBand::of_stay(name) {
         return Some(format!("a stay of {}", days(band)));
     }
-    let age = name.strip_prefix("AGE//").and_then(|band| band.parse::<AgeBand>().ok());
-    if let Some(AgeBand { from, to }) = age {
-        return Some(match to {
-            Some(to) => format!("{from} to {} years old", to - 1),
-            None => format!("{from} years old or more"),
-        });
+    // Whether the second age is part of a band is for its cohort to say.
+    let age = name.strip_prefix("AGE//").filter(|band| band.parse::<AgeBand>().is_ok());
+    if let Some(band) = age {
+        return Some(format!("age {band}"));
     }
     let text = match name {
         "SEX//F" => "female",
@@ -160,8 +158,8 @@ mod tests {
             ("GAP//1d", "1 day since the encounter before"),
             ("GAP//3650d+", "3650 days or more since the encounter before"),
             ("STAY//5-7d", "a stay of 5 to 6 days"),
-            ("AGE//40-60", "40 to 59 years old"),
-            ("AGE//80+", "80 years old or more"),
+            ("AGE//40-60", "age 40-60"),
+            ("AGE//80+", "age 80+"),
         ] {
             assert_eq!(said(name).as_deref(), Some(title));
         }
