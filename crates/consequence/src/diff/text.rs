@@ -35,21 +35,7 @@ impl Display for DiffReport {
 impl DiffReport {
     fn write_sizes(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let mut grid = Grid::new(&["<sizes", "a", "b", "b - a"]);
-        let rows: [(&str, fn(&Side) -> u64); 11] = [
-            ("patients", |side| side.patients),
-            ("encounters", |side| side.encounters),
-            ("codes seen in encounters", |side| side.events),
-            ("values", |side| side.values),
-            ("births known", |side| side.births),
-            ("static codes", |side| side.static_vocabulary),
-            ("codes of encounters", |side| side.codes),
-            ("those that are seen", |side| side.codes_seen),
-            ("train", |side| side.splits.train),
-            ("tuning", |side| side.splits.tuning),
-            ("held out", |side| side.splits.held_out),
-        ];
-        for (name, of) in rows {
-            let (a, b) = (of(&self.a), of(&self.b));
+        for ((name, a), (_, b)) in counts(&self.a).into_iter().zip(counts(&self.b)) {
             grid.row(vec![name.to_owned(), number(a), number(b), difference(a, b)]);
         }
         let dates = [
@@ -189,6 +175,23 @@ fn both(a: &Spread, b: &Spread) -> Vec<String> {
     let told = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
     let pairs = [(a.mean, b.mean), (a.median(), b.median()), (a.most, b.most)];
     pairs.into_iter().flat_map(|(a, b)| [told(a), told(b)]).collect()
+}
+
+/// What is counted of a cohort, by name.
+fn counts(side: &Side) -> [(&'static str, u64); 11] {
+    [
+        ("patients", side.patients),
+        ("encounters", side.encounters),
+        ("codes seen in encounters", side.events),
+        ("values", side.values),
+        ("births known", side.births),
+        ("static codes", side.static_vocabulary),
+        ("codes of encounters", side.codes),
+        ("those that are seen", side.codes_seen),
+        ("train", side.splits.train),
+        ("tuning", side.splits.tuning),
+        ("held out", side.splits.held_out),
+    ]
 }
 
 fn difference(a: u64, b: u64) -> String {

@@ -165,14 +165,9 @@ impl ReadVisit {
         let width = shown.iter().map(|code| code.code.chars().count()).max().unwrap_or(0);
         for code in shown {
             let mut line = format!("    {:width$}", code.code);
-            for part in [
-                code.title.clone(),
-                code.measured(),
-                code.time.as_ref().map(|time| format!("at {time}")),
-            ] {
-                if let Some(part) = part {
-                    line.push_str(&format!("  {part}"));
-                }
+            let time = code.time.as_ref().map(|time| format!("at {time}"));
+            for part in [code.title.clone(), code.measured(), time].into_iter().flatten() {
+                line.push_str(&format!("  {part}"));
             }
             writeln!(out, "{}", line.trim_end())?;
         }
@@ -212,9 +207,8 @@ impl ReadCode {
 impl Display for ReadCode {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         out.write_str(&self.code)?;
-        match &self.title {
-            Some(title) => write!(out, " ({title})")?,
-            None => {}
+        if let Some(title) = &self.title {
+            write!(out, " ({title})")?;
         }
         match self.measured() {
             Some(value) => write!(out, " {value}"),
