@@ -382,7 +382,10 @@ mod tests {
             (&["Coma", "Fever"], None),
             (&["Other coma", "Other fever"], None),
             (&["Chronic kidney disease", "End stage renal disease"], None),
-            (&["Diabetes, uncontrolled", "Diabetes with coma, uncontrolled"], Some("Diabetes")),
+            (
+                &["Diabetes, type I, uncontrolled", "Diabetes with coma, uncontrolled"],
+                Some("Diabetes"),
+            ),
         ] {
             assert_eq!(shared(titles).as_deref(), expected, "{titles:?}");
         }

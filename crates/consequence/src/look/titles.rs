@@ -94,17 +94,11 @@ impl Titles {
         let mut titles = parts.into_iter().filter_map(|code| self.of(code));
         let first = titles.next()?;
         let length = titles.fold(first.len(), |length, title| {
-            let same = first.char_indices().zip(title.chars());
-            let alike = same.take_while(|((at, one), other)| *at < length && one == other);
-            alike.last().map_or(0, |((at, letter), _)| at + letter.len_utf8())
+            let words = first[..length].split_inclusive(' ').zip(title.split_inclusive(' '));
+            let alike = words.take_while(|(one, other)| one.trim_end() == other.trim_end());
+            alike.map(|(one, _)| one.len()).sum()
         });
-        // A word that only begins alike is none.
-        let whole = length == first.len() || first[length..].starts_with([' ', ',']);
-        let shared = match whole {
-            true => &first[..length],
-            false => first[..length].rsplit_once(' ').map_or("", |(before, _)| before),
-        };
-        Some(shared.trim_end_matches([',', ' '])).filter(|title| !title.is_empty())
+        Some(first[..length].trim_end_matches([',', ' '])).filter(|title| !title.is_empty())
     }
 }
 
