@@ -5,7 +5,7 @@ PYTHON ?= python3
 # Packages that judge what we write; made by `make python-env`, and only used in tests.
 JUDGE := target/python/bin/python
 JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
-CHECK_READY := $(JUDGE) -c 'import numpy, sklearn' 2>/dev/null
+CHECK_READY := $(JUDGE) -c 'import numpy, sklearn, pandas, pyarrow' 2>/dev/null
 
 # What opens reports as a reader does; see tools/browser.
 BROWSER_READY := command -v chromium >/dev/null && command -v chromedriver >/dev/null
@@ -32,8 +32,8 @@ python-env:
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'meds>=0.4,<0.5' pyarrow; } || \
 		echo "SKIPPED: pip could not install meds and pyarrow, so the meds package judges no dataset" >&2
 	@$(CHECK_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
-		$(JUDGE) -m pip install --quiet --disable-pip-version-check numpy scikit-learn; } || \
-		echo "SKIPPED: pip could not install numpy and scikit-learn, so no measure is worked out again" >&2
+		$(JUDGE) -m pip install --quiet --disable-pip-version-check numpy scikit-learn pandas pyarrow; } || \
+		echo "SKIPPED: pip could not install numpy, scikit-learn and pandas, so no figure is worked out again" >&2
 
 browser-test:
 	@{ $(BROWSER_READY); } || sh tools/browser/install.sh || true
@@ -90,8 +90,9 @@ meds-test:
 		else echo "SKIPPED: the meds package is not there, so it judged no dataset" >&2; fi
 
 figures-test:
-	@if $(CHECK_READY); then $(JUDGE) tools/cross_check.py; \
-		else echo "SKIPPED: numpy and scikit-learn are not there, so no measure was worked out again" >&2; fi
+	@if $(CHECK_READY); then $(JUDGE) tools/cross_check.py && \
+		$(JUDGE) tools/cross_check_describe.py --short --program target/debug/consequence; \
+		else echo "SKIPPED: numpy, scikit-learn or pandas is not there, so no figure was worked out again" >&2; fi
 
 bench:
 	@set -e; for program in benches/src/bin/*.rs; do \

@@ -71,6 +71,10 @@ import csv missing.csv --out nothing
 export imported jsonl --out exported.jsonl
 export imported csv --out exported.csv --json
 export imported omop --out exported
+describe imported --json
+head imported --json
+codes imported --json
+diff imported exported.jsonl --json
 simulate inpatient --patients 600 --out real
 simulate outpatient --patients 60 --seed 5 --out outpatients.jsonl --json
 mine real --out mined.rules

@@ -6,14 +6,18 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::audit::AuditArguments;
 use crate::commands::check::CheckArguments;
+use crate::commands::codes::CodesArguments;
 use crate::commands::common_sense::CommonSenseArguments;
 use crate::commands::compare::CompareArguments;
 use crate::commands::convert::ConvertArguments;
 use crate::commands::demo::DemoArguments;
+use crate::commands::describe::DescribeArguments;
+use crate::commands::diff::DiffArguments;
 use crate::commands::enforce::EnforceArguments;
 use crate::commands::evaluate::EvaluateArguments;
 use crate::commands::export::ExportArguments;
 use crate::commands::generate::GenerateArguments;
+use crate::commands::head::HeadArguments;
 use crate::commands::import::ImportCommand;
 use crate::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::commands::mine::MineArguments;
@@ -66,7 +70,10 @@ pub enum Command {
                             Exit status 1: no record can obey all the rules.")]
     Check(CheckArguments),
     /// Count the violations in a cohort, and show where they are
-    #[command(after_help = "Example:\n  consequence audit cohort.jsonl --rules clinic.rules\n\n\
+    #[command(after_help = "Example:\n  consequence audit cohort.jsonl --rules clinic.rules\n  \
+                            consequence audit cohort --rules clinic.rules --all violations.csv \
+                            --html audit.html\n  consequence audit cohort --rules clinic.rules \
+                            --record patient-17\n\n\
                             Exit status 1: there are violations.")]
     Audit(AuditArguments),
     /// Repair a cohort, so that every record obeys every hard rule
@@ -90,6 +97,24 @@ pub enum Command {
                       --out cohort"
     )]
     Import(ImportCommand),
+    /// Tell what a cohort looks like: sizes, lengths, dates, codes, values, and what is odd
+    #[command(
+        after_help = "Example:\n  consequence describe cohort\n  consequence describe cohort \
+                            --titles icd9dx2015.csv.gz --html cohort.html"
+    )]
+    Describe(DescribeArguments),
+    /// Show the first records of a cohort, with dates, titles and values
+    #[command(after_help = "Example:\n  consequence head cohort\n  consequence head cohort -n 1 \
+                            --show-ids")]
+    Head(HeadArguments),
+    /// Search the codes of a cohort by name or title, and count who has them
+    #[command(after_help = "Example:\n  consequence codes cohort diabetes\n  consequence codes \
+                            cohort 'ICD9CM//25*'")]
+    Codes(CodesArguments),
+    /// Tell what differs between two cohorts: sizes, records, codes, frequencies, dates, values
+    #[command(after_help = "Example:\n  consequence diff cohort synthetic\n\n\
+                            Exit status 1: they differ.")]
+    Diff(DiffArguments),
     /// Write a cohort for other programs
     #[command(after_help = "Example:\n  consequence export cohort csv --out cohort.csv")]
     Export(ExportArguments),
@@ -184,6 +209,14 @@ pub struct CodeArguments {
     /// Leave out the rules that the cohort brings along from its import
     #[arg(long)]
     pub no_own_rules: bool,
+}
+
+/// Where titles of codes come from.
+#[derive(Debug, Args)]
+pub struct TitleArguments {
+    /// Lists of codes with titles, such as icd9dx2015.csv, for codes that the cohort gives none
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pub titles: Vec<PathBuf>,
 }
 
 pub fn number(text: &str) -> Result<usize, String> {

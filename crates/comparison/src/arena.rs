@@ -1,5 +1,6 @@
 //! What is the same for every method: records, rules, and the order of codes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Enforcer};
@@ -7,7 +8,7 @@ use consequence_pipeline::load::LoadedCohort;
 use consequence_pipeline::{
     Error, OpenedRecords, RecordInputs, Watch, model_rules, records_digest, watched,
 };
-use consequence_record::{Cohort, Selection, Split, Vocabulary};
+use consequence_record::{Code, Cohort, Selection, Split, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{
     CompileLimits, CompileOptions, Order, OrderedPass, RuleSet, WrittenRules, compile,
@@ -20,6 +21,8 @@ use super::ComparisonTask;
 pub(super) struct Arena {
     pub cohort: Cohort,
     pub vocabulary: Arc<Vocabulary>,
+    /// What codes mean, for those of which it is known.
+    pub titles: BTreeMap<Code, String>,
     /// The indices of records to train on, of those that tell when to stop, and of the others.
     pub train: Vec<usize>,
     pub tuning: Vec<usize>,
@@ -56,7 +59,7 @@ impl Arena {
             ..RecordInputs::new(task.cohort.clone())
         };
         let OpenedRecords { rules: loaded, cohort: known } = inputs.open(watch)?;
-        let LoadedCohort { cohort, splits, .. } = known;
+        let LoadedCohort { cohort, splits, titles, .. } = known;
         let [mut train, mut tuning, held_out] =
             [Split::Train, Split::Tuning, Split::HeldOut].map(|split| split.indices(&splits));
         for (indices, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {
@@ -101,6 +104,7 @@ impl Arena {
             enforcer: Enforcer::new(&plan),
             auditor: Auditor::new(&written),
             files: loaded.files,
+            titles,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
             cohort,
             vocabulary,

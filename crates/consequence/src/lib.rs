@@ -13,7 +13,9 @@
 //! # Cohorts
 //! [`SimulateTask`](simulate::SimulateTask) makes one of any size, with the rules that it obeys; [`ImportTask`](import::ImportTask) makes
 //! one of the tables that people have; [`ExportTask`](export::ExportTask) hands one on to other programs.
-//! [`Dataset::open`] reads it, whatever its format.
+//! [`Dataset::open`] reads it, whatever its format. [`DescribeTask`](describe::DescribeTask) tells what it looks
+//! like, [`HeadTask`](head::HeadTask) shows its first records, [`CodesTask`](codes::CodesTask) searches its codes,
+//! [`DiffTask`](diff::DiffTask) tells two apart, and [`Titles`] what codes mean.
 //!
 //! # Rules from text
 //! ```
@@ -181,14 +183,19 @@
 pub mod audit;
 mod broken;
 pub mod check;
+pub mod codes;
 pub mod common_sense;
 pub mod convert;
 pub mod demo;
+pub mod describe;
+pub mod diff;
 pub mod enforce;
 pub mod evaluate;
 pub mod export;
 pub mod generate;
+pub mod head;
 pub mod import;
+mod look;
 pub mod mine;
 pub mod packs;
 pub mod release;
@@ -233,6 +240,7 @@ pub use consequence_pipeline::{
 };
 
 pub use broken::{BrokenBy, BrokenRecords};
+pub use look::{ReadCode, ReadRecord, ReadVisit, Titles};
 
 /// Crash-safe files.
 pub use consequence_store as store;

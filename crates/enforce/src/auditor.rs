@@ -50,6 +50,17 @@ pub struct Violation {
     pub rule: usize,
 }
 
+/// A clause of a hard rule broken at a visit: none of its literals is true there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenClause {
+    /// The visit; 0 is the static visit.
+    pub visit: usize,
+    /// The rule, by index.
+    pub rule: usize,
+    /// The clause, by its number among [`WrittenRules::clauses`].
+    pub clause: usize,
+}
+
 /// Where a rule was broken first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Example {
@@ -199,8 +210,59 @@ impl Reader<'_> {
     /// Every violation of a record: visit by visit, each rule at most once a visit.
     pub fn violations(&mut self, record: RecordView<'_>, found: &mut Vec<Violation>) {
         let auditor = self.auditor;
-        let layout = &auditor.layout;
         found.clear();
+        self.each_broken(record, |visit, clauses| {
+            let rules = clauses.iter_mut();
+            rules.for_each(|clause| *clause = auditor.rule_of[*clause as usize]);
+            clauses.sort_unstable();
+            clauses.dedup();
+            found.extend(clauses.iter().map(|&rule| Violation { visit, rule: rule as usize }));
+        });
+    }
+
+    /// Every broken clause of a record, visit by visit and in the order of the clauses: what it is that
+    /// breaks the rules.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use consequence_enforce::Auditor;
+    /// use consequence_record::{Cohort, Record};
+    /// use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+    ///
+    /// let rules = Arc::new(RuleSet::parse("rule treated: A => B or C", None)?);
+    /// let a = rules.vocabulary().code("A").unwrap();
+    /// let mut cohort = Cohort::default();
+    /// cohort.push("p1", &Record::new(vec![vec![], vec![a]]));
+    /// let written = WrittenRules::new(rules, &CompileLimits::default())?;
+    /// let auditor = Auditor::new(&written);
+    /// let mut found = Vec::new();
+    /// auditor.reader().broken_clauses(cohort.record(0), &mut found);
+    /// assert_eq!((found.len(), found[0].visit, found[0].clause), (1, 1, 0));
+    /// assert_eq!(written.clauses().next().unwrap().literals.len(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn broken_clauses(&mut self, record: RecordView<'_>, found: &mut Vec<BrokenClause>) {
+        let auditor = self.auditor;
+        found.clear();
+        self.each_broken(record, |visit, clauses| {
+            clauses.sort_unstable();
+            clauses.dedup();
+            found.extend(clauses.iter().map(|&clause| BrokenClause {
+                visit,
+                rule: auditor.rule_of[clause as usize] as usize,
+                clause: clause as usize,
+            }));
+        });
+    }
+
+    /// Hands on the clauses that each visit breaks, of visits that break any.
+    fn each_broken(
+        &mut self,
+        record: RecordView<'_>,
+        mut hand_on: impl FnMut(usize, &mut Vec<u32>),
+    ) {
+        let auditor = self.auditor;
+        let layout = &auditor.layout;
         for visit in 0..record.len() {
             for &code in record.visit(visit) {
                 self.history.set_present(layout.order.position(code));
@@ -213,14 +275,11 @@ impl Reader<'_> {
             let broken = &mut self.broken;
             auditor.broken.for_each_open(history, |id| {
                 if auditor.broken.holds(id, history) {
-                    broken.push(auditor.rule_of[id as usize]);
+                    broken.push(id);
                 }
             });
             if !self.broken.is_empty() {
-                self.broken.sort_unstable();
-                self.broken.dedup();
-                let rules = self.broken.iter();
-                found.extend(rules.map(|&rule| Violation { visit, rule: rule as usize }));
+                hand_on(visit, &mut self.broken);
             }
             self.history.advance(layout);
         }

@@ -21,7 +21,7 @@ mod repair;
 mod shares;
 mod writer;
 
-pub use auditor::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
+pub use auditor::{Audit, Auditor, BrokenClause, Example, Reader, RuleFinding, Violation};
 pub use choice::Choice;
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;

@@ -8,6 +8,7 @@
 //! - [`privacy`]: what synthetic records give away of those trained on.
 //! - [`rarity`]: what they show that few of those trained on have.
 //! - [`timing`]: days between visits, ages, stays and values, real beside synthetic.
+//! - [`Describer`]: what one cohort looks like: sizes, lengths, dates, codes, values, and what is odd.
 //! - [`Interval`]: a figure over repeated generations.
 //! - [`Independent`]: what a model that knows little reaches.
 //!
@@ -18,6 +19,7 @@
 mod codes_only;
 mod compare;
 mod counts;
+mod describe;
 mod figures;
 mod likelihood;
 mod measured;
@@ -34,6 +36,10 @@ pub use compare::{
     StaticCode, compare,
 };
 pub use counts::{Points, Shares, shares};
+pub use describe::{
+    CodeCount, Describer, Description, Family, Lengths, Oddities, Oddity, SplitCounts, Spread,
+    StaticOddity, TestFigures, YearCount, test_name,
+};
 pub use figures::Interval;
 pub use likelihood::{
     BrokenRule, Independent, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood,

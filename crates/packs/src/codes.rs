@@ -231,6 +231,39 @@ impl CodeList {
         self.titles.get(&self.system.plain(code)).map(String::as_str)
     }
 
+    /// The title of a code of a vocabulary or, of a category that the list does not have itself, what
+    /// the titles of the codes in it share: a few words in a row, or else the first of them and how
+    /// many others there are.
+    ///
+    /// ```
+    /// use consequence_packs::{CodeList, PackLimits};
+    ///
+    /// let text = "dgns_cd,longdesc\n4010,Malignant essential hypertension\n4011,Benign essential hypertension\n";
+    /// let list = CodeList::read("codes.csv", text.as_bytes(), &PackLimits::default())?;
+    /// assert_eq!(list.any_title("ICD9CM//4010").as_deref(), Some("Malignant essential hypertension"));
+    /// assert_eq!(list.any_title("ICD9CM//401").as_deref(), Some("Essential hypertension"));
+    /// assert_eq!(list.any_title("ICD9CM//402"), None);
+    /// # Ok::<(), consequence_packs::PackError>(())
+    /// ```
+    pub fn any_title(&self, name: &str) -> Option<String> {
+        if let Some(title) = self.title(name) {
+            return Some(title.to_owned());
+        }
+        let code = self.system.plain(name.strip_prefix(self.system.prefix())?);
+        if self.system.category(&code) != Some(&code) {
+            return None;
+        }
+        let below =
+            self.titles.range(code.clone()..).take_while(|(next, _)| next.starts_with(&code));
+        let titles: Vec<&str> = below.map(|(_, title)| title.as_str()).collect();
+        let (first, others) = titles.split_first()?;
+        match (shared_words(first, others), others.len()) {
+            (Some(words), _) => Some(words),
+            (None, 1) => Some(format!("{first}, and 1 other")),
+            (None, others) => Some(format!("{first}, and {others} others")),
+        }
+    }
+
     /// The number of codes.
     pub fn len(&self) -> usize {
         self.titles.len()
@@ -242,9 +275,121 @@ impl CodeList {
     }
 }
 
+/// Words that say little at the beginning or the end of a title, and words that say little alone.
+const FILLING: [&str; 16] = [
+    "a",
+    "and",
+    "by",
+    "due",
+    "for",
+    "in",
+    "not",
+    "of",
+    "on",
+    "or",
+    "other",
+    "specified",
+    "the",
+    "to",
+    "unspecified",
+    "with",
+];
+const VAGUE: [&str; 12] = [
+    "acute",
+    "benign",
+    "chronic",
+    "complications",
+    "disease",
+    "diseases",
+    "disorder",
+    "disorders",
+    "injury",
+    "malignant",
+    "stage",
+    "type",
+];
+
+/// What titles share: the words that all of them begin and end with, or else the most words in a row
+/// that all have; none where that is nothing that says something.
+fn shared_words(first: &str, others: &[&str]) -> Option<String> {
+    let plain =
+        |word: &str| word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase();
+    let words = |title: &str| -> Vec<String> {
+        title.split_whitespace().map(plain).filter(|word| !word.is_empty()).collect()
+    };
+    let others: Vec<Vec<String>> = others.iter().map(|title| words(title)).collect();
+    let own = words(first);
+    let shared = |from_end: bool| {
+        let word = |title: &[String], at: usize| {
+            let at = if from_end { title.len().checked_sub(at + 1)? } else { at };
+            title.get(at).cloned()
+        };
+        let everywhere = |&at: &usize| others.iter().all(|title| word(title, at) == word(&own, at));
+        (0..own.len()).take_while(everywhere).count()
+    };
+    let (start, end) = (shared(false), shared(true));
+    let text = match start + end < own.len() {
+        true => {
+            let end = telling(&own[own.len() - end..]).filter(|end| end.contains(' '));
+            let ends = [telling(&own[..start]), end];
+            ends.into_iter().flatten().collect::<Vec<_>>().join(" ... ")
+        }
+        false => telling(&own).unwrap_or_default(),
+    };
+    let mut text = Some(text).filter(|text| !text.is_empty()).or_else(|| {
+        let everywhere = |run: &&[String]| {
+            others.iter().all(|title| title.windows(run.len()).any(|window| window == *run))
+        };
+        let lengths = (1..=own.len()).rev();
+        lengths
+            .into_iter()
+            .find_map(|length| own.windows(length).filter(everywhere).find_map(telling))
+    })?;
+    if let Some(letter) = text.get_mut(..1) {
+        letter.make_ascii_uppercase();
+    }
+    Some(text)
+}
+
+/// Words without those at their ends that say little; none where nothing is left.
+fn telling(words: &[String]) -> Option<String> {
+    let filling = |word: &&String| FILLING.contains(&word.as_str());
+    let start = words.iter().take_while(filling).count();
+    let end = words.len() - words.iter().rev().take_while(filling).count();
+    let words = words.get(start..end)?;
+    let vague = words.iter().all(|word| VAGUE.contains(&word.as_str()) || filling(&word));
+    (!vague).then(|| words.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_titles_of_a_category_share() {
+        let shared = |titles: &[&str]| shared_words(titles[0], &titles[1..]);
+        for (titles, expected) in [
+            (&["Diabetes mellitus, type I", "Diabetes with coma"][..], Some("Diabetes")),
+            (&["Left heart failure", "Heart failure, unspecified"], Some("Heart failure")),
+            (
+                &[
+                    "Malignant neoplasm of nipple of female breast",
+                    "Malignant neoplasm of axillary tail of female breast",
+                ],
+                Some("Malignant neoplasm ... female breast"),
+            ),
+            (&["Gout"], Some("Gout")),
+            (&["Coma", "Fever"], None),
+            (&["Other coma", "Other fever"], None),
+            (&["Chronic kidney disease", "End stage renal disease"], None),
+            (
+                &["Diabetes, type I, uncontrolled", "Diabetes with coma, uncontrolled"],
+                Some("Diabetes"),
+            ),
+        ] {
+            assert_eq!(shared(titles).as_deref(), expected, "{titles:?}");
+        }
+    }
 
     #[test]
     fn names_of_bands() {

@@ -80,6 +80,7 @@ impl Inputs {
         };
         let options = RuleOptions {
             vocabulary: cohort.as_ref().map(|loaded| Arc::clone(&loaded.vocabulary)).or(given),
+            titles: cohort.as_ref().map(|loaded| loaded.titles.clone()).unwrap_or_default(),
             numbered: self.vocabulary.is_some(),
             unknown_codes: self.unknown_codes,
             ..RuleOptions::default()
@@ -143,6 +144,7 @@ impl RecordInputs {
         let loaded = read(cohort, given, watch)?;
         let options = RuleOptions {
             vocabulary: Some(Arc::clone(&loaded.vocabulary)),
+            titles: loaded.titles.clone(),
             numbered: vocabulary.is_some(),
             unknown_codes: *unknown_codes,
             ..RuleOptions::default()

@@ -32,6 +32,8 @@ pub struct RuleOptions {
     pub numbered: bool,
     /// What a code means that the vocabulary does not have.
     pub unknown_codes: UnknownCodes,
+    /// What codes of the vocabulary mean, for messages that name them.
+    pub titles: BTreeMap<Code, String>,
     /// How much of a rule file to take in before refusing.
     pub limits: LanguageLimits,
 }
@@ -78,7 +80,12 @@ pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Er
     };
     let resolve_options =
         ResolveOptions { unknown_codes: options.unknown_codes, limits: options.limits.clone() };
-    let resolved = resolve(&files, vocabulary, &resolve_options)?;
+    let title = |name: &str| {
+        let code = options.vocabulary.as_ref()?.code(name)?;
+        options.titles.get(&code).cloned()
+    };
+    let resolved = resolve(&files, vocabulary, &resolve_options)
+        .map_err(|diagnostics| diagnostics.with_titles(title))?;
     Ok(LoadedRules {
         rules: Arc::new(resolved.rules),
         warnings: resolved.warnings,

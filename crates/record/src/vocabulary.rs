@@ -191,6 +191,22 @@ impl Vocabulary {
         self.parts[code.index()]
     }
 
+    /// What codes of one kind share: the name up to the first `//`, or all of it.
+    ///
+    /// ```
+    /// use consequence_record::{Kind, Vocabulary};
+    ///
+    /// let names = [("SEX//F", Kind::Static), ("LAB//a1c//q4", Kind::Encounter), ("DEATH", Kind::Encounter)];
+    /// let vocabulary = Vocabulary::new(names)?;
+    /// let families: Vec<&str> = vocabulary.codes().map(|code| vocabulary.family(code)).collect();
+    /// assert_eq!(families, ["SEX", "LAB", "DEATH", "END"]);
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    pub fn family(&self, code: Code) -> &str {
+        let name = self.name(code);
+        name.split_once("//").map_or(name, |(family, _)| family)
+    }
+
     /// The code that marks the last encounter.
     #[inline]
     pub fn end(&self) -> Code {

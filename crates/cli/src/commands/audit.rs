@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use consequence::audit::AuditTask;
-use consequence::{Error, Split};
+use consequence::{Error, Out, Split};
 
 use super::{Outcome, inputs};
-use crate::args::{CodeArguments, number, split};
+use crate::args::{CodeArguments, TitleArguments, number, split};
 
 #[derive(Debug, Args)]
 pub struct AuditArguments {
@@ -24,7 +24,24 @@ pub struct AuditArguments {
     /// Only records of this split: train, tuning or held_out
     #[arg(long, value_parser = split)]
     pub split: Option<Split>,
-    /// Name patients in the examples
+    /// Explain the record of one patient: its id, or `#17` for the record with number 17
+    #[arg(long, value_name = "ID", conflicts_with_all = ["all", "html", "hide_below"])]
+    pub record: Option<String>,
+    /// List every violation in a file: JSON lines (.jsonl) or a table (.csv)
+    #[arg(long, value_name = "FILE")]
+    pub all: Option<PathBuf>,
+    /// Write a page for the browser, too
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Replace the files of --all and --html, if they are there
+    #[arg(long)]
+    pub force: bool,
+    /// Tell nothing of rules that fewer records than this break, but how many they are
+    #[arg(long, default_value = "0", value_name = "NUMBER", value_parser = consequence::parse_count)]
+    pub hide_below: u64,
+    #[command(flatten)]
+    pub titles: TitleArguments,
+    /// Name patients, and not only the numbers of their records
     #[arg(long)]
     pub show_ids: bool,
     /// Have the naive referee judge every record again, and fail if it disagrees
@@ -36,7 +53,13 @@ pub struct AuditArguments {
 }
 
 pub fn run(arguments: &AuditArguments) -> Result<Outcome, Error> {
+    let out = |path: &PathBuf| Out::new(path).replacing(arguments.force);
     let task = AuditTask {
+        record: arguments.record.clone(),
+        all: arguments.all.as_ref().map(out),
+        html: arguments.html.as_ref().map(out),
+        hide_below: arguments.hide_below,
+        titles: arguments.titles.titles.clone(),
         top: arguments.top,
         show_ids: arguments.show_ids,
         referee: arguments.referee,

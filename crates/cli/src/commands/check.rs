@@ -7,7 +7,7 @@ use consequence::check::CheckTask;
 use consequence::{Error, Inputs};
 
 use super::{Outcome, unknown_codes};
-use crate::args::{CodeArguments, visits};
+use crate::args::{CodeArguments, TitleArguments, visits};
 
 #[derive(Debug, Args)]
 pub struct CheckArguments {
@@ -25,6 +25,8 @@ pub struct CheckArguments {
     /// The most encounters a record may have [default: 100, or the cohort's longest if that is more]
     #[arg(long, value_name = "NUMBER", value_parser = visits)]
     pub max_visits: Option<u16>,
+    #[command(flatten)]
+    pub titles: TitleArguments,
     /// Write the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -42,6 +44,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
         inputs,
         max_visits: arguments.max_visits,
         explain: arguments.explain.clone(),
+        titles: arguments.titles.titles.clone(),
         ..CheckTask::default()
     };
     super::run(&task, arguments.json)

@@ -2,14 +2,18 @@
 
 pub mod audit;
 pub mod check;
+pub mod codes;
 pub mod common_sense;
 pub mod compare;
 pub mod convert;
 pub mod demo;
+pub mod describe;
+pub mod diff;
 pub mod enforce;
 pub mod evaluate;
 pub mod export;
 pub mod generate;
+pub mod head;
 pub mod import;
 pub mod manual;
 pub mod mine;

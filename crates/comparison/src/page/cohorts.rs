@@ -1,7 +1,5 @@
 //! The records that methods wrote, beside the real ones.
 
-use std::collections::BTreeMap;
-
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
 use consequence_evaluate::{CohortShape, CompareOptions, compare};
@@ -81,7 +79,7 @@ impl Page<'_> {
             .collect();
         let real = Selection::new(&self.arena.cohort, &self.arena.train);
         let mut blocks = vec![Block::Table(table), Block::Table(rare)];
-        blocks.extend(scatters(real, &panels, &self.arena.vocabulary)?);
+        blocks.extend(scatters(real, &panels, &self.arena.vocabulary, &self.arena.titles)?);
         Ok(Section {
             key: "correlations".to_owned(),
             title: "Who writes what real records have".to_owned(),
@@ -134,13 +132,12 @@ impl Page<'_> {
     pub(super) fn records(&self, cohorts: &[Cohort]) -> Section {
         let arena = self.arena;
         let conclusions = Conclusions::new(arena.enforcer.plan());
-        let titles = BTreeMap::new();
         let frequency = occurrences(&arena.cohort, &arena.train, arena.vocabulary.len());
         let timelines = Timelines {
             rules: &arena.rules,
             conclusions: &conclusions,
             vocabulary: &arena.vocabulary,
-            titles: &titles,
+            titles: &arena.titles,
             frequency: &frequency,
         };
         let wanted = |method: Method| {

@@ -5,6 +5,8 @@ mod pass;
 mod report;
 mod text;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_rules::{
@@ -18,9 +20,10 @@ pub use report::{
     RuleCounts, SharedOutput, SoftRule, SuperfluousRule, Verdict, WhySuperfluous,
 };
 
-use consequence_record::Selection;
+use consequence_record::{Code, Selection};
 
 use crate::broken::BrokenRecords;
+use crate::look::Titles;
 use consequence_pipeline::{Error, Inputs, Opened, RuleReference, Task, Watch, watched};
 
 /// The rules to be analysed, and how.
@@ -49,6 +52,8 @@ pub struct CheckTask {
     pub explain: Option<String>,
     /// How far the analysis looks.
     pub analysis: AnalysisLimits,
+    /// Lists of codes with titles, for codes that the cohort gives none.
+    pub titles: Vec<PathBuf>,
 }
 
 impl Task for CheckTask {
@@ -102,6 +107,22 @@ impl Task for CheckTask {
         let one_pass = watched(watch, "trying one ordered pass", None, || {
             pass::one_pass(&written, max_visits.into(), limits.rule_literals)
         });
+        let mut named: BTreeSet<Code> = BTreeSet::new();
+        for conflict in &found.found {
+            named.insert(conflict.code);
+            named.extend(conflict.witness.visits.iter().flatten());
+        }
+        named.extend(plan.map_or(&[][..], |plan| plan.cycles()).iter().flatten());
+        if let Some(asked) = &self.explain {
+            let of_rule = written.clauses().filter(|one| *set[one.rule as usize].name == **asked);
+            let literals = of_rule.flat_map(|clause| clause.literals.iter().copied());
+            named.extend(literals.map(|literal| written.decode(literal).code));
+        }
+        let titles = match &cohort {
+            Some(loaded) => Titles::new(set.vocabulary(), &loaded.titles, &self.titles)?,
+            None if self.titles.is_empty() => Titles::default(),
+            None => Titles::new(set.vocabulary(), &BTreeMap::new(), &self.titles)?,
+        };
         let reference = |rule: usize| RuleReference::new(&set[rule]);
         let name = |code| set.vocabulary().name(code).to_owned();
         Ok(CheckReport {
@@ -148,6 +169,9 @@ impl Task for CheckTask {
             shared_outputs: shared_outputs(set),
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
             explanation,
+            titles: (named.into_iter())
+                .filter_map(|code| Some((name(code), titles.of(code)?.to_owned())))
+                .collect(),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! What a check found, ready to be read by people and by programs.
 
+use std::collections::BTreeMap;
+
 use consequence_pipeline::{CodeSummary, Report, RuleReference};
 use consequence_record::{Code, Record, Vocabulary};
 use serde::Serialize;
@@ -46,6 +48,9 @@ pub struct CheckReport {
     pub warnings: Vec<String>,
     /// The rule that was asked about.
     pub explanation: Option<Explanation>,
+    /// What the codes of conflicts, of cycles and of the rule that was asked about mean, as far as a
+    /// cohort or a list tells.
+    pub titles: BTreeMap<String, String>,
 }
 
 impl Report for CheckReport {

@@ -10,13 +10,16 @@ use super::report::{
     WhySuperfluous,
 };
 
+use crate::look::{Grid, shortened};
+
 /// Findings of a kind listed in the text; the rest are counted.
 const SHOWN: usize = 20;
 
 impl Display for CheckReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         if let Some(explanation) = &self.explanation {
-            return explanation.fmt(out);
+            explanation.fmt(out)?;
+            return self.titles(out);
         }
         self.head(out)?;
         if self.rules.total == 0 {
@@ -31,11 +34,28 @@ impl Display for CheckReport {
         self.superfluous(out)?;
         self.derived(out)?;
         self.soft(out)?;
-        self.one_pass(out)
+        self.one_pass(out)?;
+        self.titles(out)
     }
 }
 
 impl CheckReport {
+    /// What the codes above mean.
+    fn titles(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        if self.titles.is_empty() {
+            return Ok(());
+        }
+        let mut grid = Grid::new(&["<codes named above", "<title"]);
+        for (code, title) in self.titles.iter().take(SHOWN) {
+            grid.row(vec![code.clone(), shortened(Some(title))]);
+        }
+        write!(out, "\n{grid}")?;
+        match self.titles.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => writeln!(out, "  and {}", count(more as u64, "more code")),
+        }
+    }
+
     fn head(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let rules = &self.rules;
         writeln!(

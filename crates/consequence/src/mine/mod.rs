@@ -176,13 +176,17 @@ impl Task for MineTask {
             let listed = || list.as_ref().and_then(|list| list.title(code));
             known.get(code).copied().or_else(listed).map(str::to_owned)
         };
+        // Titles that are made of others are for people; alike words in them are no reason to group codes.
+        let read = |code: &str| {
+            title(code).or_else(|| list.as_ref().and_then(|list| list.any_title(code)))
+        };
         let (mined, mining) = timed(|| {
             let known = Known { titles: &title, groups: &below_concepts(&dataset) };
             let work = || search_knowing(cohort, vocabulary, splits, &known, &self.search);
             watched(watch, "mining", None, work)
         });
         let mined = mined.map_err(|error| refused(&self.cohort, &error))?;
-        let text = mined.text(&title);
+        let text = mined.text(&read);
         let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
         let (plan, proving) = timed(|| {
             watched(watch, "compiling and proving", None, || {
@@ -196,7 +200,7 @@ impl Task for MineTask {
         let statements = plan?.proof().goals;
         out.write(|file| file.write_all(text.as_bytes()))?;
         if let Some(review) = review {
-            let page = review::page(&self.cohort, &dataset, &mined, &title).html();
+            let page = review::page(&self.cohort, &dataset, &mined, &read).html();
             review.write(|file| file.write_all(page.as_bytes()))?;
         }
         let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();

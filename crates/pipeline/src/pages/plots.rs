@@ -1,7 +1,9 @@
 //! Plots of how two or more cohorts agree.
 
+use std::collections::BTreeMap;
+
 use consequence_evaluate::{BadRecord, CohortShape, Points, shares};
-use consequence_record::{Selection, Vocabulary};
+use consequence_record::{Code, Selection, Vocabulary};
 use consequence_report::{Block, Histogram, Histograms, ScaleKind, Scatter, ScatterPanel};
 
 /// Pairs of codes that a plot shows.
@@ -19,11 +21,13 @@ pub struct Panel<'a> {
     pub ours: bool,
 }
 
-/// How frequent codes and pairs of codes are in synthetic cohorts and in the real one.
+/// How frequent codes and pairs of codes are in synthetic cohorts and in the real one. Codes are named
+/// with their titles, where those are known.
 pub fn scatters(
     real: Selection<'_>,
     panels: &[Panel<'_>],
     vocabulary: &Vocabulary,
+    titles: &BTreeMap<Code, String>,
 ) -> Result<Vec<Block>, BadRecord> {
     let mut samples = vec![real];
     samples.extend(panels.iter().map(|panel| panel.sample));
@@ -40,6 +44,10 @@ pub fn scatters(
             &pairs_note,
         ),
     ];
+    let titled = |name: &str| {
+        let title = vocabulary.code(name).and_then(|code| titles.get(&code));
+        title.map_or_else(|| name.to_owned(), |title| format!("{name} ({title})"))
+    };
     let scatter = |(at, (points, title, point, share, note)): (usize, _)| {
         let (points, note): (&Points, &str) = (points, note);
         let panel = |(number, panel): (usize, &Panel<'_>)| ScatterPanel {
@@ -54,7 +62,7 @@ pub fn scatters(
             point: str::to_owned(point),
             share: str::to_owned(share),
             scale: ScaleKind::SquareRoot,
-            names: points.names.clone(),
+            names: points.names.iter().map(|name| titled(name)).collect(),
             real: points.shares[0].clone(),
             panels: panels.iter().enumerate().map(panel).collect(),
         })

@@ -12,7 +12,8 @@ const SIZE: (f64, f64) = (360.0, 210.0);
 
 pub(crate) fn histograms(markup: &mut Markup, plot: &Histograms) {
     open_figure(markup, &plot.title, &plot.note, "histograms");
-    if !plot.panels.is_empty() {
+    // One cohort alone needs no legend.
+    if plot.panels.iter().any(|panel| !panel.synthetic.is_empty()) {
         markup.raw("<p class=\"legend\"><span><i class=\"key key-real\"></i>real</span>");
         markup.raw("<span><i class=\"key key-synthetic\"></i>synthetic</span></p>\n");
     }
@@ -37,10 +38,13 @@ fn draw_panel(markup: &mut Markup, panel: &Histogram) {
         bottom: SIZE.1 - 38.0,
     };
     let bins = panel.bins.len();
+    let alone = panel.synthetic.is_empty();
     let width = (area.right - area.left) / bins.max(1) as f64;
     let label = format!(
-        "{}: {} in the real and the synthetic cohort, {bins} bins. Arrow keys go from bin to bin.",
-        panel.title, panel.axis,
+        "{}: {}{}, {bins} bins. Arrow keys go from bin to bin.",
+        panel.title,
+        panel.axis,
+        if alone { "" } else { " in the real and the synthetic cohort" },
     );
     open_panel(markup, &panel.title, "", &label, SIZE);
     markup.raw(" class=\"histogram\">");
@@ -65,12 +69,15 @@ fn draw_panel(markup: &mut Markup, panel: &Histogram) {
     let mut free_from = f64::NEG_INFINITY;
     for (bin, name) in panel.bins.iter().enumerate() {
         let said = |shares| share(shares, bin).map_or("n/a".to_owned(), percent);
-        let tip = format!(
-            "{}: {name}\nreal: {}\nsynthetic: {}",
-            panel.axis,
-            said(&panel.real),
-            said(&panel.synthetic),
-        );
+        let tip = match alone {
+            true => format!("{}: {name}\n{}", panel.axis, said(&panel.real)),
+            false => format!(
+                "{}: {name}\nreal: {}\nsynthetic: {}",
+                panel.axis,
+                said(&panel.real),
+                said(&panel.synthetic),
+            ),
+        };
         markup.raw("<rect class=\"hit mark\"").attribute("data-tip", &tip).length("x", left(bin));
         markup.length("y", area.top).length("width", width);
         markup.length("height", area.bottom - area.top).raw("/>");
@@ -101,6 +108,12 @@ mod tests {
         let page = drawn(2, vec![0.75, 0.25], vec![0.5, 0.5]);
         assert!(page.contains("0\nreal: 75%\nsynthetic: 50%"));
         assert_eq!(page.matches("class=\"real\"").count(), 2);
+    }
+
+    #[test]
+    fn one_cohort_alone_is_not_called_real() {
+        let page = drawn(2, vec![0.75, 0.25], vec![]);
+        assert!(page.contains("0\n75%") && !page.contains("real:") && !page.contains("key-real"));
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub struct Bar {
     pub ours: bool,
 }
 
-/// Distributions of lengths, real beside synthetic.
+/// Distributions of lengths, real beside synthetic, or of one cohort alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Histograms {
@@ -139,7 +139,7 @@ pub struct Histogram {
     pub bins: Vec<String>,
     /// The share of each bin in the real cohort, between 0 and 1.
     pub real: Vec<f64>,
-    /// The share of each bin in the synthetic cohort.
+    /// The share of each bin in the synthetic cohort; empty where there is one cohort alone.
     pub synthetic: Vec<f64>,
 }
 

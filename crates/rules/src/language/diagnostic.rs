@@ -57,6 +57,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Whether the trouble is that the vocabulary lacks a code, which another vocabulary may have.
     pub lacks_code: bool,
+    /// The code that was probably meant, where the vocabulary lacks one.
+    pub meant: Option<String>,
 }
 
 impl Diagnostic {
@@ -71,7 +73,15 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, message: String) -> Self {
-        Self { severity, message, location: None, notes: Vec::new(), help: None, lacks_code: false }
+        Self {
+            severity,
+            message,
+            location: None,
+            notes: Vec::new(),
+            help: None,
+            lacks_code: false,
+            meant: None,
+        }
     }
 
     /// The same, pointing at a location.
@@ -170,6 +180,29 @@ impl Diagnostics {
     /// How many there are, those past the limit included.
     pub fn len(&self) -> usize {
         self.reported.len() + self.more
+    }
+
+    /// The same, with the titles of codes that were probably meant, where they are known.
+    ///
+    /// ```
+    /// use consequence_rules::RuleSet;
+    /// use consequence_record::{Kind, Vocabulary};
+    ///
+    /// let vocabulary = Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?;
+    /// let refused = RuleSet::parse("rule a: ICD9CM//25O", Some(vocabulary.into())).unwrap_err();
+    /// let text = refused.with_titles(|_| Some("Diabetes".to_owned())).to_string();
+    /// assert!(text.contains("did you mean `ICD9CM//250` (Diabetes)?"), "{text}");
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    #[must_use]
+    pub fn with_titles(mut self, title: impl Fn(&str) -> Option<String>) -> Self {
+        for one in &mut self.reported {
+            let meant = one.meant.as_deref().and_then(&title);
+            if let (Some(help), Some(title)) = (&mut one.help, meant) {
+                *help = format!("{} ({title})?", help.trim_end_matches('?'));
+            }
+        }
+        self
     }
 
     /// Those that were kept.

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
-use super::names::{Names, closest, show};
+use super::names::{Names, closest, may_mean, show};
 use super::parser::Failed;
 use super::resolve::UnknownCodes;
 use super::source::{Source, Span};
@@ -349,10 +349,16 @@ impl<'a> Expander<'a> {
         if self.unknown_codes == UnknownCodes::Refuse {
             let mut diagnostic = Diagnostic::error(message).lacking_code();
             if self.errors.len() < self.limits.diagnostics {
-                let names = self.vocabulary.codes().map(|code| self.vocabulary.name(code));
-                let lets = self.lets.keys().copied();
-                let guess = closest(name, names.chain(lets));
+                let names = || self.vocabulary.codes().map(|code| self.vocabulary.name(code));
+                let is_family = |family: &str| {
+                    names().any(|name| name.split_once("//").is_some_and(|one| one.0 == family))
+                };
+                let known = name.split_once("//").is_some_and(|(family, _)| is_family(family));
+                let meant = |candidate: &&str| may_mean(name, candidate, known);
+                let lets = self.lets.keys().copied().filter(|_| !name.contains("//"));
+                let guess = closest(name, names().filter(meant).chain(lets));
                 diagnostic.help = guess.map(|guess| format!("did you mean {}?", show(guess)));
+                diagnostic.meant = guess.map(str::to_owned);
             }
             self.error(diagnostic, span);
         } else {

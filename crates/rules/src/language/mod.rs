@@ -23,7 +23,7 @@ mod vocabulary;
 mod window;
 
 pub use diagnostic::Note;
-pub use names::closest;
+pub use names::{closest, matches};
 pub use source::{Excerpt, Location, Span};
 pub use tree::{Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, StaticItem};
 

@@ -86,7 +86,13 @@ pub(super) fn show(name: &str) -> String {
 }
 
 /// Whether a name matches a pattern: `*` stands for any run of characters, `?` for one.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+///
+/// ```
+/// use consequence_rules::language::matches;
+///
+/// assert!(matches("ICD9CM//25*", "ICD9CM//250") && !matches("ICD9CM//25?", "ICD9CM//25001"));
+/// ```
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern_rest, mut name_rest) = (pattern, name);
     // Where to go on from when the text after the last star does not fit.
     let mut retry: Option<(&str, &str)> = None;
@@ -155,6 +161,20 @@ impl<'a> Names<'a> {
 
 /// The most single-character changes a suggestion may be away.
 const FARTHEST: usize = 3;
+
+/// Whether a code may be meant by a name: both are of one family (`ICD9CM//`), or the family is none
+/// that is known and the rest is the same. A code of another family is never what was meant.
+pub(super) fn may_mean(name: &str, candidate: &str, known_family: bool) -> bool {
+    match (name.split_once("//"), candidate.split_once("//")) {
+        (None, None) => true,
+        // `SEX/F` for `SEX//F`.
+        (None, Some((family, _))) => name.starts_with(family),
+        (Some((family, rest)), Some((other, other_rest))) => {
+            family == other || (rest == other_rest && !known_family)
+        }
+        (Some(_), None) => false,
+    }
+}
 
 /// The candidate with the fewest single-character changes from `name`, the first of those that tie;
 /// `None` if all are far off for its length.
@@ -282,6 +302,22 @@ mod tests {
         assert_eq!(names.matching("E*"), Some(&[Code(0), Code(1)][..]));
         assert_eq!(names.matching("E?"), Some(&[Code(0), Code(1)][..]));
         assert_eq!(names.matching("*"), None, "two more comparisons than allowed");
+    }
+
+    #[test]
+    fn a_code_of_another_family_is_never_meant() {
+        for (name, candidate, known, expected) in [
+            ("ICD9CM//251", "ICD9CM//250", true, true),
+            ("ICD9CM//251", "ICD9PROC//251", true, false),
+            ("ICD9M//250", "ICD9CM//250", false, true),
+            ("ICD9M//251", "ICD9CM//250", false, false),
+            ("SEX/F", "SEX//F", false, true),
+            ("SMOKRE", "SMOKER", false, true),
+            ("SMOKRE", "SEX//F", false, false),
+            ("SEX//X", "SEX", true, false),
+        ] {
+            assert_eq!(may_mean(name, candidate, known), expected, "{name} {candidate}");
+        }
     }
 
     #[test]

@@ -128,7 +128,12 @@ impl Page<'_> {
             ours: true,
         };
         let mut blocks = vec![Block::Table(table)];
-        blocks.extend(scatters(self.pair.real_sample(), &[panel], &self.pair.vocabulary)?);
+        blocks.extend(scatters(
+            self.pair.real_sample(),
+            &[panel],
+            &self.pair.vocabulary,
+            &self.pair.titles,
+        )?);
         Ok(Section::new("agreement", "Do codes come as often as in real records?", blocks))
     }
 

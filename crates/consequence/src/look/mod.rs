@@ -1,0 +1,13 @@
+//! What every look at a cohort stands on: records one after the other, titles of codes, records as people
+//! read them, and text in columns.
+
+mod grid;
+mod reading;
+mod source;
+mod titles;
+
+pub(crate) use grid::{Grid, figure, share, shortened};
+pub use reading::{ReadCode, ReadRecord, ReadVisit};
+pub(crate) use reading::{Room, moment};
+pub(crate) use source::{Lexicon, Seen, Source};
+pub use titles::Titles;
