@@ -248,7 +248,7 @@ fn concepts(collector: &mut Collector<'_>) -> FxHashMap<u64, Fact> {
         })
         .collect();
     for (&id, &fact) in &met {
-        collector.codes.concept(fact, Concept { id, ancestors: Vec::new() });
+        collector.codes.concept(fact, Concept { id, ..Concept::default() });
     }
     met
 }
