@@ -18,6 +18,7 @@ use crate::{Dataset, WriteError};
 pub use long::{Rows, csv};
 pub use omop::{
     OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OmopSummary, omop, omop_columns,
+    omop_scale,
 };
 
 mod long;

@@ -9,13 +9,14 @@ mod file;
 mod tables;
 mod terms;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
 use consequence_record::calendar::{DAY, Date, civil};
-use consequence_record::{Code, DetailsView, Domain, RecordView};
+use consequence_record::{Code, DetailsView, Domain, RecordView, Scale};
 use consequence_store::{AtomicFolder, StoreError};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use self::events::{EVENTS, table_of};
 use self::file::{TableFile, Value, ending};
@@ -23,7 +24,7 @@ use self::tables::{
     CDM_SOURCE, CONCEPT, DEATH, METADATA, OBSERVATION_PERIOD, PERSON, TABLES, Table,
     VISIT_OCCURRENCE,
 };
-use self::terms::{Terms, Trait, age_years, trait_of, unit_concept};
+use self::terms::{Terms, Trait, age_years, is_death, trait_of, unit_concept};
 use super::ExportOptions;
 use crate::export::Timeline;
 use crate::jsonl::check;
@@ -47,7 +48,7 @@ pub const OMOP_CUT: &str = "CUT";
 pub const OMOP_BETWEEN: char = '|';
 
 /// What was written of a cohort as tables of OMOP.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OmopSummary {
     /// The rows of each table.
     pub tables: Vec<(&'static str, u64)>,
@@ -437,15 +438,16 @@ impl<'d> Tables<'d> {
         let time = if dataset.ordinal_time() { "ordinal" } else { "recorded" };
         let mut rows = vec![(OMOP_FORMAT, "1".to_owned()), (OMOP_TIME, time.to_owned())];
         rows.extend(dataset.scales.iter().map(|(&code, scale)| {
-            let told = json!({
-                "code": dataset.vocabulary.name(code),
-                "test": scale.test,
-                "unit": scale.unit,
-                "above": scale.above,
-                "up_to": scale.up_to,
-                "count": scale.count,
-            });
-            (OMOP_SCALE, told.to_string())
+            let told = ToldScale {
+                code: dataset.vocabulary.name(code).into(),
+                test: scale.test.as_str().into(),
+                unit: scale.unit.as_deref().map(Into::into),
+                above: scale.above,
+                up_to: scale.up_to,
+                count: scale.count,
+            };
+            // Names and finite numbers always have a text.
+            (OMOP_SCALE, serde_json::to_string(&told).unwrap_or_default())
         }));
         for (name, text) in rows {
             self.metadata.row(&[
@@ -479,6 +481,30 @@ impl<'d> Tables<'d> {
     }
 }
 
+/// What the values of a code are, as `metadata` tells.
+#[derive(Serialize, Deserialize)]
+struct ToldScale<'s> {
+    code: Cow<'s, str>,
+    test: Cow<'s, str>,
+    unit: Option<Cow<'s, str>>,
+    above: Option<f32>,
+    up_to: Option<f32>,
+    count: u64,
+}
+
+/// The code and the scale that a row [`OMOP_SCALE`] of `metadata` tells of.
+///
+/// ```
+/// let told = r#"{"code":"LAB//x//q1","test":"LAB//x","unit":"mg","above":null,"up_to":2.5,"count":7}"#;
+/// let (code, scale) = consequence_tables::export::omop_scale(told).unwrap();
+/// assert_eq!((&*code, scale.up_to), ("LAB//x//q1", Some(2.5)));
+/// ```
+pub fn omop_scale(text: &str) -> Option<(String, Scale)> {
+    let ToldScale { code, test, unit, above, up_to, count } = serde_json::from_str(text).ok()?;
+    let (test, unit) = (test.into_owned(), unit.map(Cow::into_owned));
+    Some((code.into_owned(), Scale { test, unit, above, up_to, count }))
+}
+
 /// The characters that databases have room for in the columns of the source's values.
 const SOURCE_CHARACTERS: usize = 50;
 
@@ -493,11 +519,6 @@ struct Stay {
     begin: i64,
     end: Option<i64>,
     first: bool,
-}
-
-/// Whether a code tells that the patient died.
-fn is_death(code: &str) -> bool {
-    ["DEATH", "MEDS_DEATH"].contains(&code)
 }
 
 #[cfg(test)]

@@ -72,9 +72,12 @@ impl Terms {
                 Some((id, true)) => (0, id as i64),
                 None => (0, *numbers.entry(source.clone()).or_insert(next)),
             };
-            let plain = !matches!(vocabulary.part(code), Part::Time | Part::End | Part::Static);
-            terms.unmapped += u64::from(plain && known.is_none());
-            if vocabulary.part(code) != Part::Time && vocabulary.part(code) != Part::End {
+            // Those of people and visits are in every database, and a death has a table.
+            let has_row = !matches!(vocabulary.part(code), Part::Time | Part::End)
+                && trait_of(vocabulary, &dataset.concepts, code).is_none();
+            let event = has_row && vocabulary.part(code) != Part::Static && !is_death(&source);
+            terms.unmapped += u64::from(event && known.is_none());
+            if has_row {
                 let (system, word) = source.split_once("//").unwrap_or(("None", &source));
                 let described = Described {
                     name: title.unwrap_or(&source).to_owned(),
@@ -113,6 +116,11 @@ fn named(dataset: &Dataset, code: Code, concept: Option<&Concept>) -> (String, O
         Some((test, result)) => (test.to_owned(), Some(result.to_owned())),
         None => (name.to_owned(), None),
     }
+}
+
+/// Whether a code tells that the patient died.
+pub(super) fn is_death(code: &str) -> bool {
+    ["DEATH", "MEDS_DEATH"].contains(&code)
 }
 
 /// The number of the concept that is all that is known of a code.
