@@ -258,7 +258,9 @@ pub(crate) fn sex_of(name: &str) -> Option<&'static str> {
 
 /// The sex that a word says, or the number of an OMOP concept.
 pub(crate) fn sex_word(word: &str) -> Option<&'static str> {
-    match word.trim().to_ascii_lowercase().as_str() {
+    let word = word.trim();
+    // Numbers that went through a data frame have a point.
+    match word.strip_suffix(".0").unwrap_or(word).to_ascii_lowercase().as_str() {
         "f" | "female" | "8532" => Some("F"),
         "m" | "male" | "8507" => Some("M"),
         _ => None,

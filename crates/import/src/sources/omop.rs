@@ -190,7 +190,7 @@ fn read_visits(
     }
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-        let visit = VisitKey::named(table.needed_text(1)?);
+        let visit = VisitKey::named(whole(table.needed_text(1)?));
         let begin = time(table, 2, 3)?;
         collector.put(Event::new(subject, Fact::VISIT, visit, begin))?;
         if types && let Some(fact) = met.visit_type(collector, table)? {
@@ -337,6 +337,11 @@ const WORDS: [(u64, &str); 16] = [
     (5083, "TELEHEALTH"),
 ];
 
+/// A number as it was before it went through a data frame, where columns with gaps get a point.
+fn whole(id: &str) -> &str {
+    id.strip_suffix(".0").unwrap_or(id)
+}
+
 /// The number of a concept; none where there is none, or 0, which says that no concept is known.
 pub(super) fn concept(table: &Table<'_>, column: usize) -> Result<Option<u64>, ImportError> {
     Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()).filter(|&id| id > 0))
@@ -381,7 +386,7 @@ fn read_events(
         };
         let fact = met.code(collector, table, id, events.domain, standard.is_some())?;
         let time = time(table, 3, 4)?;
-        let visit = Some(table.text(5)?).filter(|id| !matches!(*id, "" | "0"));
+        let visit = Some(whole(table.text(5)?)).filter(|id| !matches!(*id, "" | "0"));
         let Some(visit) = visit.map(VisitKey::named).or(time.map(VisitKey::day)) else {
             collector.summary.drop_one(Reason::NoDate);
             return Ok(());
