@@ -237,8 +237,8 @@ fn omop() {
     assert_eq!(systems["DEATH"], (1, 142));
     counts(&dataset, "SEX", &[("F", 558), ("M", 571)]);
     counts(&dataset, "AGE", &[("0-20", 954), ("20-40", 161), ("40-60", 11)]);
-    assert_eq!(sum_of_times(&dataset), 40_455_560_246_400_000_000);
-    assert_eq!(dataset.cohort.longest(), 472);
+    assert_eq!(sum_of_times(&dataset), 44_603_234_668_800_000_000);
+    assert_eq!(dataset.cohort.longest(), 477);
     let bronchitis = dataset.vocabulary.code("SNOMED//10509002").unwrap();
     assert!(
         dataset.titles[&bronchitis].contains("bronchitis"),
@@ -249,10 +249,10 @@ fn omop() {
     let options = ImportOptions { drop_empty: true, min_patients: 5, ..ImportOptions::default() };
     let (dataset, summary) = run(Source::Omop, &path, &options);
     let gaps = summary.visits - summary.patients;
-    assert_eq!(summary.codes, 46_793 - 1 + gaps + summary.ends);
-    assert_eq!(summary.vocabulary, 288 + 47 + 11);
-    assert_eq!(by_system(&dataset)["GAP"], (47, gaps as usize));
-    assert_eq!(summary.visits, 28_339 - 119 - 1);
+    assert_eq!(summary.codes, 51_187 + gaps + summary.ends);
+    assert_eq!(summary.vocabulary, 403 + 43 + 11);
+    assert_eq!(by_system(&dataset)["GAP"], (43, gaps as usize));
+    assert_eq!(summary.visits, 32_045);
     assert_eq!(summary.empty_visits, 0);
 }
 

@@ -363,7 +363,7 @@ mod tests {
     use consequence_rules::Order;
 
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
-    use crate::{Card, HaloSizes, Network, Sizes};
+    use crate::{HaloSizes, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
     fn halo() -> Sizes {

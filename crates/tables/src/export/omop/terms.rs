@@ -156,16 +156,14 @@ const TAGS: [(Domain, &[&str]); 4] = [
 fn domain_of(code: &str, title: Option<&str>) -> Domain {
     let first = code.split("//").next().unwrap_or(code);
     let is_first = |system: &&str| system.eq_ignore_ascii_case(first);
-    if let Some((domain, _)) =
-        SYSTEMS.iter().find(|(_, systems)| systems.iter().any(|s| is_first(s)))
-    {
+    if let Some((domain, _)) = SYSTEMS.iter().find(|(_, systems)| systems.iter().any(&is_first)) {
         return *domain;
     }
     if !is_first(&"SNOMED") {
         return Domain::Observation;
     }
     let ends = |tag: &&str| title.is_some_and(|title| title.trim_end().ends_with(tag));
-    let tagged = TAGS.iter().find(|(_, tags)| tags.iter().any(|tag| ends(&tag)));
+    let tagged = TAGS.iter().find(|(_, tags)| tags.iter().any(&ends));
     tagged.map_or(Domain::Condition, |(domain, _)| *domain)
 }
 
@@ -238,8 +236,7 @@ fn trait_by_name(name: &str) -> Option<(Trait, Option<i64>)> {
     let (system, value) = name.split_once("//")?;
     let value = value.to_ascii_uppercase();
     let is_system = |one: &&str| one.eq_ignore_ascii_case(system);
-    let (told, _, values) =
-        TRAITS.iter().find(|(_, names, _)| names.iter().any(|n| is_system(n)))?;
+    let (told, _, values) = TRAITS.iter().find(|(_, names, _)| names.iter().any(&is_system))?;
     // Whole words: `M` is not the beginning of `MISSING`. Of several, the longest.
     let begins = |word: &&&str| {
         value.strip_prefix(**word).is_some_and(|rest| {
@@ -283,7 +280,7 @@ pub(super) fn unit_concept(unit: &str) -> Option<i64> {
         return Some(id as i64);
     }
     let same = |name: &&str| name.eq_ignore_ascii_case(unit);
-    UNITS.iter().find(|(names, _)| names.iter().any(|n| same(n))).map(|&(_, id)| id)
+    UNITS.iter().find(|(names, _)| names.iter().any(&same)).map(|&(_, id)| id)
 }
 
 /// The years in the middle of an age band, if the code is one: `AGE//40-60`, `AGE//[40-50)`, or
