@@ -213,7 +213,9 @@ fn what_is_exported_can_be_imported_again() {
         .exits(0);
     folder.run("import jsonl lines.jsonl --out of-lines").exits(0);
     folder.run("import meds cohort --out of-meds").exits(0);
-    for name in ["of-csv", "of-lines", "of-meds"] {
+    folder.run("export cohort omop --parquet --out tables").exits(0).prints("visit_occurrence: ");
+    folder.run("import omop tables --out of-omop").exits(0);
+    for name in ["of-csv", "of-lines", "of-meds", "of-omop"] {
         let again = open(&folder, name);
         let named = |dataset: &Dataset| -> Vec<Vec<Vec<String>>> {
             let names = |codes: &[consequence::Code]| -> Vec<String> {
@@ -237,8 +239,69 @@ fn what_is_exported_can_be_imported_again() {
     folder.run(&format!("{export} --force")).exits(0);
     folder.run("export cohort csv --out table.csv").refuses(&["already there", "--force"]);
     folder.run("export cohort csv --out table.csv --force").exits(0);
-    folder.run("import omop omop --out of-omop --no-sex --no-ages").exits(0);
-    assert_eq!(open(&folder, "of-omop").cohort.visit_count(), whole.cohort.visit_count());
+    folder.run("export cohort csv --parquet --out t.csv").refuses(&["only tables of OMOP", "help"]);
+}
+
+#[test]
+fn standard_input_and_output() {
+    let folder = Folder::new();
+    folder.write("cohort.jsonl", CUT);
+    for form in ["jsonl", "csv"] {
+        let mut export = common::program(&folder.path(""));
+        export.args(["export", "cohort.jsonl", form, "--out", "-"]);
+        let exported = export.output().expect("the program runs");
+        assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+        let report = String::from_utf8_lossy(&exported.stderr).into_owned();
+        assert!(report.contains("records of cohort.jsonl as"), "{report}");
+        let mut import = common::program(&folder.path(""));
+        import.args(["import", form, "-", "--out", &format!("{form}.again.jsonl")]);
+        if form == "csv" {
+            import.args(["--visit", "visit", "--static-flag", "static", "--ended", "ended"]);
+        }
+        let input = folder.write("input", &exported.stdout);
+        import.stdin(std::fs::File::open(input).expect("a file"));
+        let imported = import.output().expect("the program runs");
+        assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+        assert_eq!(folder.read(&format!("{form}.again.jsonl")), folder.read("cohort.jsonl"));
+    }
+    folder.run("export cohort.jsonl omop --out -").refuses(&["folder", "--out"]);
+}
+
+const CUT: &str = "{\"id\":\"1\",\"static\":[\"SEX//F\"],\"visits\":[[\"A\",\"B\"],[]]}\n\
+    {\"id\":\"2\",\"static\":[],\"visits\":[[\"B\"]],\"ended\":false}\n";
+
+#[test]
+fn concepts_go_from_tables_into_the_model_and_what_it_writes() {
+    let folder = Folder::new();
+    let (mut persons, mut visits, mut conditions) = (
+        "person_id,gender_concept_id,year_of_birth\n".to_owned(),
+        "visit_occurrence_id,person_id,visit_start_date\n".to_owned(),
+        "person_id,condition_concept_id,condition_start_date,visit_occurrence_id\n".to_owned(),
+    );
+    for person in 1..60 {
+        persons += &format!("{person},8507,1980\n");
+        for (visit, month) in [(person, 1), (person + 100, 2)] {
+            let date = format!("2020-{month:02}-{:02}", person % 28 + 1);
+            visits += &format!("{visit},{person},{date}\n");
+            conditions += &format!("{person},201826,{date},{visit}\n");
+        }
+    }
+    folder.write("PERSON.csv", persons);
+    folder.write("VISIT_OCCURRENCE.csv", visits);
+    folder.write("CONDITION_OCCURRENCE.csv", conditions);
+    folder.run("import omop . --out cohort").exits(0);
+    folder.run("train cohort --generator markov --out model").exits(0);
+    folder.run("generate model --records 20 --out written").exits(0);
+    folder.run("export written omop --out omop").exits(0).prints("condition_occurrence: ");
+    let rows = folder.read("omop/condition_occurrence.csv");
+    assert!(rows.lines().skip(1).all(|row| row.contains(",201826,2020-0")), "{rows}");
+    folder.run("import omop omop --out again").exits(0);
+    let [written, again] = ["written", "again"].map(|name| open(&folder, name));
+    assert_eq!(again.details, written.details);
+    assert_eq!(again.concepts.len(), written.concepts.len());
+    // A model whose concepts were changed is refused.
+    folder.write("model/concepts.json", "{}");
+    folder.run("generate model --records 2 --out other").refuses(&["concepts.json", "help"]);
 }
 
 #[test]

@@ -91,11 +91,21 @@ fn models() {
         let card = format!("{kind}-3/model.json");
         replace(&folder, &card, "\"format\": 3", "\"format\": 9");
         folder.run(&format!("generate {kind}-3 --records 5 --out new.jsonl")).refuses(&[
-            "made by a newer version of this program, format 9; this one reads up to 4",
+            "made by a newer version of this program, format 9; this one reads up to 5",
             &format!("--> {card}"),
             "help: use the version that made it, or train the model again",
         ]);
     }
+}
+
+#[test]
+fn a_model_with_dates_and_concepts() {
+    let folder = with(&["markov-5"]);
+    folder.run("generate markov-5 --records 20 --out written").exits(0);
+    folder.run("export written omop --out omop").exits(0);
+    let rows = folder.read("omop/condition_occurrence.csv");
+    assert!(rows.lines().count() > 20, "{rows}");
+    assert!(rows.lines().skip(1).all(|row| row.contains(",201826,2020-")), "{rows}");
 }
 
 /// Runs a command that completes an interrupted run: this version does, and every other is refused.

@@ -11,8 +11,8 @@ use consequence_tables::meds::{Subject, WriterOptions};
 use serde::Serialize;
 
 pub use consequence_import::{
-    CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem, ImportSummary,
-    Reason, Source, UnitTable,
+    CodeColumns, CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem,
+    ImportSummary, Reason, Source, Titles, UnitTable,
 };
 
 /// What to import, and where to.
@@ -143,8 +143,18 @@ impl Display for ImportReport {
         if summary.cut > 0 {
             writeln!(out, "  {} cut, and so without an end", count(summary.cut, "record"))?;
         }
+        if summary.repaired_years > 0 {
+            let years = count(summary.repaired_years, "year");
+            writeln!(out, "  {years} of two digits completed by the dates near them")?;
+        }
         for (reason, &left_out) in &summary.dropped {
             writeln!(out, "  left out: {reason} ({})", number(left_out))?;
+        }
+        if !summary.unread_tables.is_empty() {
+            writeln!(out, "  tables not read: {}", summary.unread_tables.join(", "))?;
+        }
+        for (table, columns) in &summary.unread_columns {
+            writeln!(out, "  columns not read of {table}: {}", columns.join(", "))?;
         }
         Ok(())
     }

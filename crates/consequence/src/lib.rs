@@ -204,8 +204,9 @@ pub mod synthesize;
 pub mod train;
 
 pub use consequence_record::{
-    AgeBand, Code, Cohort, CohortDetails, Concept, DayBand, Details, DetailsView, EventDetail,
-    Kind, Part, Record, RecordView, Scale, Selection, Split, Vocabulary, VocabularyError, calendar,
+    AgeBand, Code, Cohort, CohortDetails, Concept, DayBand, Details, DetailsView, Domain,
+    EventDetail, Kind, Part, Record, RecordView, Scale, Selection, Split, Vocabulary,
+    VocabularyError, calendar,
 };
 
 pub use consequence_rules::language::closest;

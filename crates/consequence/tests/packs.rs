@@ -134,7 +134,10 @@ fn a_cohort_without_sexes_has_no_rules_of_them() {
 fn what_is_below_a_concept() {
     let mut world = World::new(["SNOMED//1", "SNOMED//2"]);
     let code = world.dataset.vocabulary.code("SNOMED//1").unwrap();
-    world.dataset.concepts.insert(code, consequence::Concept { id: 7, ancestors: vec![] });
+    world
+        .dataset
+        .concepts
+        .insert(code, consequence::Concept { id: 7, ..consequence::Concept::default() });
     let header = "conceptId,conceptName,plausibleGender,plausibleGenderUseDescendants\n";
     world.put("checks.csv", format!("{header}6,Prostate,,Male\n"));
     assert!(world.find().unwrap().packs.is_empty());

@@ -111,6 +111,10 @@ impl Builder<'_> {
         summary: &mut ImportSummary,
     ) -> Result<Option<Draft>, ImportProblem> {
         let mut groups = self.visits(events, summary);
+        let told = events.iter().filter(|event| event.fact == Fact::BIRTH).find_map(Event::time);
+        if let Some(birth) = told.filter(|_| self.profile.listed && !self.profile.own) {
+            drop_unborn(&mut groups, birth, summary);
+        }
         if groups.is_empty() {
             summary.drop_one(Reason::NoVisits);
             return Ok(None);
@@ -125,7 +129,6 @@ impl Builder<'_> {
             let after = |group: &&Group| day(group.time) > Some(day_of(death));
             summary.after_death += groups.iter().filter(after).count() as u64;
         }
-        let told = events.iter().filter(|event| event.fact == Fact::BIRTH).find_map(Event::time);
         let birth = self.birth(told, &groups, summary);
         let mut statics = self.static_codes(events, &groups, summary);
         let is = |system: &'static str| {
@@ -473,6 +476,18 @@ fn join_days(groups: &mut Vec<Group>) {
     }
     groups.append(&mut named);
     groups.append(&mut days);
+}
+
+/// Leaves out what happened outside any encounter before the subject was born: where a source lists its
+/// encounters, such a row is wrong rather than the birth.
+fn drop_unborn(groups: &mut Vec<Group>, birth: i64, summary: &mut ImportSummary) {
+    groups.retain(|group| {
+        let unborn = group.key.as_day().is_some() && day(group.time) < day(Some(birth));
+        if unborn {
+            summary.drop_many(Reason::BeforeBirth, group.events.len() as u64);
+        }
+        !unborn
+    });
 }
 
 /// The days by which a death, or what belongs to it, may be told too late.

@@ -182,7 +182,7 @@ impl Layout {
         let needed = |name: &str| {
             let found = first.iter().map(|cell| (*cell).to_owned()).collect();
             let column = name.to_owned();
-            find(name).ok_or(ImportProblem::MissingColumn { column, found })
+            find(name).ok_or(ImportProblem::MissingColumn { column, found, setting: None })
         };
         let (from, to, header) = match (columns, first.len(), find("phecode")) {
             (Some((from, to)), _, _) => (needed(from)?, needed(to)?, true),

@@ -40,6 +40,8 @@ pub(crate) struct TextResult {
     pub text: Box<str>,
     /// How many rows have them.
     pub rows: u64,
+    /// The OMOP concept of the words.
+    pub concept: Option<u64>,
 }
 
 impl RawCode {
@@ -150,7 +152,7 @@ impl Codes {
         texts.insert(text.into(), number);
         let (name, title, roles) =
             (format!("{}//{text}", entry.name).into(), entry.title.clone(), entry.roles);
-        let result = Some(TextResult { test: test.0, text: text.into(), rows: 1 });
+        let result = Some(TextResult { test: test.0, text: text.into(), rows: 1, concept: None });
         self.entries.push(RawCode { name, title, concept: None, result, roles });
         Ok(Fact(number))
     }
@@ -162,6 +164,14 @@ impl Codes {
         let usable = !text.is_empty() && !text.contains(char::is_control) && !is_part(text);
         if let Some(result) = entry.filter(|_| usable).and_then(|entry| entry.result.as_mut()) {
             result.text = text.into();
+        }
+    }
+
+    /// Keeps the OMOP concept of the words of a result.
+    pub fn result_concept(&mut self, fact: Fact, concept: u64) {
+        let entry = fact.code().and_then(|number| self.entries.get_mut(number));
+        if let Some(result) = entry.and_then(|entry| entry.result.as_mut()) {
+            result.concept = Some(concept);
         }
     }
 
@@ -189,6 +199,14 @@ impl Codes {
     pub fn concept(&mut self, fact: Fact, concept: Concept) {
         if let Some(entry) = fact.code().and_then(|number| self.entries.get_mut(number)) {
             entry.concept = Some(concept);
+        }
+    }
+
+    /// Keeps what is told of the concept of a code.
+    pub fn describe(&mut self, fact: Fact, tell: impl FnOnce(&mut Concept)) {
+        let entry = fact.code().and_then(|number| self.entries.get_mut(number));
+        if let Some(concept) = entry.and_then(|entry| entry.concept.as_mut()) {
+            tell(concept);
         }
     }
 
@@ -240,7 +258,9 @@ pub(crate) fn sex_of(name: &str) -> Option<&'static str> {
 
 /// The sex that a word says, or the number of an OMOP concept.
 pub(crate) fn sex_word(word: &str) -> Option<&'static str> {
-    match word.trim().to_ascii_lowercase().as_str() {
+    let word = word.trim();
+    // Numbers that went through a data frame have a point.
+    match word.strip_suffix(".0").unwrap_or(word).to_ascii_lowercase().as_str() {
         "f" | "female" | "8532" => Some("F"),
         "m" | "male" | "8507" => Some("M"),
         _ => None,

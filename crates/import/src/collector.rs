@@ -61,6 +61,10 @@ impl<'a> Collector<'a> {
         }
         self.summary.tables.push((name.to_owned(), table.rows()));
         self.summary.drop_many(Reason::Offset, table.offsets());
+        self.summary.repaired_years += table.repaired_years();
+        if !table.unread().is_empty() {
+            self.summary.unread_columns.push((name.to_owned(), table.unread().to_vec()));
+        }
         Ok(())
     }
 

@@ -101,6 +101,8 @@ pub enum ImportProblem {
         column: String,
         /// The columns that are there, those whose names are words.
         found: Vec<String>,
+        /// The setting that says which column to read, where there is one.
+        setting: Option<&'static str>,
     },
     /// A column name that stands twice in the header.
     #[error("column `{column}` is there twice")]
@@ -245,6 +247,12 @@ pub enum ImportProblem {
     /// An option that makes no sense.
     #[error("{0}")]
     Option(String),
+    /// Tables that a newer version of this program wrote.
+    #[error("tables of format {format}, which a newer version of this program wrote")]
+    NewerFormat {
+        /// The number of the format.
+        format: String,
+    },
     /// A cohort that its own reader refuses.
     #[error("{0}")]
     Cohort(Box<TableError>),
@@ -307,6 +315,21 @@ impl ImportProblem {
                  does not matter"
             }
             Self::TwoTables { .. } => "keep one of them, and move the others away",
+            Self::MissingColumn { setting: Some(setting), .. } => match *setting {
+                "subject" => "say which column tells who with {subject}",
+                "time" => "say which column tells when with {time}",
+                "code" => {
+                    "say which column has the codes with {code}, or which columns with {code_columns}"
+                }
+                "code_columns" => {
+                    "say which columns have the codes with {code_columns}, as in DGNS_CD_*=ICD9CM"
+                }
+                "visit" => "say which column tells the encounter with {visit}, or leave it out",
+                "value" => "say which column has the values with {value}, or leave it out",
+                "unit" => "say which column has the units with {unit}, or leave it out",
+                "end" => "say which column tells the end of encounters with {end}, or leave it out",
+                _ => "name columns that are there, or leave the setting out",
+            },
             Self::MissingColumn { .. } => {
                 "check the kind of source, and that the table is complete; letter case does not \
                  matter"
@@ -352,6 +375,7 @@ impl ImportProblem {
             Self::TooManyVisits { .. } => "keep only the first encounters of each subject",
             Self::NoRecords(_) => "check the kind of source and the options",
             Self::Option(_) => "change the option",
+            Self::NewerFormat { .. } => "import them with that version",
             Self::Cohort(error) => return error.advice(),
         }))
     }

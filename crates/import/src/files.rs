@@ -2,10 +2,11 @@
 //! compressed, with bounds on what they grow to.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ use crate::{ImportError, ImportLimits, ImportProblem};
 pub(crate) struct Folder {
     path: PathBuf,
     entries: Vec<Entry>,
+    /// The tables that were asked for, in lower case.
+    asked: RefCell<BTreeSet<String>>,
 }
 
 /// A file or folder that may be a table.
@@ -37,6 +40,15 @@ struct Entry {
 pub(crate) struct Parts {
     pub table: &'static str,
     pub files: Vec<PathBuf>,
+    /// The columns of files without a line of names, in the orders that a standard gives them.
+    pub orders: Vec<Vec<&'static str>>,
+}
+
+impl Parts {
+    /// The files of a table whose columns have names.
+    pub fn new(table: &'static str, files: Vec<PathBuf>) -> Self {
+        Self { table, files, orders: Vec::new() }
+    }
 }
 
 impl Folder {
@@ -51,12 +63,13 @@ impl Folder {
         for folder in folders {
             entries.extend(list(&folder)?);
         }
-        Ok(Self { path: path.to_path_buf(), entries })
+        Ok(Self { path: path.to_path_buf(), entries, asked: RefCell::default() })
     }
 
     /// The files of a table that may be missing.
     pub fn find(&self, table: &'static str) -> Result<Option<Parts>, ImportError> {
         let wanted = table.to_ascii_lowercase();
+        self.asked.borrow_mut().insert(wanted.clone());
         let found: Vec<&Entry> =
             self.entries.iter().filter(|entry| entry.table == wanted).collect();
         match found.as_slice() {
@@ -68,9 +81,9 @@ impl Folder {
                     .map(|part| part.path)
                     .collect();
                 files.sort();
-                Ok((!files.is_empty()).then_some(Parts { table, files }))
+                Ok((!files.is_empty()).then(|| Parts::new(table, files)))
             }
-            [entry] => Ok(Some(Parts { table, files: vec![entry.path.clone()] })),
+            [entry] => Ok(Some(Parts::new(table, vec![entry.path.clone()]))),
             several => {
                 let files = several.iter().map(|entry| entry.shown.clone()).collect();
                 Err(self.fail(ImportProblem::TwoTables { table, files }))
@@ -84,6 +97,13 @@ impl Folder {
             let found = self.entries.iter().map(|entry| entry.shown.clone()).collect();
             self.fail(ImportProblem::MissingTable { table, found })
         })
+    }
+
+    /// The tables that are there and that nobody asked for.
+    pub fn unread(&self) -> Vec<String> {
+        let asked = self.asked.borrow();
+        let unread = self.entries.iter().filter(|entry| !asked.contains(&entry.table));
+        unread.map(|entry| entry.shown.clone()).collect()
     }
 
     fn fail(&self, problem: ImportProblem) -> ImportError {
@@ -122,12 +142,38 @@ const BUFFER_BYTES: usize = 1 << 17;
 /// Tables rarely compress to less than a hundredth; a short one may.
 const ALWAYS_ALLOWED: u64 = 16 << 20;
 
-/// Opens a file, unpacking it if it is compressed by gzip, whatever its name says.
+/// Whether a path stands for standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What messages call a file.
+pub(crate) fn called(path: &Path) -> String {
+    match is_standard_input(path) {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Opens a file, or standard input for `-`, unpacking it if it is compressed by gzip, whatever its name says.
 pub(crate) fn open<'a>(
     path: &Path,
     limits: &ImportLimits,
     watch: &'a dyn Watch,
 ) -> Result<Box<dyn Read + 'a>, ImportProblem> {
+    let packed_bytes = Rc::new(Cell::new(0));
+    if is_standard_input(path) {
+        let mut input = BufReader::with_capacity(BUFFER_BYTES, io::stdin());
+        let packed = input.fill_buf().map_err(ImportProblem::Read)?.starts_with(b"\x1f\x8b");
+        let counted = Counted { inner: input, bytes: Rc::clone(&packed_bytes), watch };
+        return Ok(match packed {
+            true => {
+                let inner = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, counted));
+                Box::new(Bounded::new(inner, packed_bytes, limits))
+            }
+            false => Box::new(counted),
+        });
+    }
     let mut file = File::open(path).map_err(ImportProblem::Open)?;
     if file.metadata().map_err(ImportProblem::Open)?.is_dir() {
         return Err(ImportProblem::Open(io::ErrorKind::IsADirectory.into()));
@@ -135,7 +181,6 @@ pub(crate) fn open<'a>(
     let mut start = Vec::new();
     (&mut file).take(4).read_to_end(&mut start).map_err(ImportProblem::Read)?;
     file.seek(SeekFrom::Start(0)).map_err(ImportProblem::Read)?;
-    let packed_bytes = Rc::new(Cell::new(0));
     let counted = Counted { inner: file, bytes: Rc::clone(&packed_bytes), watch };
     if start.starts_with(b"\x1f\x8b") {
         let inner = MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, counted));
@@ -222,13 +267,13 @@ pub(crate) fn explained(error: io::Error) -> ImportProblem {
 }
 
 /// Counts the bytes of the file itself, and tells of them.
-struct Counted<'a> {
-    inner: File,
+struct Counted<'a, R> {
+    inner: R,
     bytes: Rc<Cell<u64>>,
     watch: &'a dyn Watch,
 }
 
-impl Read for Counted<'_> {
+impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + count as u64);

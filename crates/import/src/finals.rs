@@ -141,6 +141,12 @@ impl Finals {
         let name = format!("{base}//{text}");
         let title = test.and_then(|test| self.titles[test as usize].clone());
         let number = self.intern(&name, kind(code), title.as_deref())?;
+        if let Some(concept) = test.and_then(|test| self.concepts.get(&test)) {
+            let words = code.result.as_ref().and_then(|result| result.concept);
+            let words = words.filter(|_| text != OTHER_TEXT);
+            let concept = Concept { result: Some(words.unwrap_or(0)), ..concept.clone() };
+            self.concepts.insert(number, concept);
+        }
         self.texts.insert(number);
         Ok(Target::Codes(vec![number]))
     }

@@ -49,12 +49,14 @@ mod sources;
 mod summary;
 mod table;
 mod tally;
+mod titles;
 mod units;
 
 pub use code_map::CodeMap;
 pub use error::{ImportError, ImportProblem};
 pub use opened::{Import, open};
-pub use options::{CsvColumns, ImportLimits, ImportOptions, Source};
+pub use options::{CodeColumns, CsvColumns, ImportLimits, ImportOptions, Source};
 pub use records::{ImportedRecord, Records};
 pub use summary::{ImportSummary, Reason};
+pub use titles::Titles;
 pub use units::UnitTable;

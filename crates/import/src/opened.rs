@@ -214,8 +214,9 @@ impl Import {
         for (index, &number) in kept.iter().enumerate() {
             let code = Code(index as u32);
             self.kept[number] = Some(code);
-            if let Some(title) = &finals.titles[number] {
-                self.titles.insert(code, title.to_string());
+            let given = self.options.titles.as_ref().and_then(|all| all.of(&finals.names[number]));
+            if let Some(title) = given.or(finals.titles[number].as_deref()) {
+                self.titles.insert(code, title.to_owned());
             }
             if let Some(concept) = finals.concepts.get(&(number as u32)) {
                 self.concepts.insert(code, concept.clone());

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::{CodeMap, UnitTable};
+use crate::{CodeMap, Titles, UnitTable};
 
 /// How to import: what becomes of codes, visits and subjects.
 ///
@@ -42,6 +42,12 @@ pub struct ImportOptions {
     pub age_bands: Vec<u16>,
     /// Whether sex is a static code.
     pub sex: bool,
+    /// Whether race is a static code, such as `RACE//WHITE`, where the source tells it.
+    pub race: bool,
+    /// Whether ethnicity is a static code, such as `ETHNICITY//HISPANIC OR LATINO`.
+    pub ethnicity: bool,
+    /// Whether the kind of an encounter is one of its codes, such as `VISIT_TYPE//INPATIENT VISIT`.
+    pub visit_types: bool,
     /// Whether each encounter after the first has a code for the days since the one before began,
     /// such as `GAP//7-14d`, where the source has dates.
     pub gaps: bool,
@@ -52,6 +58,8 @@ pub struct ImportOptions {
     /// How values in one unit become values in another. The values of a code are in the unit that
     /// most of them have; those in others are left out.
     pub units: Option<UnitTable>,
+    /// What codes mean, before what the source tells.
+    pub titles: Option<Titles>,
     /// Where events wait while they are sorted, in files that have no name; the system's folder
     /// for temporary files if none is given.
     pub scratch: Option<PathBuf>,
@@ -70,9 +78,13 @@ impl Default for ImportOptions {
             drop_empty: false,
             age_bands: vec![0, 20, 40, 60, 80, 100],
             sex: true,
+            race: false,
+            ethnicity: false,
+            visit_types: false,
             gaps: true,
             quantiles: 4,
             units: None,
+            titles: None,
             scratch: None,
             limits: ImportLimits::default(),
         }
@@ -154,7 +166,8 @@ pub enum Source {
     Mimic4,
     /// A folder with tables of the OMOP common data model, 5.3 or 5.4: PERSON, VISIT_OCCURRENCE,
     /// and where they are there CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE,
-    /// MEASUREMENT, DEATH and CONCEPT.
+    /// DEVICE_EXPOSURE, OBSERVATION, MEASUREMENT, DEATH and CONCEPT. Tables that this program wrote come back as
+    /// they were.
     Omop,
     /// A folder with the CSV files of Synthea: patients, encounters, and where they are there
     /// conditions, procedures, medications and observations.
@@ -238,6 +251,8 @@ pub struct CsvColumns {
     pub time: Option<String>,
     /// The code.
     pub code: String,
+    /// Columns that each hold a code, as claims have them; the column of codes need not be there then.
+    pub code_columns: Vec<CodeColumns>,
     /// The encounter.
     pub visit: Option<String>,
     /// When the encounter ended; of several ends the last.
@@ -261,6 +276,7 @@ impl Default for CsvColumns {
             subject: "subject_id".into(),
             time: Some("time".into()),
             code: "code".into(),
+            code_columns: Vec::new(),
             visit: None,
             end: None,
             value: None,
@@ -269,5 +285,60 @@ impl Default for CsvColumns {
             ended: None,
             statics: Vec::new(),
         }
+    }
+}
+
+/// Columns that each hold a code: all whose names fit a pattern, in which `*` stands for anything.
+///
+/// ```
+/// use consequence_import::CodeColumns;
+///
+/// let columns: CodeColumns = "ICD9_DGNS_CD_*=ICD9CM".parse().unwrap();
+/// assert_eq!(columns.system.as_deref(), Some("ICD9CM"));
+/// assert!(columns.fits("icd9_dgns_cd_10") && !columns.fits("ICD9_PRCDR_CD_1"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeColumns {
+    /// The pattern. Letter case does not matter.
+    pub pattern: String,
+    /// What comes before each code: `ICD9CM` makes `ICD9CM//25000` of `250.00`. The codes are as they
+    /// stand if there is none.
+    pub system: Option<String>,
+}
+
+impl CodeColumns {
+    /// Whether a column of this name is one of them.
+    pub fn fits(&self, column: &str) -> bool {
+        let (pattern, column) = (self.pattern.to_lowercase(), column.to_lowercase());
+        let mut parts = pattern.split('*');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = column.strip_prefix(first) else { return false };
+        let parts: Vec<&str> = parts.collect();
+        let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+        for part in middle {
+            match rest.find(part) {
+                Some(at) => rest = &rest[at + part.len()..],
+                None => return false,
+            }
+        }
+        rest.ends_with(last)
+    }
+}
+
+impl FromStr for CodeColumns {
+    type Err = &'static str;
+
+    /// A pattern, and after an equals sign what comes before each code.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (pattern, system) = match text.split_once('=') {
+            Some((pattern, system)) => (pattern, Some(system)),
+            None => (text, None),
+        };
+        if pattern.is_empty() || system == Some("") {
+            return Err(
+                "write the columns, and what comes before their codes as in DGNS_CD_*=ICD9CM",
+            );
+        }
+        Ok(Self { pattern: pattern.to_owned(), system: system.map(str::to_owned) })
     }
 }

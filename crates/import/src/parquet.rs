@@ -17,6 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::ImportProblem;
+use crate::files::is_standard_input;
 use consequence_record::calendar::{DAY, civil};
 
 const BATCH_ROWS: usize = 8192;
@@ -34,6 +35,9 @@ pub(crate) struct ParquetRows {
 impl ParquetRows {
     /// Whether a file is one of Parquet, by how it begins or is named.
     pub fn recognises(path: &Path) -> Result<bool, ImportProblem> {
+        if is_standard_input(path) {
+            return Ok(false);
+        }
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
             return Ok(true);
         }

@@ -35,6 +35,8 @@ pub enum Reason {
     EndBeforeBegin,
     /// Births after the first encounter.
     BirthAfterVisit,
+    /// Rows of no encounter from before the birth.
+    BeforeBirth,
     /// Times before the beginning of their encounter, which counts instead.
     EarlyTime,
     /// Offsets from UTC in times, of which the clock on the wall counts.
@@ -70,6 +72,7 @@ impl Reason {
             Self::OtherUnit => "measurements in another unit than the commonest",
             Self::EndBeforeBegin => "ends of encounters before their beginning",
             Self::BirthAfterVisit => "births after the first encounter",
+            Self::BeforeBirth => "rows of no encounter from before the birth",
             Self::EarlyTime => "times before the beginning of their encounter, which counts",
             Self::Offset => "offsets from UTC in times; the clock on the wall counts",
             Self::Unmapped => "rows whose code is not in the map",
@@ -108,6 +111,12 @@ impl fmt::Display for Reason {
 pub struct ImportSummary {
     /// Rows read, by table.
     pub tables: Vec<(String, u64)>,
+    /// Tables that are there and were not read.
+    pub unread_tables: Vec<String>,
+    /// Columns that were not read, by table.
+    pub unread_columns: Vec<(String, Vec<String>)>,
+    /// Years of two digits that were completed.
+    pub repaired_years: u64,
     /// Records.
     pub patients: u64,
     /// Encounters of all records.
@@ -209,8 +218,17 @@ impl fmt::Display for ImportSummary {
         if self.told_late > 0 {
             write!(out, "\n{} days after a death joined to its encounter", self.told_late)?;
         }
+        if self.repaired_years > 0 {
+            write!(out, "\n{} years of two digits completed", self.repaired_years)?;
+        }
         for (reason, count) in &self.dropped {
             write!(out, "\nleft out: {reason} ({count})")?;
+        }
+        if !self.unread_tables.is_empty() {
+            write!(out, "\ntables not read: {}", self.unread_tables.join(", "))?;
+        }
+        for (table, columns) in &self.unread_columns {
+            write!(out, "\ncolumns not read of {table}: {}", columns.join(", "))?;
         }
         Ok(())
     }

@@ -12,19 +12,35 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 
 use crate::files::{self, Parts, Stop, explained, known};
 use crate::parquet::ParquetRows;
-use crate::{ImportError, ImportLimits, ImportProblem};
+use crate::{CodeColumns, ImportError, ImportLimits, ImportProblem};
 
 /// A column to read: the names it goes by, and whether it must be there.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     names: Vec<String>,
     needed: bool,
+    /// The setting that says which column it is.
+    setting: Option<&'static str>,
+    /// For columns that are all that fit a pattern.
+    like: Option<CodeColumns>,
 }
 
 impl Column {
     /// A column that must be there, by one of its names.
     pub fn needed(names: &[&str]) -> Self {
-        Self { names: names.iter().map(|name| (*name).to_owned()).collect(), needed: true }
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Self { names, needed: true, setting: None, like: None }
+    }
+
+    /// The same, with the setting that says which column it is.
+    pub fn said_by(self, setting: &'static str) -> Self {
+        Self { setting: Some(setting), ..self }
+    }
+
+    /// All columns that fit a pattern, of which there must be one. They stand after all others.
+    pub fn like(columns: &CodeColumns) -> Self {
+        let like = Some(columns.clone());
+        Self { like, ..Self::needed(&[&columns.pattern]).said_by("code_columns") }
     }
 
     /// A column that is empty where it is missing.
@@ -44,8 +60,16 @@ pub(crate) struct Table<'a> {
     file: Arc<str>,
     line: u64,
     rows: u64,
+    /// The columns of files without a line of names.
+    orders: Vec<Vec<&'static str>>,
+    /// The columns of the file that are not read, and in which nothing was met so far.
+    unread: Vec<(usize, String)>,
+    /// Those of all files that hold something.
+    passed_over: Vec<String>,
     /// Times that had an offset from UTC.
     offsets: Cell<u64>,
+    /// Years of two digits that were completed.
+    repaired: Cell<u64>,
     record: ByteRecord,
 }
 
@@ -59,7 +83,12 @@ struct Part<'a> {
 }
 
 enum Rows<'a> {
-    Text { rows: Box<TextRows<'a>>, width: usize },
+    /// `first` is the row that was read in search of a line of names.
+    Text {
+        rows: Box<TextRows<'a>>,
+        width: usize,
+        first: Option<ByteRecord>,
+    },
     Parquet(Box<ParquetRows>),
 }
 
@@ -74,6 +103,7 @@ impl<'a> Table<'a> {
         let total =
             parts.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len());
         watch.begin(parts.table, known(total.sum()));
+        let orders = parts.orders;
         let mut waiting = parts.files;
         waiting.reverse();
         let mut table = Self {
@@ -85,7 +115,11 @@ impl<'a> Table<'a> {
             file: "".into(),
             line: 0,
             rows: 0,
+            orders,
+            unread: Vec::new(),
+            passed_over: Vec::new(),
             offsets: Cell::new(0),
+            repaired: Cell::new(0),
             record: ByteRecord::new(),
         };
         table.open_next()?;
@@ -110,7 +144,11 @@ impl<'a> Table<'a> {
             file: file.into(),
             line: 0,
             rows: 0,
+            orders: Vec::new(),
+            unread: Vec::new(),
+            passed_over: Vec::new(),
             offsets: Cell::new(0),
+            repaired: Cell::new(0),
             record: ByteRecord::new(),
         };
         watch.begin(file, None);
@@ -120,12 +158,17 @@ impl<'a> Table<'a> {
 
     fn open_next(&mut self) -> Result<bool, ImportError> {
         let Some(path) = self.waiting.pop() else { return Ok(false) };
-        self.file = path.display().to_string().into();
+        self.file = files::called(&path).into();
         self.line = 0;
-        let whole = |problem| ImportError::whole(Arc::clone(&self.file), problem);
+        let file = Arc::clone(&self.file);
+        let whole = |problem| ImportError::whole(Arc::clone(&file), problem);
         self.part = Some(if ParquetRows::recognises(&path).map_err(whole)? {
             let (rows, header) = ParquetRows::open(&path).map_err(whole)?;
+            self.spread(&header);
             let positions = self.positions(&header)?;
+            self.note_unread(&positions, &header);
+            // What they hold is never looked at.
+            self.passed_over.extend(self.unread.drain(..).map(|(_, name)| name));
             let rows = Rows::Parquet(Box::new(rows.keep(&positions).map_err(whole)?));
             let names = self.names(&positions, &header);
             Part { positions: (0..positions.len()).map(Some).collect(), rows, names }
@@ -137,16 +180,68 @@ impl<'a> Table<'a> {
     }
 
     /// Reads the header of a text file.
-    fn text_part(&self, bytes: Box<dyn Read + 'a>) -> Result<Part<'a>, ImportError> {
+    fn text_part(&mut self, bytes: Box<dyn Read + 'a>) -> Result<Part<'a>, ImportError> {
         let rows = TextRows::new(bytes, self.limits.row_bytes);
         let mut rows = Box::new(rows.map_err(|error| self.fail(explained(error)))?);
-        let mut header = ByteRecord::new();
-        rows.advance(&mut header).map_err(|error| self.csv_problem(error))?;
-        let header: Vec<String> =
-            header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        let mut first = ByteRecord::new();
+        rows.advance(&mut first).map_err(|error| self.csv_problem(error))?;
+        let mut header: Vec<String> =
+            first.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        let order = self.standard_order(&header);
+        let first = order.is_some().then_some(first);
+        if let Some(order) = order {
+            header = order;
+        }
+        self.spread(&header);
         let positions = self.positions(&header)?;
+        self.note_unread(&positions, &header);
         let names = self.names(&positions, &header);
-        Ok(Part { rows: Rows::Text { rows, width: header.len() }, positions, names })
+        Ok(Part { rows: Rows::Text { rows, width: header.len(), first }, positions, names })
+    }
+
+    /// The columns of a file whose first line holds values, where a standard orders so many.
+    fn standard_order(&self, first: &[String]) -> Option<Vec<String>> {
+        let order = self.orders.iter().find(|order| order.len() == first.len())?;
+        let named =
+            first.iter().any(|field| order.iter().any(|name| field.eq_ignore_ascii_case(name)));
+        (!named).then(|| order.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    /// Keeps the names of columns that are not read.
+    fn note_unread(&mut self, positions: &[Option<usize>], header: &[String]) {
+        let unread = |&(at, name): &(usize, &String)| {
+            let is_index = name.is_empty() || name.starts_with("Unnamed:");
+            !positions.contains(&Some(at)) && !is_index && !self.passed_over.contains(name)
+        };
+        let columns = header.iter().enumerate().filter(unread);
+        self.unread = columns.map(|(at, name)| (at, name.clone())).collect();
+    }
+
+    /// Finds columns that hold something and are not read. A 0 tells no concept.
+    fn pass_over(&mut self) {
+        let (record, found) = (&self.record, &mut self.passed_over);
+        self.unread.retain(|(at, name)| {
+            let empty = matches!(record.get(*at), None | Some(b"" | b"0"));
+            if !empty {
+                found.push(name.clone());
+            }
+            empty
+        });
+    }
+
+    /// The columns that are not read though they hold something, as far as that is known.
+    pub fn unread(&self) -> &[String] {
+        &self.passed_over
+    }
+
+    /// That a year of two digits was completed.
+    pub fn repair_year(&self) {
+        self.repaired.set(self.repaired.get() + 1);
+    }
+
+    /// The years so far that were completed.
+    pub fn repaired_years(&self) -> u64 {
+        self.repaired.get()
     }
 
     /// What the columns are called in a header.
@@ -159,6 +254,29 @@ impl<'a> Table<'a> {
                 called(position).unwrap_or_else(|| column.names.join("` or `"))
             })
             .collect()
+    }
+
+    /// Puts each column that fits a pattern in the place of the pattern.
+    fn spread(&mut self, header: &[String]) {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for column in std::mem::take(&mut self.columns) {
+            let Some(like) = &column.like else {
+                columns.push(column);
+                continue;
+            };
+            let fitting = header.iter().filter(|name| like.fits(name));
+            let before = columns.len();
+            columns.extend(fitting.map(|name| Column::needed(&[name])));
+            if columns.len() == before {
+                columns.push(column);
+            }
+        }
+        self.columns = columns;
+    }
+
+    /// The names of the columns that are read.
+    pub fn columns(&self) -> &[String] {
+        self.part.as_ref().map_or(&[], |part| &part.names)
     }
 
     /// Where the columns stand, by a header.
@@ -177,7 +295,8 @@ impl<'a> Table<'a> {
                 position = position.or(find(name).map_err(|problem| self.fail(problem))?);
             }
             if position.is_none() && column.needed {
-                return Err(self.fail(missing(column.names.join("` or `"), header)));
+                let problem = missing(column.names.join("` or `"), header, column.setting);
+                return Err(self.fail(problem));
             }
             positions.push(position);
         }
@@ -189,11 +308,21 @@ impl<'a> Table<'a> {
         loop {
             let Some(part) = &mut self.part else { return Ok(false) };
             let more = match &mut part.rows {
-                Rows::Text { rows, width } => {
-                    let more = rows.advance(&mut self.record);
+                Rows::Text { rows, width, first } => {
+                    let more = match first.take() {
+                        Some(first) => {
+                            self.record = first;
+                            Ok(true)
+                        }
+                        None => rows.advance(&mut self.record),
+                    };
                     self.line = rows.line();
+                    // Empty fields after the last column hold nothing that could be lost.
+                    let beyond = |record: &ByteRecord| {
+                        record.len() < *width || record.iter().skip(*width).any(|f| !f.is_empty())
+                    };
                     match more {
-                        Ok(true) if self.record.len() != *width => {
+                        Ok(true) if beyond(&self.record) => {
                             let (expected, found) = (*width as u64, self.record.len() as u64);
                             return Err(self.fail(ImportProblem::Ragged { expected, found }));
                         }
@@ -209,6 +338,9 @@ impl<'a> Table<'a> {
             };
             if more {
                 self.rows += 1;
+                if !self.unread.is_empty() {
+                    self.pass_over();
+                }
                 return Ok(true);
             }
             self.part = None;
@@ -311,7 +443,7 @@ impl<'a> Table<'a> {
 }
 
 /// A column that is not there. The other names are shown, unless the line looks like values.
-fn missing(column: String, header: &[String]) -> ImportProblem {
+fn missing(column: String, header: &[String], setting: Option<&'static str>) -> ImportProblem {
     let is_value = |name: &String| {
         let mut bytes = name.bytes();
         bytes.all(|byte| !byte.is_ascii_alphabetic()) && !name.is_empty()
@@ -324,7 +456,7 @@ fn missing(column: String, header: &[String]) -> ImportProblem {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(&byte))
     };
     let found = header.iter().filter(is_word).cloned().collect();
-    ImportProblem::MissingColumn { column, found }
+    ImportProblem::MissingColumn { column, found, setting }
 }
 
 /// The rows of a text file, whatever separates their fields.

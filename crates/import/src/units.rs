@@ -71,7 +71,7 @@ impl UnitTable {
             Column::needed(&["factor"]),
             Column::optional(&["offset"]),
         ];
-        let parts = Parts { table: "units", files: vec![path.as_ref().to_path_buf()] };
+        let parts = Parts::new("units", vec![path.as_ref().to_path_buf()]);
         let mut table = Table::open(parts, columns, limits, &Unwatched)?;
         let mut rows = FxHashMap::default();
         while table.advance()? {

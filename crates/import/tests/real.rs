@@ -219,25 +219,28 @@ fn mimic4_of_another_tool() {
 fn omop() {
     let Some(path) = shared("data/outpatient/synthea1k_omop") else { return };
     let (dataset, summary) = run(Source::Omop, &path, &ImportOptions::default());
-    // 47,293 codes of rows and deaths, 31,897 gaps and 32,153 stays.
-    assert_eq!((summary.patients, summary.visits, summary.codes), (1126, 33_023, 111_343));
-    assert_eq!((summary.empty_visits, summary.vocabulary), (4685, 375 + 42 + 11));
-    // One of them has a date of death and nothing else.
-    assert_eq!(summary.dropped(Reason::NoVisits), 4);
-    assert_eq!(summary.splits, [874, 133, 119]);
+    // 51,688 codes of rows and deaths, 35,665 gaps and 32,153 stays.
+    assert_eq!((summary.patients, summary.visits, summary.codes), (1129, 36_794, 119_506));
+    assert_eq!((summary.empty_visits, summary.vocabulary), (4630, 490 + 40 + 11));
+    assert_eq!(summary.dropped(Reason::NoVisits), 1);
+    // Devices have dates that no other table knows of.
+    assert_eq!(summary.dropped(Reason::BeforeBirth), 1220);
+    assert_eq!(summary.unread_tables, ["OBSERVATION_PERIOD.csv.gz"]);
+    assert_eq!(summary.splits, [877, 133, 119]);
     // Some rows are a day and more before the visit that they belong to.
-    assert_eq!(summary.dropped(Reason::EarlyTime), 1431 + 3664 + 4961);
+    assert_eq!(summary.dropped(Reason::EarlyTime), 1431 + 3664 + 4961 + 1552);
     let systems = by_system(&dataset);
-    assert_eq!((systems["GAP"], systems["STAY"]), ((42, 31_897), (11, 32_153)));
-    counts(&dataset, "GAP", &[("0d", 247), ("28d", 2625), ("371d", 2188), ("3650d+", 788)]);
+    assert_eq!((systems["GAP"], systems["STAY"]), ((40, 35_665), (11, 32_153)));
+    counts(&dataset, "GAP", &[("0d", 247), ("28d", 2612), ("371d", 2009), ("3650d+", 847)]);
     counts(&dataset, "STAY", &[("0d", 30_338), ("1d", 1504), ("14-21d", 111), ("60d+", 8)]);
-    assert_eq!((systems["SNOMED"], systems["RxNorm"]), ((226, 25_225), (127, 7804)));
-    assert_eq!((systems["CVX"], systems["OMOP"]), ((18, 13_797), (3, 326)));
-    assert_eq!(systems["DEATH"], (1, 141));
-    counts(&dataset, "SEX", &[("F", 558), ("M", 568)]);
-    counts(&dataset, "AGE", &[("0-20", 854), ("20-40", 247), ("40-60", 19)]);
-    assert_eq!(sum_of_times(&dataset), 40_455_560_246_400_000_000);
-    assert_eq!(dataset.cohort.longest(), 472);
+    assert_eq!((systems["SNOMED"], systems["RxNorm"]), ((245, 25_992), (127, 7804)));
+    assert_eq!((systems["CVX"], systems["OMOP"]), ((18, 13_797), (4, 368)));
+    assert_eq!((systems["dm+d"], systems["HCPCS"]), ((92, 3465), (3, 120)));
+    assert_eq!(systems["DEATH"], (1, 142));
+    counts(&dataset, "SEX", &[("F", 558), ("M", 571)]);
+    counts(&dataset, "AGE", &[("0-20", 954), ("20-40", 161), ("40-60", 11)]);
+    assert_eq!(sum_of_times(&dataset), 44_603_234_668_800_000_000);
+    assert_eq!(dataset.cohort.longest(), 477);
     let bronchitis = dataset.vocabulary.code("SNOMED//10509002").unwrap();
     assert!(
         dataset.titles[&bronchitis].contains("bronchitis"),
@@ -248,10 +251,10 @@ fn omop() {
     let options = ImportOptions { drop_empty: true, min_patients: 5, ..ImportOptions::default() };
     let (dataset, summary) = run(Source::Omop, &path, &options);
     let gaps = summary.visits - summary.patients;
-    assert_eq!(summary.codes, 46_793 - 1 + gaps + summary.ends);
-    assert_eq!(summary.vocabulary, 288 + 47 + 11);
-    assert_eq!(by_system(&dataset)["GAP"], (47, gaps as usize));
-    assert_eq!(summary.visits, 28_339 - 119 - 1);
+    assert_eq!(summary.codes, 51_187 + gaps + summary.ends);
+    assert_eq!(summary.vocabulary, 403 + 43 + 11);
+    assert_eq!(by_system(&dataset)["GAP"], (43, gaps as usize));
+    assert_eq!(summary.visits, 32_045);
     assert_eq!(summary.empty_visits, 0);
 }
 

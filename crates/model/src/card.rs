@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The number of the format of models. Format 1 had no digest of the card; format 2 had no recurrent
-/// networks; format 3 had no dates and values.
-pub(crate) const FORMAT: u32 = 4;
+/// networks; format 3 had no dates and values; format 4 had no concepts.
+pub(crate) const FORMAT: u32 = 5;
+/// The number that a model without concepts has: what reads format 4 reads it.
+pub(crate) const FORMAT_OF_DETAILS: u32 = 4;
 /// The number that a model without dates and values has: what reads format 3 reads it.
 pub(crate) const FORMAT_OF_CODES: u32 = 3;
 
@@ -49,6 +51,9 @@ pub struct Card {
     /// The SHA-256 digest of what dates and values are like; none in a model that has neither.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details_digest: String,
+    /// The SHA-256 digest of the concepts of codes; none in a model that knows none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub concepts_digest: String,
     /// The SHA-256 digest of the text of the card, with zeros where this digest stands; none in a
     /// card of format 1. It comes last, so that it can be told from anything else that looks like
     /// it.

@@ -13,10 +13,11 @@ use consequence_network::{Shape, Weights, WeightsError};
 use consequence_record::{Kind, Vocabulary};
 use consequence_rules::Order;
 use consequence_store::{StoreError, WorkingFolder, create_directory, digest, write_atomically};
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::card::{Card, CodeLists, FORMAT, FORMAT_OF_CODES, ModelKind, Unread};
-use crate::{Markov, Network};
+use crate::card::{Card, CodeLists, FORMAT, FORMAT_OF_CODES, FORMAT_OF_DETAILS, ModelKind, Unread};
+use crate::{Concepts, Markov, Network};
 
 /// The file that says what a model is.
 pub const CARD_FILE: &str = "model.json";
@@ -26,6 +27,8 @@ pub const WEIGHTS_FILE: &str = "model.safetensors";
 pub const TABLES_FILE: &str = "markov.json";
 /// What the dates and values of records are like.
 pub const DETAILS_FILE: &str = "details.json";
+/// The OMOP concepts that codes stand for.
+pub const CONCEPTS_FILE: &str = "concepts.json";
 /// What a run that is not over can be resumed from.
 pub const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 
@@ -65,6 +68,8 @@ pub struct Model {
     pub trained: Trained,
     /// What the dates and values of records are like; empty where they have none.
     pub details: DetailModel,
+    /// The OMOP concepts that codes stand for; empty where none is known.
+    pub concepts: Concepts,
 }
 
 /// Why a folder holds no model.
@@ -117,9 +122,11 @@ pub enum ModelError {
         /// The file.
         path: PathBuf,
     },
-    /// The card and what is told of dates and values do not belong together.
-    #[error("{DETAILS_FILE} is not the file that {CARD_FILE} speaks of\n  --> {}", path.display())]
-    OtherDetails {
+    /// The card and another file of the folder do not belong together.
+    #[error("{file} is not the file that {CARD_FILE} speaks of\n  --> {}", path.display())]
+    OtherFile {
+        /// Its name.
+        file: &'static str,
         /// The file.
         path: PathBuf,
     },
@@ -148,7 +155,7 @@ impl Advise for ModelError {
                 "take it from where it came, or train again; other rules are given with {rules}"
             }
             Self::Format { .. } => "use the version that made it, or train the model again",
-            Self::OtherWeights { .. } | Self::OtherDetails { .. } => {
+            Self::OtherWeights { .. } | Self::OtherFile { .. } => {
                 "the folder was changed, or training it was stopped while it was written; train \
                  with {resume}, or anew"
             }
@@ -191,7 +198,11 @@ impl Model {
                 (TABLES_FILE, bytes)
             }
         };
-        self.card.format = if self.details.is_empty() { FORMAT_OF_CODES } else { FORMAT };
+        self.card.format = match (self.concepts.is_empty(), self.details.is_empty()) {
+            (false, _) => FORMAT,
+            (true, false) => FORMAT_OF_DETAILS,
+            (true, true) => FORMAT_OF_CODES,
+        };
         self.card.digest = digest(&bytes);
         self.card.codes = CodeLists::new(self.trained.codes());
         self.card.max_visits = self.trained.max_visits();
@@ -204,8 +215,12 @@ impl Model {
         };
         write_atomically(folder.join(name), |file| file.write_all(&bytes))?;
         self.card.details_digest = self.details.digest();
-        if let Some(text) = self.details.text() {
-            write_atomically(folder.join(DETAILS_FILE), |file| file.write_all(text.as_bytes()))?;
+        self.card.concepts_digest = self.concepts.digest();
+        let others = [(DETAILS_FILE, self.details.text()), (CONCEPTS_FILE, self.concepts.text())];
+        for (name, text) in others {
+            if let Some(text) = text {
+                write_atomically(folder.join(name), |file| file.write_all(text.as_bytes()))?;
+            }
         }
         let path = folder.join(CARD_FILE);
         let odd = |what: serde_json::Error| ModelError::Card {
@@ -258,20 +273,25 @@ impl Model {
             }
             _ => return Err(refused("the shape is not that of its kind of model".into())),
         };
-        let details = details(&card, folder)?;
-        Ok(Self { card, trained, details })
+        let details = beside(folder, DETAILS_FILE, &card.details_digest)?;
+        let concepts = beside(folder, CONCEPTS_FILE, &card.concepts_digest)?;
+        Ok(Self { card, trained, details, concepts })
     }
 }
 
-/// What the dates and values of records are like, as the card says that it was written.
-fn details(card: &Card, folder: &Path) -> Result<DetailModel, ModelError> {
-    if card.details_digest.is_empty() {
-        return Ok(DetailModel::default());
+/// What a file beside the card tells, as the card says that it was written.
+fn beside<T: Default + DeserializeOwned>(
+    folder: &Path,
+    file: &'static str,
+    written: &str,
+) -> Result<T, ModelError> {
+    if written.is_empty() {
+        return Ok(T::default());
     }
-    let path = folder.join(DETAILS_FILE);
+    let path = folder.join(file);
     let bytes = read(&path)?;
-    if digest(&bytes) != card.details_digest {
-        return Err(ModelError::OtherDetails { path });
+    if digest(&bytes) != written {
+        return Err(ModelError::OtherFile { file, path });
     }
     serde_json::from_slice(&bytes)
         .map_err(|error| ModelError::Card { path, what: error.to_string() })
@@ -343,8 +363,7 @@ mod tests {
     use consequence_rules::Order;
 
     use super::{CARD_FILE, Model, ModelError, Trained, WEIGHTS_FILE};
-    use crate::{Card, HaloSizes, Network, Sizes};
-    use consequence_details::DetailModel;
+    use crate::{HaloSizes, Network, Sizes};
     use consequence_record::{Kind, Vocabulary};
 
     fn halo() -> Sizes {
@@ -355,8 +374,8 @@ mod tests {
         let codes = [("B", Kind::Encounter), ("SEX//F", Kind::Static), ("A", Kind::Encounter)];
         let codes = Order::natural(Arc::new(Vocabulary::new(codes).unwrap()));
         let network = Network::drawn(codes, sizes, 3).unwrap();
-        let (card, details) = (Card::default(), DetailModel::default());
-        Model { card, trained: Trained::Network(Box::new(network)), details }
+        let (card, details, concepts) = Default::default();
+        Model { card, trained: Trained::Network(Box::new(network)), details, concepts }
     }
 
     #[test]

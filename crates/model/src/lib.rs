@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod card;
+mod concepts;
 mod folder;
 mod generator;
 mod markov;
@@ -19,8 +20,10 @@ mod network;
 pub use consequence_engine::Settled;
 
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
+pub use concepts::Concepts;
 pub use folder::{
-    CARD_FILE, CHECKPOINT_FILE, DETAILS_FILE, Model, ModelError, TABLES_FILE, Trained, WEIGHTS_FILE,
+    CARD_FILE, CHECKPOINT_FILE, CONCEPTS_FILE, DETAILS_FILE, Model, ModelError, TABLES_FILE,
+    Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, LookAhead, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};

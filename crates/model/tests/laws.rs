@@ -6,8 +6,8 @@ use std::path::Path;
 
 use consequence_details::DetailModel;
 use consequence_model::{
-    CARD_FILE, Card, Decide, Generator, HaloSizes, LookAhead, Markov, Model, ModelError, Network,
-    NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, TABLES_FILE, Trained, Turn,
+    CARD_FILE, Card, Concepts, Decide, Generator, HaloSizes, LookAhead, Markov, Model, ModelError,
+    Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, TABLES_FILE, Trained, Turn,
     WEIGHTS_FILE,
 };
 use consequence_record::{Code, Cohort, Kind, Record, Selection};
@@ -250,8 +250,24 @@ fn models(codes: &Order) -> [(Model, &'static str); 2] {
     let markov = Trained::Markov(Box::new(markov(codes, &seen(codes, 100))));
     let network = Trained::Network(Box::new(network(codes, 0, false)));
     [
-        (Model { card: card(), trained: markov, details: DetailModel::default() }, TABLES_FILE),
-        (Model { card: card(), trained: network, details: DetailModel::default() }, WEIGHTS_FILE),
+        (
+            Model {
+                card: card(),
+                trained: markov,
+                details: DetailModel::default(),
+                concepts: Concepts::default(),
+            },
+            TABLES_FILE,
+        ),
+        (
+            Model {
+                card: card(),
+                trained: network,
+                details: DetailModel::default(),
+                concepts: Concepts::default(),
+            },
+            WEIGHTS_FILE,
+        ),
     ]
 }
 
@@ -331,9 +347,8 @@ fn a_model_with_any_byte_changed_or_missing_is_refused() {
     // Both kinds of weights may lie there; the card says which count. Those of another model do not.
     let seen = seen(&codes, 101);
     let trained = Trained::Markov(Box::new(markov(&codes, &seen)));
-    Model { card: Card::default(), trained, details: DetailModel::default() }
-        .write(other.path())
-        .expect("a model");
+    let (card, details, concepts) = Default::default();
+    Model { card, trained, details, concepts }.write(other.path()).expect("a model");
     let [mut first, _] = models(&codes);
     first.0.write(one.path()).expect("a model");
     fs::copy(other.path().join(TABLES_FILE), one.path().join(TABLES_FILE)).expect("a copy");

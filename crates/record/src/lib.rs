@@ -32,7 +32,7 @@ mod vocabulary;
 
 pub use bands::{AgeBand, DayBand, GAP_PREFIX, STAY_PREFIX};
 pub use cohort::{Cohort, Record, RecordView};
-pub use concept::Concept;
+pub use concept::{Concept, Domain};
 pub use details::{CohortDetails, Details, DetailsView, EventDetail, Scale};
 pub use endings::{DEATH, EXPIRED, says_dead, stands_at_end};
 pub use lists::Lists;

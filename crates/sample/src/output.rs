@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use consequence_feedback::Watch;
 use consequence_model::Generator;
-use consequence_record::{Code, Cohort, CohortDetails, Split, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, Concept, Split, Vocabulary};
 use consequence_store::{StoreError, WorkingFolder};
 use consequence_tables::jsonl::Writer;
-use consequence_tables::meds::Shards;
+use consequence_tables::meds::{CodeFacts, Shards};
 use rayon::prelude::*;
 
 use crate::manifest::Manifest;
@@ -32,6 +32,8 @@ pub struct DatasetOptions {
     pub made_from: Identity,
     /// What the codes mean.
     pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts that the codes stand for.
+    pub concepts: BTreeMap<Code, Concept>,
 }
 
 impl Default for DatasetOptions {
@@ -43,7 +45,16 @@ impl Default for DatasetOptions {
             replace: false,
             made_from: Identity::default(),
             titles: BTreeMap::new(),
+            concepts: BTreeMap::new(),
         }
+    }
+}
+
+impl DatasetOptions {
+    /// What is known of codes, beside them.
+    fn facts<G: Generator>(&self, sampler: &Sampler<'_, G>) -> CodeFacts {
+        let (titles, concepts) = (self.titles.clone(), self.concepts.clone());
+        CodeFacts { titles, concepts, scales: sampler.scales() }
     }
 }
 
@@ -114,15 +125,16 @@ pub fn write_dataset<G: Generator>(
         first..records.min(first + shard_records)
     };
     let folder = shards.path().to_path_buf();
-    let describing = Shards::describing(!sampler.scales().is_empty());
-    let (missing, rewritten) = missing(&folder, &mut manifest, files, describing);
+    let facts = options.facts(sampler);
+    let describing = Shards::describing(&facts);
+    let (missing, rewritten) = missing(&folder, &mut manifest, files, &describing);
     manifest.write(&folder)?;
     let mut totals = Totals::default();
     let wanted: u64 = missing.iter().map(|&file| range(file).end - range(file).start).sum();
     watch.advance(records - wanted);
     let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
-    let (dated, scales) = (sampler.dated(), sampler.scales());
-    let detailed = dated || !scales.is_empty();
+    let dated = sampler.dated();
+    let detailed = dated || !facts.scales.is_empty();
     let written = sampler.each(missing.into_iter().flat_map(range), &mut totals, |sampled| {
         let number = sampled.number;
         let file = (number / shard_records) as usize;
@@ -147,12 +159,12 @@ pub fn write_dataset<G: Generator>(
         return Err(error);
     }
     let subjects = (1..=records as i64).map(|subject| (subject, Split::of(&subject.to_string())));
-    shards.describe(subjects, &options.titles, &scales, dated)?;
-    for name in Shards::describing(!scales.is_empty()) {
+    shards.describe(subjects, &facts, dated)?;
+    for name in &describing {
         manifest.note(&folder, name)?;
     }
     manifest.write(&folder)?;
-    refuse_strangers(&folder, files, describing)?;
+    refuse_strangers(&folder, files, &describing)?;
     shards.commit()?;
     Ok(Written { kept: records - wanted, rewritten, totals })
 }
@@ -190,7 +202,7 @@ fn open<G: Generator>(
     files: usize,
 ) -> Result<Option<(Shards, Manifest)>, SampleError> {
     let vocabulary = || Arc::clone(sampler.codes().vocabulary());
-    let describing = Shards::describing(!sampler.scales().is_empty());
+    let describing = Shards::describing(&options.facts(sampler));
     let begin = || Shards::open(out, vocabulary(), options.replace);
     let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
@@ -205,7 +217,7 @@ fn open<G: Generator>(
                 let reason = "it has data, and no manifest".into();
                 return Err(SampleError::Manifest { path: unfinished, reason });
             }
-            refuse_strangers(&unfinished, files, describing)?;
+            refuse_strangers(&unfinished, files, &describing)?;
             return Ok(Some((shards, there.unwrap_or(wanted))));
         }
         (true, false) if options.replace => begin()?.discard()?,
@@ -213,7 +225,7 @@ fn open<G: Generator>(
         (false, true) => match Manifest::read(out) {
             Ok(None) => {}
             Ok(Some(there)) => match wanted.refuse_other(&there, out) {
-                Ok(()) => return complete(out, vocabulary(), there, files, describing),
+                Ok(()) => return complete(out, vocabulary(), there, files, &describing),
                 Err(_) if options.replace => {}
                 Err(error) => return Err(error),
             },

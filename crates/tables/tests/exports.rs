@@ -162,40 +162,6 @@ fn a_long_table_with_dates_stays_and_values() {
 }
 
 #[test]
-fn omop_tables_with_dates_stays_and_values() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("omop");
-    export::omop(&path, &detailed(), &ExportOptions::default()).unwrap();
-    let rows = |file: &str| {
-        let all = lines(&path.join(file));
-        let widths: Vec<usize> = all.iter().map(|line| line.split(',').count()).collect();
-        assert!(widths.iter().all(|&width| width == widths[0]), "{file}: {widths:?}");
-        all[1..].to_vec()
-    };
-    assert_eq!(
-        rows("person.csv"),
-        ["1,8532,1942,8,16,1942-08-16 00:00:00,0,0,,,,p1,SEX//F,0,,0,,0"]
-    );
-    let visits = rows("visit_occurrence.csv");
-    assert!(visits[0].contains(",1970-01-01,1970-01-01 08:00:00,1970-01-01,1970-01-01 08:00:00,"));
-    assert!(visits[1].contains(",1970-01-03,1970-01-03 08:00:00,1970-01-04,1970-01-04 08:00:00,"));
-    assert_eq!(rows("observation_period.csv"), ["1,1,1970-01-01,1970-01-04,0"]);
-    assert_eq!(rows("death.csv"), ["1,1970-01-04,1970-01-04 08:00:00,0,,,"]);
-    assert_eq!(
-        rows("measurement.csv"),
-        [
-            "1,1,0,1970-01-01,1970-01-01 09:00:00,,0,,7.2,,,,,,1,,LAB//x,0,mmol/L,,7.2,,",
-            "2,1,0,1970-01-01,1970-01-01 08:00:00,,0,,2,,,,,,1,,ICD9CM//250,0,,,2,,",
-            "3,1,0,1970-01-03,1970-01-03 08:00:00,,0,,6,,,,,,2,,LAB//x,0,mmol/L,,6,,",
-            "4,1,0,1970-01-03,1970-01-03 08:00:00,,0,,,,,,,,2,,LAB//y//q2,0,,,LAB//y//q2,,",
-        ]
-    );
-    assert_eq!(rows("condition_occurrence.csv").len(), 1);
-    let observed = rows("observation.csv");
-    assert_eq!(observed.len(), 1, "the age band, and neither gaps, stays nor deaths: {observed:?}");
-}
-
-#[test]
 fn json_lines_are_those_of_the_cohort() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cohort.jsonl");
@@ -204,40 +170,4 @@ fn json_lines_are_those_of_the_cohort() {
     let vocabulary = Some(Arc::clone(&dataset.vocabulary));
     let options = ReadOptions { vocabulary, ..ReadOptions::default() };
     assert_eq!(jsonl::read(&path, &options).unwrap().cohort, dataset.cohort);
-}
-
-#[test]
-fn omop_tables() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("omop");
-    export::omop(&path, &dataset(), &ExportOptions::default()).unwrap();
-    let rows = |file: &str| {
-        let all = lines(&path.join(file));
-        let fields = |line: &str| line.replace("\"p,1\"", "p1").replace("in,su", "insu");
-        let widths: Vec<usize> = all.iter().map(|line| fields(line).split(',').count()).collect();
-        assert!(widths.iter().all(|&width| width == widths[0]), "{file}: {widths:?}");
-        all[1..].to_vec()
-    };
-    assert_eq!(
-        rows("person.csv"),
-        ["1,8532,1950,,,,0,0,,,,\"p,1\",SEX//F,0,,0,,0", "2,0,,,,,0,0,,,,p2,,0,,0,,0"]
-    );
-    assert_eq!(
-        rows("visit_occurrence.csv")[1],
-        "2,1,0,2000-01-19,2000-01-19 00:00:00,2000-01-19,2000-01-19 00:00:00,0,,,2,0,,,,,1"
-    );
-    assert_eq!(rows("visit_occurrence.csv").len(), 4, "an empty visit is a visit");
-    assert_eq!(rows("observation_period.csv")[0], "1,1,2000-01-01,2000-01-20,0");
-    assert!(rows("drug_exposure.csv")[0].contains("\"RX//in,su\"\"lin\""));
-    assert!(rows("procedure_occurrence.csv")[0].contains("PROC//dialysis"));
-    let observed = rows("observation.csv");
-    let of = |code: &str| observed.iter().filter(|row| row.contains(code)).count();
-    assert_eq!((of("SMOKER"), of("AGE//40-60"), of("GAP//"), of("SEX//")), (2, 1, 0, 0));
-
-    assert!(
-        export::omop(&path, &dataset(), &ExportOptions::default()).is_err(),
-        "not written over"
-    );
-    export::omop(&path, &dataset(), &ExportOptions { replace: true }).unwrap();
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }

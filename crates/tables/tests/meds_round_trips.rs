@@ -9,8 +9,8 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int64Type, TimestampMicrosecondType};
 use consequence_record::{
-    AgeBand, Code, Cohort, CohortDetails, Concept, Details, DetailsView, EventDetail, Kind, Record,
-    Scale, Split, Vocabulary,
+    AgeBand, Code, Cohort, CohortDetails, Concept, Details, DetailsView, Domain, EventDetail, Kind,
+    Record, Scale, Split, Vocabulary,
 };
 use consequence_tables::meds::{self, MedsOptions, Stream, Subject, Writer, WriterOptions};
 use consequence_tables::{Dataset, TableError, WriteError, jsonl};
@@ -159,7 +159,13 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             (Code(4), "Diabetes, \u{e9}".to_owned()),
             (Code(NAMES.len() as u32), "the last".to_owned()),
         ]);
-        let concept = Concept { id: 201_826, ancestors: vec![4, 40_000_000_000] };
+        let concept = Concept {
+            id: 201_826,
+            ancestors: vec![4, 40_000_000_000],
+            domain: Some(Domain::Condition),
+            source: true,
+            result: Some(45_884_084),
+        };
         let concepts = BTreeMap::from([(Code(4), concept), (Code(3), Concept::default())]);
         let any = (0..known.len()).any(|record| known.of(record) != DetailsView::default());
         Dataset {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_record::{
-    AgeBand, Code, Cohort, CohortDetails, Details, EventDetail, Kind, Record, Scale, Split,
-    Vocabulary,
+    AgeBand, Code, Cohort, CohortDetails, Concept, Details, EventDetail, Kind, Record, Scale,
+    Split, Vocabulary,
 };
 use consequence_tables::Dataset;
-use consequence_tables::meds::Shards;
+use consequence_tables::meds::{CodeFacts, Shards};
 
 fn vocabulary() -> Arc<Vocabulary> {
     let names = ["LAB//x//q1", "LAB//x//q2", "DEATH"];
@@ -48,8 +48,11 @@ fn details_survive_a_run_in_two_parts() {
     let shards = fill(1);
     assert!(shards.has(0) && shards.has(1));
     let subjects = [(1, Split::Train), (2, Split::HeldOut)];
-    shards.describe(subjects, &BTreeMap::new(), &scales, true).unwrap();
-    for name in Shards::describing(true) {
+    let concepts = BTreeMap::from([(Code(0), Concept { id: 3_004_501, ..Concept::default() })]);
+    let facts = CodeFacts { scales: scales.clone(), concepts, ..CodeFacts::default() };
+    shards.describe(subjects, &facts, true).unwrap();
+    assert_eq!(Shards::describing(&facts).len(), 5);
+    for name in Shards::describing(&facts) {
         assert!(shards.path().join(name).is_file(), "{name}");
     }
     shards.commit().unwrap();

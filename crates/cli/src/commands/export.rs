@@ -7,6 +7,8 @@ use consequence::export::{ExportForm, ExportTask};
 use consequence::{Error, Out};
 
 use super::Outcome;
+use crate::bar::Bar;
+use crate::output;
 
 #[derive(Debug, Args)]
 pub struct ExportArguments {
@@ -14,9 +16,12 @@ pub struct ExportArguments {
     pub cohort: PathBuf,
     /// What to write it as
     pub form: FormName,
-    /// The file to write; a folder for omop
+    /// The file to write; a folder for omop; - is standard output, for csv and jsonl
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
+    /// Tables of OMOP as files of Parquet, rather than CSV
+    #[arg(long)]
+    pub parquet: bool,
     /// Replace what is there, if it is of the same kind
     #[arg(long)]
     pub force: bool,
@@ -44,5 +49,11 @@ pub fn run(arguments: &ExportArguments) -> Result<Outcome, Error> {
     };
     let cohort = arguments.cohort.clone();
     let out = Out::new(&arguments.out).replacing(arguments.force);
-    super::run(&ExportTask { cohort, form, out }, arguments.json)
+    let task = ExportTask { cohort, form, parquet: arguments.parquet, out };
+    if arguments.out.as_os_str() == "-" {
+        let report = task.run_into(&mut std::io::stdout().lock(), &Bar::default())?;
+        output::message(&report.to_string());
+        return Ok(Outcome::Done);
+    }
+    super::run(&task, arguments.json)
 }

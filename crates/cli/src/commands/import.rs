@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source, UnitTable};
+use consequence::import::{
+    CodeColumns, CodeMap, CsvColumns, ImportOptions, ImportTask, Source, Titles, UnitTable,
+};
 use consequence::{Error, Out};
 
 use super::Outcome;
@@ -24,9 +26,11 @@ pub enum ImportCommand {
     Mimic4(TableArguments),
     /// OMOP common data model 5.3 or 5.4: a folder with PERSON, VISIT_OCCURRENCE
     ///
-    /// CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, MEASUREMENT, DEATH and CONCEPT are
-    /// read too where they are there. Tables are .csv, .csv.gz or .parquet, in any letter case.
-    Omop(TableArguments),
+    /// CONDITION_OCCURRENCE, PROCEDURE_OCCURRENCE, DRUG_EXPOSURE, DEVICE_EXPOSURE, OBSERVATION, MEASUREMENT,
+    /// DEATH and CONCEPT are read too where they are there. Tables are .csv, .csv.gz or .parquet, in any
+    /// letter case; without a line of names their columns are in the order of the standard. What
+    /// `consequence export` wrote comes back as it was.
+    Omop(OmopArguments),
     /// Synthea: its folder of CSV files
     ///
     /// It needs patients and encounters. conditions, procedures, medications and observations are
@@ -53,7 +57,7 @@ pub enum ImportCommand {
 /// What every kind of source takes.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The folder or file to read
+    /// The folder or file to read; - is standard input, for csv and jsonl
     pub source: PathBuf,
     /// The folder to write (MEDS), or the file if its name ends in .jsonl
     #[arg(long, value_name = "COHORT")]
@@ -76,6 +80,9 @@ pub struct Common {
     /// Leave out codes that the map does not have, if it has others of their system
     #[arg(long, requires = "map")]
     pub drop_unmapped: bool,
+    /// What codes mean: a table of code and title, before what the source tells
+    #[arg(long, value_name = "FILE")]
+    pub titles: Option<PathBuf>,
     /// Another division into train, tuning and held-out records for each number
     #[arg(long, value_name = "NUMBER", default_value = "0", value_parser = consequence::parse_count)]
     pub split_seed: u64,
@@ -150,6 +157,21 @@ pub struct TableArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct OmopArguments {
+    #[command(flatten)]
+    pub tables: TableArguments,
+    /// A static code for race, such as RACE//WHITE
+    #[arg(long)]
+    pub race: bool,
+    /// A static code for ethnicity, such as ETHNICITY//HISPANIC OR LATINO
+    #[arg(long)]
+    pub ethnicity: bool,
+    /// A code for the kind of each visit, such as VISIT_TYPE//INPATIENT VISIT
+    #[arg(long)]
+    pub visit_types: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct PeopleArguments {
     #[command(flatten)]
     pub common: Common,
@@ -172,6 +194,10 @@ pub struct CsvArguments {
     /// The column of codes
     #[arg(long, value_name = "COLUMN", default_value = "code")]
     pub code: String,
+    /// Columns that each hold a code, as claims have them, and what comes before their codes:
+    /// ICD9_DGNS_CD_*=ICD9CM. May be given several times
+    #[arg(long, value_name = "COLUMNS=SYSTEM", value_parser = str::parse::<CodeColumns>)]
+    pub code_columns: Vec<CodeColumns>,
     /// The column that says in which encounter
     #[arg(long, value_name = "COLUMN")]
     pub visit: Option<String>,
@@ -199,7 +225,7 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
     let (source, common) = match command {
         ImportCommand::Mimic3(arguments) => (Source::Mimic3, &arguments.common),
         ImportCommand::Mimic4(arguments) => (Source::Mimic4, &arguments.common),
-        ImportCommand::Omop(arguments) => (Source::Omop, &arguments.common),
+        ImportCommand::Omop(arguments) => (Source::Omop, &arguments.tables.common),
         ImportCommand::Synthea(arguments) => (Source::Synthea, &arguments.common),
         ImportCommand::UciDiabetes(arguments) => (Source::UciDiabetes, &arguments.common),
         ImportCommand::Csv(arguments) => (Source::Csv(arguments.columns()), &arguments.common),
@@ -210,10 +236,15 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
     match command {
         ImportCommand::Mimic3(arguments)
         | ImportCommand::Mimic4(arguments)
-        | ImportCommand::Omop(arguments)
         | ImportCommand::Synthea(arguments) => {
             arguments.people.put_into(&mut options);
             arguments.values.put_into(&mut options)?;
+        }
+        ImportCommand::Omop(OmopArguments { tables, race, ethnicity, visit_types }) => {
+            tables.people.put_into(&mut options);
+            tables.values.put_into(&mut options)?;
+            (options.race, options.ethnicity) = (*race, *ethnicity);
+            options.visit_types = *visit_types;
         }
         ImportCommand::UciDiabetes(arguments) => arguments.people.put_into(&mut options),
         ImportCommand::Csv(arguments) => arguments.values.put_into(&mut options)?,
@@ -247,6 +278,9 @@ impl Common {
             map.drop_unmapped = self.drop_unmapped;
             options.map = Some(map);
         }
+        if let Some(path) = &self.titles {
+            options.titles = Some(Titles::read(path, &options.limits)?);
+        }
         Ok(options)
     }
 }
@@ -278,6 +312,7 @@ impl CsvArguments {
             subject: self.subject.clone(),
             time,
             code: self.code.clone(),
+            code_columns: self.code_columns.clone(),
             visit: self.visit.clone(),
             end: self.end.clone(),
             value: self.value.clone(),

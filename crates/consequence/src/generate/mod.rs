@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Card, Generator, NetworkGenerator, Trained};
+use consequence_model::{Generator, Model, NetworkGenerator, Trained};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::{Error, Out, Task, Watch, load, records_digest, watched};
 use consequence_record::{Code, Cohort, Vocabulary};
@@ -136,8 +136,7 @@ impl Task for GenerateTask {
             details: Some(&model.details).filter(|details| !details.is_empty()),
             batch: self.batch,
         };
-        let job =
-            Job { task: self, card: &model.card, rules: &loaded.rules, prefix: prefix.as_ref() };
+        let job = Job { task: self, model: &model, rules: &loaded.rules, prefix: prefix.as_ref() };
         let began = Instant::now();
         let (written, sampling) = match &model.trained {
             Trained::Network(network) => {
@@ -154,7 +153,7 @@ impl Task for GenerateTask {
 /// What is the same for every kind of generator.
 struct Job<'a> {
     task: &'a GenerateTask,
-    card: &'a Card,
+    model: &'a Model,
     rules: &'a RuleSet,
     prefix: Option<&'a Cohort>,
 }
@@ -186,6 +185,7 @@ impl Job<'_> {
                 replace: task.out.force,
                 made_from,
                 titles: self.titles(sampler.codes().vocabulary()),
+                concepts: self.model.concepts.over(sampler.codes().vocabulary()),
             };
             write_dataset(&sampler, &task.out.path, &options, watch)
         })?;
@@ -194,7 +194,7 @@ impl Job<'_> {
 
     /// What the records are made from.
     fn identity(&self, vocabulary: &Vocabulary) -> Result<Identity, Error> {
-        let card = serde_json::to_vec(self.card)?;
+        let card = serde_json::to_vec(&self.model.card)?;
         let rules = model_rules::text(self.rules);
         let all = |cohort: &Cohort| -> Vec<usize> { (0..cohort.len()).collect() };
         Ok(Identity {
@@ -208,6 +208,6 @@ impl Job<'_> {
         let titled = |(name, title): (&String, &String)| {
             vocabulary.code(name).map(|code| (code, title.clone()))
         };
-        self.card.titles.iter().filter_map(titled).collect()
+        self.model.card.titles.iter().filter_map(titled).collect()
     }
 }

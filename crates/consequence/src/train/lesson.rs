@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_details::DetailModel;
 use consequence_enforce::Enforcer;
-use consequence_model::{Card, Data};
+use consequence_model::{Card, Concepts, Data};
 use consequence_pipeline::load::{self, LoadedCohort, RuleOptions};
 use consequence_pipeline::{
     Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
@@ -37,6 +37,8 @@ pub(super) struct Lesson {
     pub enforcer: Option<Enforcer>,
     pub broken: BrokenRecords,
     pub titles: BTreeMap<String, String>,
+    /// The OMOP concepts that codes stand for.
+    pub concepts: Concepts,
     /// What dates and values are like.
     pub details: DetailModel,
     pub files: Vec<String>,
@@ -46,7 +48,8 @@ pub(super) struct Lesson {
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
         let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open_detailed(watch)?;
-        let LoadedCohort { cohort, splits, titles, vocabulary, details, scales, .. } = known;
+        let LoadedCohort { cohort, splits, titles, concepts, vocabulary, details, scales, .. } =
+            known;
         let rules = loaded.rules;
         let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
@@ -95,6 +98,7 @@ impl Lesson {
                 .iter()
                 .map(|(&code, title)| (vocabulary.name(code).to_owned(), title.clone()))
                 .collect(),
+            concepts: Concepts::of(&vocabulary, &concepts),
             details: details.unwrap_or_default(),
             files: loaded.files,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
@@ -164,6 +168,7 @@ impl Lesson {
             },
             training: json!({ "max_visits": max_visits, "generator": training }),
             details_digest: self.details.digest(),
+            concepts_digest: self.concepts.digest(),
             ..Card::default()
         }
     }

@@ -9,8 +9,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use consequence_model::{
-    CARD_FILE, CHECKPOINT_FILE, Card, DETAILS_FILE, Markov, Model, TABLES_FILE, Trained,
-    WEIGHTS_FILE,
+    CARD_FILE, CHECKPOINT_FILE, CONCEPTS_FILE, Card, DETAILS_FILE, Markov, Model, TABLES_FILE,
+    Trained, WEIGHTS_FILE,
 };
 use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use consequence_record::Selection;
@@ -33,7 +33,8 @@ const RUN_FORMAT: u32 = 2;
 
 /// Whether a name is that of a part of a model, or of something that a killed run left among them.
 fn is_part(name: &OsStr) -> bool {
-    let files = [CARD_FILE, WEIGHTS_FILE, TABLES_FILE, DETAILS_FILE, CHECKPOINT_FILE];
+    let files =
+        [CARD_FILE, WEIGHTS_FILE, TABLES_FILE, DETAILS_FILE, CONCEPTS_FILE, CHECKPOINT_FILE];
     files.iter().any(|file| name == *file) || name.to_string_lossy().starts_with(".partial-")
 }
 
@@ -86,8 +87,8 @@ impl Task for TrainTask {
                 return Err(error);
             }
         };
-        let details = lesson.details.clone();
-        let mut model = Model { card: Card { history, ..card }, trained, details };
+        let (details, concepts) = (lesson.details.clone(), lesson.concepts.clone());
+        let mut model = Model { card: Card { history, ..card }, trained, details, concepts };
         model.write(&run.path(""))?;
         put_in_place(run, &model.trained)?;
         Ok(TrainReport::new(self, &lesson, &model, taken))

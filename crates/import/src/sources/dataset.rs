@@ -28,7 +28,7 @@ pub(super) fn gather_lines(
     path: &Path,
     collector: &mut Collector<'_>,
 ) -> Result<Profile, ImportError> {
-    let name = path.display().to_string();
+    let name = files::called(path);
     let whole = |problem| ImportError::whole(name.as_str(), problem);
     let total = path.metadata().map_or(0, |file| file.len());
     collector.watch.begin(RECORDS, known(total));

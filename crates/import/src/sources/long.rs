@@ -1,18 +1,19 @@
 //! A table with one code a row.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use consequence_record::DEATH;
 
 use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
 use crate::build::Profile;
-use crate::codes::{Role, sex_of, sex_word};
+use crate::codes::{Role, is_icd, sex_of, sex_word, without_dot};
 use crate::collector::Collector;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
 use crate::summary::Reason;
 use crate::table::{Column, Table};
-use crate::{CsvColumns, ImportError, ImportProblem};
+use crate::{CodeColumns, CsvColumns, ImportError, ImportProblem};
 
 const SUBJECT: usize = 0;
 const CODE: usize = 1;
@@ -35,27 +36,32 @@ pub(super) fn gather(
         let problem = ImportProblem::Option(text.into());
         return Err(ImportError::whole(path.display().to_string(), problem));
     }
-    let given = |name: &Option<String>| match name {
-        Some(name) => Column::needed(&[name]),
+    let given = |name: &Option<String>, setting| match name {
+        Some(name) => Column::needed(&[name]).said_by(setting),
         None => Column::optional(&[]),
     };
     let mut columns = vec![
-        Column::needed(&[&names.subject]),
-        Column::needed(&[&names.code]),
-        given(&names.time),
-        given(&names.visit),
-        given(&names.value),
-        given(&names.static_flag),
-        given(&names.ended),
-        given(&names.end),
-        given(&names.unit),
+        Column::needed(&[&names.subject]).said_by("subject"),
+        match names.code_columns.is_empty() {
+            true => Column::needed(&[&names.code]).said_by("code"),
+            false => Column::optional(&[&names.code]),
+        },
+        given(&names.time, "time"),
+        given(&names.visit, "visit"),
+        given(&names.value, "value"),
+        given(&names.static_flag, "static_flag"),
+        given(&names.ended, "ended"),
+        given(&names.end, "end"),
+        given(&names.unit, "unit"),
     ];
-    columns.extend(names.statics.iter().map(|name| Column::needed(&[name])));
+    columns.extend(names.statics.iter().map(|name| Column::needed(&[name]).said_by("static")));
+    columns.extend(names.code_columns.iter().map(Column::like));
     let systems: Vec<String> = names.statics.iter().map(|name| name.to_uppercase()).collect();
-    let parts = Parts { table: "table", files: vec![path.to_path_buf()] };
+    let parts = Parts::new("table", vec![path.to_path_buf()]);
     let mut births = false;
-    collector
-        .read(parts, columns, |collector, table| row(collector, table, &systems, &mut births))?;
+    collector.read(parts, columns, |collector, table| {
+        row(collector, table, &systems, &names.code_columns, &mut births)
+    })?;
     Ok(Profile { dated: names.time.is_some(), births, ..Profile::default() })
 }
 
@@ -63,6 +69,7 @@ fn row(
     collector: &mut Collector<'_>,
     table: &Table<'_>,
     systems: &[String],
+    wide: &[CodeColumns],
     births: &mut bool,
 ) -> Result<(), ImportError> {
     let subject = collector.any_subject(table, SUBJECT)?;
@@ -90,15 +97,58 @@ fn row(
             collector.put(Event::new(subject, fact, visit, time))?;
         }
     }
+    let mut told = false;
     let code = table.text(CODE)?;
-    if code.is_empty() {
+    if !code.is_empty() {
+        told = true;
+        put_code(collector, table, Row { subject, visit, time }, code, births)?;
+    }
+    for column in (STATICS + systems.len())..table.columns().len() {
+        let code = table.text(column)?;
+        if !code.is_empty() {
+            told = true;
+            let name = &table.columns()[column];
+            let system = wide.iter().find(|columns| columns.fits(name));
+            let code = match system.and_then(|columns| columns.system.as_deref()) {
+                Some(system) => Cow::Owned(in_system(system, code)),
+                None => Cow::Borrowed(code),
+            };
+            put_code(collector, table, Row { subject, visit, time }, &code, births)?;
+        }
+    }
+    if !told {
         if visit != VisitKey::STATIC {
             collector.put(Event::new(subject, Fact::VISIT, visit, time))?;
         } else if systems.is_empty() {
             collector.summary.drop_one(Reason::NoCode);
         }
-        return Ok(());
     }
+    Ok(())
+}
+
+/// Whose a row is, of which encounter, and when it was.
+#[derive(Clone, Copy)]
+struct Row {
+    subject: u32,
+    visit: VisitKey,
+    time: Option<i64>,
+}
+
+/// A code with its system before it; one of ICD is written without its dot.
+fn in_system(system: &str, code: &str) -> String {
+    let name = format!("{system}//{code}");
+    if is_icd(&name) { format!("{system}//{}", without_dot(code)) } else { name }
+}
+
+/// Takes in a code of a row.
+fn put_code(
+    collector: &mut Collector<'_>,
+    table: &Table<'_>,
+    Row { subject, visit, time }: Row,
+    code: &str,
+    births: &mut bool,
+) -> Result<(), ImportError> {
+    let fail = |problem| table.fail(problem);
     if let Some(sex) = sex_of(code) {
         let fact = collector.codes.fact(&["SEX", sex], Role::Exclusive).map_err(fail)?;
         return collector.put(Event::new(subject, fact, VisitKey::STATIC, None));

@@ -270,7 +270,10 @@ fn clock_near(
 ) -> Result<Option<i64>, ImportError> {
     let text = table.text(column)?;
     match anchor.and_then(|anchor| calendar::parse_short(text, anchor)) {
-        Some(time) => Ok(Some(time)),
+        Some(time) => {
+            table.repair_year();
+            Ok(Some(time))
+        }
         None => table.time(column),
     }
 }

@@ -4,6 +4,8 @@ mod dataset;
 mod long;
 mod mimic;
 mod omop;
+mod omop_order;
+mod omop_own;
 mod synthea;
 mod uci;
 
@@ -38,7 +40,7 @@ pub(super) fn gather(
     let profile = match source {
         Source::Mimic3 => mimic::gather_mimic3(path, collector),
         Source::Mimic4 => mimic::gather_mimic4(path, collector),
-        Source::Omop => omop::gather(path, collector),
+        Source::Omop => omop::gather(path, collector, &mut scales),
         Source::Synthea => synthea::gather(path, collector),
         Source::UciDiabetes => uci::gather(path, collector),
         Source::Csv(columns) => long::gather(path, columns, collector),

@@ -1,12 +1,14 @@
 //! Tables of the OMOP common data model.
 
+use std::collections::hash_map::Entry;
 use std::path::Path;
 
-use consequence_record::Concept;
+use consequence_record::{Concept, Domain, Scale};
 use consequence_tables::shown;
 use rustc_hash::FxHashMap;
 
-use super::{LISTED, Outcome, put_birth, put_result, put_sex};
+use super::omop_order::{find, need};
+use super::{LISTED, Outcome, omop_own, put_birth, put_result, put_sex};
 use crate::build::Profile;
 use crate::codes::{Role, is_icd, start, without_dot};
 use crate::collector::Collector;
@@ -23,15 +25,18 @@ const SYSTEM: &str = "OMOP";
 /// The columns of a table of events: concept, source concept, date, time.
 struct Events {
     table: &'static str,
+    /// What its concepts speak of, where no table of concepts tells.
+    domain: Domain,
     concept: &'static str,
     source: &'static str,
     date: &'static str,
     datetime: &'static str,
 }
 
-const EVENTS: [Events; 3] = [
+const EVENTS: [Events; 6] = [
     Events {
         table: "CONDITION_OCCURRENCE",
+        domain: Domain::Condition,
         concept: "condition_concept_id",
         source: "condition_source_concept_id",
         date: "condition_start_date",
@@ -39,6 +44,7 @@ const EVENTS: [Events; 3] = [
     },
     Events {
         table: "PROCEDURE_OCCURRENCE",
+        domain: Domain::Procedure,
         concept: "procedure_concept_id",
         source: "procedure_source_concept_id",
         date: "procedure_date",
@@ -46,113 +52,312 @@ const EVENTS: [Events; 3] = [
     },
     Events {
         table: "DRUG_EXPOSURE",
+        domain: Domain::Drug,
         concept: "drug_concept_id",
         source: "drug_source_concept_id",
         date: "drug_exposure_start_date",
         datetime: "drug_exposure_start_datetime",
     },
+    Events {
+        table: "DEVICE_EXPOSURE",
+        domain: Domain::Device,
+        concept: "device_concept_id",
+        source: "device_source_concept_id",
+        date: "device_exposure_start_date",
+        datetime: "device_exposure_start_datetime",
+    },
+    Events {
+        table: "OBSERVATION",
+        domain: Domain::Observation,
+        concept: "observation_concept_id",
+        source: "observation_source_concept_id",
+        date: "observation_date",
+        datetime: "observation_datetime",
+    },
+    Events {
+        table: "MEASUREMENT",
+        domain: Domain::Measurement,
+        concept: "measurement_concept_id",
+        source: "measurement_source_concept_id",
+        date: "measurement_date",
+        datetime: "measurement_datetime",
+    },
 ];
 
-const MEASUREMENTS: Events = Events {
-    table: "MEASUREMENT",
-    concept: "measurement_concept_id",
-    source: "measurement_source_concept_id",
-    date: "measurement_date",
-    datetime: "measurement_datetime",
-};
-
-pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profile, ImportError> {
+pub(super) fn gather(
+    path: &Path,
+    collector: &mut Collector<'_>,
+    scales: &mut Vec<(usize, Scale)>,
+) -> Result<Profile, ImportError> {
     let folder = Folder::open(path, &[])?;
-    let (persons, visits) = (folder.need("PERSON")?, folder.need("VISIT_OCCURRENCE")?);
-    read_persons(collector, persons)?;
-    let columns = vec![
-        Column::needed(&["person_id"]),
-        Column::needed(&["visit_occurrence_id"]),
-        Column::needed(&["visit_start_date"]),
-        Column::optional(&["visit_start_datetime"]),
-        Column::optional(&["visit_end_date"]),
-        Column::optional(&["visit_end_datetime"]),
-    ];
-    collector.read(visits, columns, |collector, table| {
-        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-        let visit = VisitKey::named(table.needed_text(1)?);
-        collector.put(Event::new(subject, Fact::VISIT, visit, time(table, 2, 3)?))?;
-        collector.put_end(subject, visit, time(table, 4, 5)?)
-    })?;
+    if let Some(notes) = omop_own::notes(&folder, collector)? {
+        return omop_own::gather(&folder, collector, notes, scales);
+    }
+    let (persons, visits) = (need(&folder, "PERSON")?, need(&folder, "VISIT_OCCURRENCE")?);
+    let mut met = Met::default();
+    read_persons(collector, persons, &mut met)?;
+    read_visits(collector, visits, &mut met)?;
     for events in &EVENTS {
-        if let Some(parts) = folder.find(events.table)? {
-            read_events(collector, parts, events, None)?;
+        let measured = events.domain == Domain::Measurement;
+        if let Some(parts) =
+            find(&folder, events.table)?.filter(|_| collector.measures() || !measured)
+        {
+            read_events(collector, parts, events, &mut met)?;
         }
     }
-    let mut told = ConceptsTold::default();
-    if let Some(parts) = folder.find(MEASUREMENTS.table)?.filter(|_| collector.measures()) {
-        read_events(collector, parts, &MEASUREMENTS, Some(&mut told))?;
+    if let Some(parts) = find(&folder, "DEATH")? {
+        read_deaths(collector, parts)?;
     }
-    if let Some(parts) = folder.find("DEATH")? {
-        let columns = vec![
-            Column::needed(&["person_id"]),
-            Column::needed(&["death_date"]),
-            Column::optional(&["death_datetime"]),
-        ];
-        collector.read(parts, columns, |collector, table| {
-            let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
-            let Some(time) = time(table, 1, 2)? else {
-                collector.summary.drop_one(Reason::NoDate);
-                return Ok(());
-            };
-            let death = collector.put_death(subject, Some(time));
-            death.map_err(|problem| table.fail(problem))?
-        })?;
+    met.keep(collector);
+    if let Some(parts) = find(&folder, "CONCEPT")? {
+        read_concepts(collector, parts, &met)?;
     }
-    let concepts = concepts(collector);
-    if let Some(parts) = folder.find("CONCEPT")? {
-        read_concepts(collector, parts, &told)?;
+    if let Some(parts) = find(&folder, "CONCEPT_ANCESTOR")? {
+        read_ancestors(collector, parts, &met)?;
     }
-    if let Some(parts) = folder.find("CONCEPT_ANCESTOR")? {
-        read_ancestors(collector, parts, &concepts)?;
-    }
+    collector.summary.unread_tables = folder.unread();
     Ok(LISTED)
 }
 
-fn read_persons(collector: &mut Collector<'_>, parts: Parts) -> Result<(), ImportError> {
-    let columns = vec![
+fn read_persons(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    met: &mut Met,
+) -> Result<(), ImportError> {
+    let mut columns = vec![
         Column::needed(&["person_id"]),
         Column::needed(&["gender_concept_id"]),
         Column::needed(&["year_of_birth"]),
-        Column::optional(&["month_of_birth"]),
-        Column::optional(&["day_of_birth"]),
-        Column::optional(&["birth_datetime"]),
     ];
+    let others = ["month_of_birth", "day_of_birth", "birth_datetime"];
+    columns.extend(others.map(|name| Column::optional(&[name])));
+    let asked = [
+        (collector.options.race, "RACE", "race_concept_id", "race_source_value"),
+        (
+            collector.options.ethnicity,
+            "ETHNICITY",
+            "ethnicity_concept_id",
+            "ethnicity_source_value",
+        ),
+    ];
+    let asked: Vec<_> = asked.into_iter().filter(|&(asked, ..)| asked).collect();
+    for &(_, _, concept, source) in &asked {
+        columns.extend([concept, source].map(|name| Column::optional(&[name])));
+    }
     collector.read(parts, columns, |collector, table| {
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
-        let birth = match (table.time(5)?, table.integer(2)?) {
-            (Some(birth), _) => Some(birth),
-            (None, None) => None,
-            (None, Some(year)) => {
-                let (month, day) = (table.integer(3)?.unwrap_or(1), table.integer(4)?.unwrap_or(1));
-                let Some(birth) = calendar::day(year, month, day) else {
-                    return Err(table.bad_date(2));
-                };
-                Some(birth * DAY)
+        for (index, &(_, system, ..)) in asked.iter().enumerate() {
+            let fact = met.word(collector, table, system, 6 + 2 * index, Role::Exclusive)?;
+            if let Some(fact) = fact {
+                collector.put(Event::new(subject, fact, VisitKey::STATIC, None))?;
             }
-        };
-        put_birth(collector, subject, birth)
+        }
+        put_birth(collector, subject, birth(table)?)
     })
 }
 
-/// Concepts that results and units were told by, rather than in words.
-#[derive(Default)]
-struct ConceptsTold {
-    results: FxHashMap<Box<str>, Vec<Fact>>,
-    units: FxHashMap<Box<str>, u16>,
+/// When a person was born. A month or day of 0 is one that is not known.
+fn birth(table: &Table<'_>) -> Result<Option<i64>, ImportError> {
+    if let Some(birth) = table.time(5)? {
+        return Ok(Some(birth));
+    }
+    let Some(year) = table.integer(2)? else { return Ok(None) };
+    let known = |part: Option<i64>| part.filter(|&part| part != 0).unwrap_or(1);
+    let (month, day) = (known(table.integer(3)?), known(table.integer(4)?));
+    match calendar::day(year, month, day) {
+        Some(birth) => Ok(Some(birth * DAY)),
+        None => Err(table.bad_date(2)),
+    }
 }
+
+fn read_visits(
+    collector: &mut Collector<'_>,
+    parts: Parts,
+    met: &mut Met,
+) -> Result<(), ImportError> {
+    let mut columns = vec![
+        Column::needed(&["person_id"]),
+        Column::needed(&["visit_occurrence_id"]),
+        Column::needed(&["visit_start_date"]),
+    ];
+    let others = ["visit_start_datetime", "visit_end_date", "visit_end_datetime"];
+    columns.extend(others.map(|name| Column::optional(&[name])));
+    let types = collector.options.visit_types;
+    if types {
+        columns.push(Column::needed(&["visit_concept_id"]));
+        columns.push(Column::optional(&["visit_source_value"]));
+    }
+    collector.read(parts, columns, |collector, table| {
+        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
+        let visit = VisitKey::named(whole(table.needed_text(1)?));
+        let begin = time(table, 2, 3)?;
+        collector.put(Event::new(subject, Fact::VISIT, visit, begin))?;
+        if types && let Some(fact) = met.visit_type(collector, table)? {
+            collector.put(Event::new(subject, fact, visit, None))?;
+        }
+        collector.put_end(subject, visit, time(table, 4, 5)?)
+    })
+}
+
+fn read_deaths(collector: &mut Collector<'_>, parts: Parts) -> Result<(), ImportError> {
+    let columns = vec![
+        Column::needed(&["person_id"]),
+        Column::needed(&["death_date"]),
+        Column::optional(&["death_datetime"]),
+    ];
+    collector.read(parts, columns, |collector, table| {
+        let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
+        let Some(time) = time(table, 1, 2)? else {
+            collector.summary.drop_one(Reason::NoDate);
+            return Ok(());
+        };
+        let death = collector.put_death(subject, Some(time));
+        death.map_err(|problem| table.fail(problem))?
+    })
+}
+
+/// The concepts that rows spoke of.
+#[derive(Default)]
+struct Met {
+    /// Those of events.
+    codes: FxHashMap<u64, Coded>,
+    /// Those of races, ethnicities and kinds of visits, by system.
+    words: FxHashMap<(&'static str, u64), Fact>,
+    /// Those that results were told by, rather than in words.
+    results: FxHashMap<u64, Vec<Fact>>,
+    /// Those of units.
+    units: FxHashMap<u64, u16>,
+}
+
+/// A concept that events have.
+struct Coded {
+    fact: Fact,
+    /// That of the first table it was met in.
+    domain: Domain,
+    /// Whether a row has it as a standard concept.
+    standard: bool,
+}
+
+impl Met {
+    /// The code of a concept that an event has.
+    fn code(
+        &mut self,
+        collector: &mut Collector<'_>,
+        table: &Table<'_>,
+        id: u64,
+        domain: Domain,
+        standard: bool,
+    ) -> Result<Fact, ImportError> {
+        if let Some(coded) = self.codes.get_mut(&id) {
+            coded.standard |= standard;
+            return Ok(coded.fact);
+        }
+        let fact = collector.codes.fact(&[SYSTEM, &id.to_string()], Role::Encounter);
+        let fact = fact.map_err(|problem| table.fail(problem))?;
+        self.codes.insert(id, Coded { fact, domain, standard });
+        Ok(fact)
+    }
+
+    /// The code of a race or the like: by its concept, or else by the source's word in the next column.
+    fn word(
+        &mut self,
+        collector: &mut Collector<'_>,
+        table: &Table<'_>,
+        system: &'static str,
+        column: usize,
+        role: Role,
+    ) -> Result<Option<Fact>, ImportError> {
+        let fail = |problem| table.fail(problem);
+        if let Some(id) = concept(table, column)? {
+            if let Some(&fact) = self.words.get(&(system, id)) {
+                return Ok(Some(fact));
+            }
+            let number = id.to_string();
+            let known = WORDS.iter().find(|word| word.0 == id).map(|word| word.1);
+            let parts = [system, known.unwrap_or(&number)];
+            let fact = collector.codes.fact(&parts, role).map_err(fail)?;
+            collector.codes.concept(fact, Concept { id, ..Concept::default() });
+            self.words.insert((system, id), fact);
+            return Ok(Some(fact));
+        }
+        match table.text(column + 1)? {
+            "" => Ok(None),
+            word => {
+                let parts = [system, &word.to_uppercase()];
+                collector.codes.fact(&parts, role).map(Some).map_err(fail)
+            }
+        }
+    }
+
+    /// The code of the kind of a visit.
+    fn visit_type(
+        &mut self,
+        collector: &mut Collector<'_>,
+        table: &Table<'_>,
+    ) -> Result<Option<Fact>, ImportError> {
+        match concept(table, 6)? {
+            // What the source calls a visit is its own name as often as its kind.
+            None => Ok(None),
+            Some(_) => self.word(collector, table, "VISIT_TYPE", 6, Role::Encounter),
+        }
+    }
+
+    /// Keeps the number of each concept with its code, whatever that is called.
+    fn keep(&self, collector: &mut Collector<'_>) {
+        for (&id, coded) in &self.codes {
+            let (domain, source) = (Some(coded.domain), !coded.standard);
+            collector
+                .codes
+                .concept(coded.fact, Concept { id, domain, source, ..Concept::default() });
+        }
+        for (&id, facts) in &self.results {
+            facts.iter().for_each(|&fact| collector.codes.result_concept(fact, id));
+        }
+    }
+}
+
+/// The concepts of people and visits that every database has.
+const WORDS: [(u64, &str); 16] = [
+    (8527, "WHITE"),
+    (8516, "BLACK OR AFRICAN AMERICAN"),
+    (8515, "ASIAN"),
+    (8657, "AMERICAN INDIAN OR ALASKA NATIVE"),
+    (8557, "NATIVE HAWAIIAN OR OTHER PACIFIC ISLANDER"),
+    (8522, "OTHER RACE"),
+    (8552, "UNKNOWN"),
+    (38_003_563, "HISPANIC OR LATINO"),
+    (38_003_564, "NOT HISPANIC OR LATINO"),
+    (9201, "INPATIENT VISIT"),
+    (9202, "OUTPATIENT VISIT"),
+    (9203, "EMERGENCY ROOM VISIT"),
+    (262, "EMERGENCY ROOM AND INPATIENT VISIT"),
+    (581_476, "HOME VISIT"),
+    (581_477, "OFFICE VISIT"),
+    (5083, "TELEHEALTH"),
+];
+
+/// A number as it was before it went through a data frame, where columns with gaps get a point.
+fn whole(id: &str) -> &str {
+    id.strip_suffix(".0").unwrap_or(id)
+}
+
+/// The number of a concept; none where there is none, or 0, which says that no concept is known.
+pub(super) fn concept(table: &Table<'_>, column: usize) -> Result<Option<u64>, ImportError> {
+    Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()).filter(|&id| id > 0))
+}
+
+const NUMBER: usize = 6;
+const RESULT: usize = 7;
+const TEXT: usize = 8;
+const UNIT: usize = 9;
+const UNIT_CONCEPT: usize = 10;
 
 fn read_events(
     collector: &mut Collector<'_>,
     parts: Parts,
     events: &Events,
-    mut told: Option<&mut ConceptsTold>,
+    met: &mut Met,
 ) -> Result<(), ImportError> {
     let mut columns = vec![
         Column::needed(&["person_id"]),
@@ -162,39 +367,39 @@ fn read_events(
         Column::optional(&[events.datetime]),
         Column::optional(&["visit_occurrence_id"]),
     ];
-    if told.is_some() {
-        columns.push(Column::needed(&["value_as_number"]));
-        let others = ["value_as_concept_id", "value_source_value", "unit_source_value"];
+    let measured = events.domain == Domain::Measurement;
+    let observed = events.domain == Domain::Observation && collector.measures();
+    if measured || observed {
+        let text = if measured { "value_source_value" } else { "value_as_string" };
+        let number = &["value_as_number"];
+        columns.push(if measured { Column::needed(number) } else { Column::optional(number) });
+        let others = ["value_as_concept_id", text, "unit_source_value", "unit_concept_id"];
         columns.extend(others.map(|name| Column::optional(&[name])));
-        columns.push(Column::optional(&["unit_concept_id"]));
     }
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         // Concept 0 says that the vocabulary has no standard concept; the source's own may serve.
-        let concept = Some(table.text(1)?).filter(known).or(Some(table.text(2)?).filter(known));
-        let Some(concept) = concept else {
+        let standard = concept(table, 1)?;
+        let Some(id) = standard.or(concept(table, 2)?) else {
             collector.summary.drop_one(Reason::NoCode);
             return Ok(());
         };
-        let fact = collector.codes.fact(&[SYSTEM, concept], Role::Encounter);
-        let fact = fact.map_err(|problem| table.fail(problem))?;
+        let fact = met.code(collector, table, id, events.domain, standard.is_some())?;
         let time = time(table, 3, 4)?;
-        let visit = Some(table.text(5)?).filter(known).map(VisitKey::named);
-        let Some(visit) = visit.or(time.map(VisitKey::day)) else {
+        let visit = Some(whole(table.text(5)?)).filter(|id| !matches!(*id, "" | "0"));
+        let Some(visit) = visit.map(VisitKey::named).or(time.map(VisitKey::day)) else {
             collector.summary.drop_one(Reason::NoDate);
             return Ok(());
         };
         let event = Event::new(subject, fact, visit, time);
-        match &mut told {
-            Some(told) => put_measured(collector, table, event, told),
-            None => collector.put(event),
+        let told = |column| table.text(column).map(|text| !matches!(text, "" | "0"));
+        let valued = !table.text(NUMBER)?.is_empty() || told(RESULT)? || told(TEXT)?;
+        if measured || observed && valued {
+            put_measured(collector, table, event, met)
+        } else {
+            collector.put(event)
         }
     })
-}
-
-/// Whether the number of a concept is that of one.
-fn known(concept: &&str) -> bool {
-    !concept.is_empty() && *concept != "0"
 }
 
 /// Takes in the result of a measurement.
@@ -202,62 +407,49 @@ fn put_measured(
     collector: &mut Collector<'_>,
     table: &Table<'_>,
     event: Event,
-    told: &mut ConceptsTold,
+    met: &mut Met,
 ) -> Result<(), ImportError> {
     let fail = |problem| table.fail(problem);
-    let (number, concept) = (table.text(6)?, table.text(7)?);
-    if number.is_empty() && known(&concept) {
-        let fact = collector.codes.text_result(event.fact, concept).map_err(fail)?;
-        let facts = match told.results.get_mut(concept) {
-            Some(facts) => facts,
-            None => told.results.entry(concept.into()).or_default(),
-        };
+    let number = table.text(NUMBER)?;
+    if let Some(concept) = concept(table, RESULT)?.filter(|_| number.is_empty()) {
+        let fact = collector.codes.text_result(event.fact, &concept.to_string()).map_err(fail)?;
+        let facts = met.results.entry(concept).or_default();
         if !facts.contains(&fact) {
             facts.push(fact);
         }
         return collector.put(event.saying(fact));
     }
-    let (text, mut unit, unit_concept) = (table.text(8)?, table.text(9)?, table.text(10)?);
+    let (text, mut unit) = (table.text(TEXT)?, table.text(UNIT)?);
     let name;
-    if unit.is_empty() && known(&unit_concept) {
-        name = format!("{SYSTEM}//{unit_concept}");
+    if unit.is_empty()
+        && let Some(concept) = concept(table, UNIT_CONCEPT)?
+    {
+        name = format!("{SYSTEM}//{concept}");
         unit = &name;
-        if !told.units.contains_key(unit_concept) {
-            let number = collector.units.number(unit).map_err(fail)?;
-            told.units.insert(unit_concept.into(), number);
+        if let Entry::Vacant(vacant) = met.units.entry(concept) {
+            vacant.insert(collector.units.number(unit).map_err(fail)?);
         }
     }
     put_result(collector, table, event, &Outcome { number, text, unit })
 }
 
 /// A time, or else the date of a column before it.
-fn time(table: &Table<'_>, date: usize, datetime: usize) -> Result<Option<i64>, ImportError> {
+pub(super) fn time(
+    table: &Table<'_>,
+    date: usize,
+    datetime: usize,
+) -> Result<Option<i64>, ImportError> {
     match table.time(datetime)? {
         Some(time) => Ok(Some(time)),
         None => table.time(date),
     }
 }
 
-/// The codes that were met, by the numbers of their concepts, which each keeps whatever it is called.
-fn concepts(collector: &mut Collector<'_>) -> FxHashMap<u64, Fact> {
-    let entries = collector.codes.entries().iter().enumerate();
-    let met: FxHashMap<u64, Fact> = entries
-        .filter_map(|(number, code)| {
-            let id = code.name.strip_prefix(SYSTEM)?.strip_prefix("//")?.parse().ok()?;
-            Some((id, Fact(number as u32)))
-        })
-        .collect();
-    for (&id, &fact) in &met {
-        collector.codes.concept(fact, Concept { id, ancestors: Vec::new() });
-    }
-    met
-}
-
 /// Keeps which concepts are above those that were met.
 fn read_ancestors(
     collector: &mut Collector<'_>,
     parts: Parts,
-    concepts: &FxHashMap<u64, Fact>,
+    met: &Met,
 ) -> Result<(), ImportError> {
     let columns = ["ancestor_concept_id", "descendant_concept_id"]
         .map(|name| Column::needed(&[name]))
@@ -267,8 +459,8 @@ fn read_ancestors(
             Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()))
         };
         let (Some(above), Some(below)) = (number(0)?, number(1)?) else { return Ok(()) };
-        if let Some(&fact) = concepts.get(&below).filter(|_| above != below) {
-            collector.codes.ancestor(fact, above);
+        if let Some(coded) = met.codes.get(&below).filter(|_| above != below) {
+            collector.codes.ancestor(coded.fact, above);
         }
         Ok(())
     })
@@ -278,21 +470,31 @@ fn read_ancestors(
 fn read_concepts(
     collector: &mut Collector<'_>,
     parts: Parts,
-    told: &ConceptsTold,
+    met: &Met,
 ) -> Result<(), ImportError> {
-    let columns = ["concept_id", "concept_name", "vocabulary_id", "concept_code"]
+    let mut columns = ["concept_id", "concept_name", "vocabulary_id", "concept_code"]
         .map(|name| Column::needed(&[name]))
         .to_vec();
+    columns.extend(["domain_id", "standard_concept"].map(|name| Column::optional(&[name])));
     let mut named: FxHashMap<String, Fact> = FxHashMap::default();
     collector.read(parts, columns, |collector, table| {
-        let id = table.text(0)?;
-        for &fact in told.results.get(id).into_iter().flatten() {
+        let Some(id) = concept(table, 0)? else { return Ok(()) };
+        for &fact in met.results.get(&id).into_iter().flatten() {
             collector.codes.reword(fact, table.text(1)?);
         }
-        if let Some(&unit) = told.units.get(id) {
+        if let Some(&unit) = met.units.get(&id) {
             collector.units.rename(unit, table.text(3)?);
         }
-        let Some(fact) = collector.codes.find(&format!("{SYSTEM}//{id}")) else { return Ok(()) };
+        for system in ["RACE", "ETHNICITY", "VISIT_TYPE"] {
+            if let Some(&fact) = met.words.get(&(system, id)) {
+                let word = table.text(1)?;
+                if !WORDS.iter().any(|known| known.0 == id) && !word.is_empty() {
+                    collector.codes.rename(fact, &format!("{system}//{}", word.to_uppercase()));
+                }
+                collector.codes.title(fact, word);
+            }
+        }
+        let Some(&Coded { fact, .. }) = met.codes.get(&id) else { return Ok(()) };
         let (system, code) = (table.text(2)?, table.text(3)?);
         if !system.is_empty() && !code.is_empty() {
             let mut name = format!("{system}//{code}");
@@ -310,6 +512,14 @@ fn read_concepts(
             }
         }
         collector.codes.title(fact, table.text(1)?);
+        let (domain, standard) = (table.text(4)?, table.text(5)?);
+        collector.codes.describe(fact, |concept| {
+            if !domain.is_empty() {
+                // What is of none of the tables of events is an observation.
+                concept.domain = Some(Domain::of(domain).unwrap_or(Domain::Observation));
+            }
+            concept.source &= standard != "S";
+        });
         Ok(())
     })
 }

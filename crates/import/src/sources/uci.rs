@@ -86,7 +86,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
         }
         collector.summary.tables.push((TABLE.to_owned(), table.rows()));
     } else {
-        collector.read(Parts { table: TABLE, files: vec![archive] }, columns, row)?;
+        collector.read(Parts::new(TABLE, vec![archive]), columns, row)?;
     }
     Ok(Profile { listed: true, sex: true, age: true, ..Profile::default() })
 }

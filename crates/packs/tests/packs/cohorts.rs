@@ -111,7 +111,8 @@ fn checks() -> ExpertTable {
 fn concepts_of_codes_that_have_other_names() {
     let known =
         vocabulary(&["SEX//F", "SEX//M"], &["SNOMED//a", "SNOMED//b", "SNOMED//c", "OMOP//26662"]);
-    let concept = |id, ancestors: &[u64]| Concept { id, ancestors: ancestors.to_vec() };
+    let concept =
+        |id, ancestors: &[u64]| Concept { id, ancestors: ancestors.to_vec(), ..Concept::default() };
     let code = |name| known.code(name).unwrap();
     let concepts = BTreeMap::from([
         (code("SNOMED//a"), concept(10, &[1])),

@@ -11,22 +11,26 @@
 use std::path::Path;
 
 use consequence_record::calendar::{DAY, UNDATED_START};
-use consequence_record::{Code, DayBand, Part, RecordView, Vocabulary};
+use consequence_record::{Code, DayBand, RecordView, Vocabulary};
 
 use crate::{Dataset, WriteError};
 
 pub use long::{Rows, csv};
-pub use omop::omop;
+pub use omop::{
+    OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OmopSummary, omop, omop_columns,
+    omop_scale,
+};
 
 mod long;
 mod omop;
-mod omop_tables;
 
 /// How to export.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExportOptions {
     /// Whether to replace a file that is there, or a folder that holds nothing but tables of OMOP.
     pub replace: bool,
+    /// Whether tables of OMOP are files of Parquet, rather than CSV.
+    pub parquet: bool,
 }
 
 /// Writes a cohort as JSON lines.
@@ -104,11 +108,6 @@ impl<'d> Timeline<'d> {
             }
             _ => self.known() && self.stays.iter().any(Option::is_some),
         }
-    }
-
-    /// Whether a code tells when an encounter was or how long it took, and no more than that.
-    pub fn is_time(&self, code: Code) -> bool {
-        self.dataset.vocabulary.part(code) == Part::Time
     }
 
     /// The times of a record's encounters. Without any hint they are a day apart.

@@ -4,37 +4,50 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use consequence_record::{Code, Concept, Vocabulary};
+use consequence_record::{Code, Concept, Domain, Vocabulary};
 use consequence_store::StoreError;
 
 use super::MedsProblem;
 use super::columns::{Table, integers, strings};
 use super::encode::{self, write_table};
-use super::layout::{ANCESTOR, CODE, CONCEPT, CONCEPTS};
+use super::layout::{ANCESTOR, CODE, CONCEPT, CONCEPTS, DOMAIN, RESULT, STANDARD};
 use crate::{Limits, TableError};
 
+/// What the column of standard concepts says of one, as in OMOP.
+const IS_STANDARD: &str = "S";
+
 /// Reads the concepts of a vocabulary's codes. A file of this name that is something else says
-/// nothing.
+/// nothing. Files from before domains were kept lack the last three columns.
 pub(super) fn read(
     path: &Path,
     vocabulary: &Vocabulary,
     limits: &Limits,
 ) -> Result<BTreeMap<Code, Concept>, TableError> {
-    const COLUMNS: [&str; 3] = [CODE, CONCEPT, ANCESTOR];
+    const COLUMNS: [&str; 6] = [CODE, CONCEPT, ANCESTOR, DOMAIN, STANDARD, RESULT];
     let mut concepts: BTreeMap<Code, Concept> = BTreeMap::new();
     let table = Table::open(path)?;
-    if COLUMNS.iter().any(|column| table.kind(column).is_none()) {
+    let lacks = |column: &&str| table.kind(column).is_none();
+    if COLUMNS[..3].iter().any(lacks) {
         return Ok(concepts);
     }
+    let told = if COLUMNS[3..].iter().any(lacks) { 3 } else { 6 };
     table.bound_strings(CODE, limits.code_bytes)?;
-    table.each_batch(&COLUMNS, |arrays, before| {
+    table.each_batch(&COLUMNS[..told], |arrays, before| {
         let fail = |problem| TableError::of_file(path, problem);
         let names = strings(CODE, &arrays[0]).map_err(fail)?;
         let own = integers(CONCEPT, &arrays[1]).map_err(fail)?;
         let above = integers(ANCESTOR, &arrays[2]).map_err(fail)?;
         let number = |value: i64| u64::try_from(value).unwrap_or_default();
+        let kinds = match arrays {
+            [_, _, _, domain, standard, result] => Some((
+                strings(DOMAIN, domain).map_err(fail)?,
+                strings(STANDARD, standard).map_err(fail)?,
+                integers(RESULT, result).map_err(fail)?,
+            )),
+            _ => None,
+        };
         for row in 0..arrays[0].len() {
             let null = |column| {
                 TableError::of_row(path, before + row as u64 + 1, MedsProblem::Null(column))
@@ -44,7 +57,16 @@ pub(super) fn read(
             let Some(code) = vocabulary.code(name).filter(|&code| code != vocabulary.end()) else {
                 continue;
             };
-            let concept = concepts.entry(code).or_insert(Concept { id, ancestors: Vec::new() });
+            let concept = concepts.entry(code).or_insert_with(|| match &kinds {
+                Some((domain, standard, result)) => Concept {
+                    id,
+                    ancestors: Vec::new(),
+                    domain: domain.get(row).and_then(Domain::of),
+                    source: standard.get(row) != Some(IS_STANDARD),
+                    result: result.get(row).map(number),
+                },
+                None => Concept { id, ..Concept::default() },
+            });
             concept.ancestors.extend(above.get(row).map(number));
         }
         Ok(())
@@ -66,18 +88,25 @@ pub(super) fn write(
     let rows = || {
         concepts.iter().flat_map(|(&code, concept)| {
             let above = concept.ancestors.iter().map(|&id| Some(number(id)));
-            std::iter::once(None).chain(above).map(move |above| (code, number(concept.id), above))
+            std::iter::once(None).chain(above).map(move |above| (code, concept, above))
         })
     };
+    let standard = |concept: &Concept| (!concept.source).then_some(IS_STANDARD);
     let columns: Vec<ArrayRef> = vec![
         Arc::new(encode::names(rows().map(|(code, ..)| vocabulary.name(code)))),
-        Arc::new(Int64Array::from_iter_values(rows().map(|(_, id, _)| id))),
+        Arc::new(Int64Array::from_iter_values(rows().map(|(_, concept, _)| number(concept.id)))),
         Arc::new(rows().map(|(.., above)| above).collect::<Int64Array>()),
+        Arc::new(rows().map(|(_, of, _)| of.domain.map(Domain::name)).collect::<StringArray>()),
+        Arc::new(rows().map(|(_, of, _)| standard(of)).collect::<StringArray>()),
+        Arc::new(rows().map(|(_, of, _)| of.result.map(number)).collect::<Int64Array>()),
     ];
     let fields = vec![
         Field::new(CODE, DataType::Utf8, false),
         Field::new(CONCEPT, DataType::Int64, false),
         Field::new(ANCESTOR, DataType::Int64, true),
+        Field::new(DOMAIN, DataType::Utf8, true),
+        Field::new(STANDARD, DataType::Utf8, true),
+        Field::new(RESULT, DataType::Int64, true),
     ];
     write_table(&folder.join(CONCEPTS), fields, Ok(columns))
 }

@@ -228,7 +228,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
 }
 
 /// What the system said, where it was the system; a full disk is told as such.
-fn failure(path: &Path, error: ParquetError) -> StoreError {
+pub(crate) fn failure(path: &Path, error: ParquetError) -> StoreError {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(error) => StoreError::new(path, *error),

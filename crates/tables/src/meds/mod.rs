@@ -44,12 +44,13 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use encode::failure as parquet_failure;
 pub(crate) use write::try_path;
 
 pub use events::RawEvent;
 pub use problem::MedsProblem;
 pub use read::{MedsOptions, Stream, Streamed, read};
-pub use shards::Shards;
+pub use shards::{CodeFacts, Shards};
 pub use write::{Subject, Writer, WriterOptions, write, write_with};
 
 /// The file of rules that every record of a dataset obeys by the way it was imported, if it has one.

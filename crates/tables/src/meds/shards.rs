@@ -5,23 +5,39 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::StringArray;
-use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Scale, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, Concept, DetailsView, Scale, Split, Vocabulary,
+};
 use consequence_store::{AtomicFile, StoreError, WorkingFolder, create_directory};
 
+use super::concepts as code_concepts;
 use super::encode::{Events, Shard};
-use super::layout::{CODES, DATA, DESCRIPTION, METADATA, SPLITS, VALUES, data_file, is_part};
+use super::layout::{
+    CODES, CONCEPTS, DATA, DESCRIPTION, METADATA, SPLITS, VALUES, data_file, is_part,
+};
 use super::metadata::{self, Extent};
 use super::scales as value_scales;
 use crate::WriteError;
+
+/// What is known of codes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CodeFacts {
+    /// What they mean.
+    pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts that they stand for.
+    pub concepts: BTreeMap<Code, Concept>,
+    /// What their values are.
+    pub scales: BTreeMap<Code, Scale>,
+}
 
 /// A dataset that is written data file by data file, each whole or not at all.
 /// What is written stays when the program is killed, and a later run resumes.
 ///
 /// ```
-/// use std::collections::BTreeMap;
 /// use std::sync::Arc;
 /// use consequence_record::{Cohort, Kind, Record, Split, Vocabulary};
-/// use consequence_tables::{Dataset, meds::Shards};
+/// use consequence_tables::Dataset;
+/// use consequence_tables::meds::{CodeFacts, Shards};
 ///
 /// let vocabulary = Arc::new(Vocabulary::new([("ICD9CM//250", Kind::Encounter)])?);
 /// let mut cohort = Cohort::default();
@@ -34,7 +50,7 @@ use crate::WriteError;
 ///
 /// let shards = Shards::open(&path, vocabulary, false)?;
 /// assert!(shards.has(0) && !shards.has(1));
-/// shards.describe([(7, Split::Train)], &BTreeMap::new(), &BTreeMap::new(), false)?;
+/// shards.describe([(7, Split::Train)], &CodeFacts::default(), false)?;
 /// shards.commit()?;
 /// assert_eq!(Dataset::open(&path)?.cohort, cohort);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,18 +100,20 @@ impl Shards {
         data_file(file)
     }
 
-    /// The names of all files that are not data files, where codes have values and where they have none.
+    /// The names of all files that are not data files, where codes have what is described and where
+    /// they have not.
     ///
     /// ```
-    /// use consequence_tables::meds::Shards;
+    /// use consequence_tables::meds::{CodeFacts, Shards};
     ///
-    /// let without = Shards::describing(false);
-    /// assert!(!without.contains(&"metadata/values.parquet"));
-    /// assert_eq!(Shards::describing(true).len(), without.len() + 1);
+    /// let files = Shards::describing(&CodeFacts::default());
+    /// assert!(!files.contains(&"metadata/values.parquet"));
     /// ```
-    pub fn describing(valued: bool) -> &'static [&'static str] {
-        const ALL: [&str; 4] = [CODES, SPLITS, DESCRIPTION, VALUES];
-        if valued { &ALL } else { &ALL[..3] }
+    pub fn describing(facts: &CodeFacts) -> Vec<&'static str> {
+        let mut files = vec![CODES, SPLITS, DESCRIPTION];
+        files.extend((!facts.scales.is_empty()).then_some(VALUES));
+        files.extend((!facts.concepts.is_empty()).then_some(CONCEPTS));
+        files
     }
 
     /// The folder while it is filled.
@@ -146,14 +164,15 @@ impl Shards {
     pub fn describe(
         &self,
         subjects: impl IntoIterator<Item = (i64, Split)>,
-        titles: &BTreeMap<Code, String>,
-        scales: &BTreeMap<Code, Scale>,
+        facts: &CodeFacts,
         dated: bool,
     ) -> Result<(), StoreError> {
         let folder = self.folder.path();
+        let CodeFacts { titles, concepts, scales } = facts;
         // An earlier run may have written the data files, so what they hold is not known here.
         let extent = Extent { detailed: dated || !scales.is_empty(), ..Extent::default() };
         metadata::write_codes(folder, &self.vocabulary, &self.names, titles, &extent)?;
+        code_concepts::write(folder, &self.vocabulary, concepts)?;
         value_scales::write(folder, &self.vocabulary, scales)?;
         metadata::write_splits(folder, subjects.into_iter())?;
         metadata::write_description(folder, &self.vocabulary, &extent, dated)
