@@ -69,7 +69,7 @@ impl Page<'_> {
         let titles = ["rules within a visit", "temporal rules"];
         let panel = |(title, bars): (&str, Vec<Bar>)| BarPanel {
             title: format!("Violations of {title}"),
-            scale: ScaleKind::Log,
+            scale: ScaleKind::SquareRoot,
             digits: 1,
             reference: "the paper".to_owned(),
             bars,

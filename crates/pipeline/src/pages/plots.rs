@@ -114,7 +114,7 @@ fn histogram(title: &str, axis: &str, real: &[u64], synthetic: &[u64]) -> Histog
         }
     };
     Histogram {
-        title: title.to_owned(),
+        title: format!("{title}: {axis}"),
         axis: axis.to_owned(),
         bins: (0..count).map(name).collect(),
         real: share(real),

@@ -252,7 +252,14 @@ impl Page<'_> {
         let mut all: Vec<Caution> =
             warnings.map(|text| say(CautionKind::Warning, text.clone())).collect();
         let codes = &self.report.codes;
-        if codes.real + codes.synthetic > 0 {
+        if codes.both == 0 {
+            all.push(say(
+                CautionKind::Warning,
+                "The cohorts have no code in common: these are not two versions of one cohort, or their codes are \
+                 written differently. No figure below says anything."
+                    .to_owned(),
+            ));
+        } else if codes.real + codes.synthetic > 0 {
             let examples = match codes.examples.as_slice() {
                 [] => String::new(),
                 names => format!(" Only in the synthetic one: {}.", names.join(", ")),
