@@ -123,6 +123,9 @@ study:
 	target/study-venv/bin/python studies/speed_cpu.py
 	@echo "== readers"
 	$(PYTHON) studies/readers.py
+	@echo "== omop_readers"
+	@if test -d ../shared/data; then $(PYTHON) studies/omop_readers.py ../shared/data/outpatient/synthea1k_omop; \
+		else echo "SKIPPED: ../shared is missing, so PyHealth read no OMOP tables" >&2; fi
 
 # Three hours on two cores. The reports kept under docs/comparison come from here.
 COMPARISON := target/comparison
