@@ -122,7 +122,6 @@ fn limits(report: &ReleaseReport) -> Section {
             .to_owned(),
         columns: vec![Column::new("check"), Column::new("figure"), Column::new("limit")],
         rows: report.checks.iter().map(row).collect(),
-        ..Table::default()
     };
     Section::new("limits", "Figures and limits", vec![Block::Table(table)])
 }
