@@ -211,6 +211,17 @@ fn sources(markup: &mut Markup, sources: &[Source]) {
     close_table(markup);
 }
 
+fn signature(markup: &mut Markup, content: &Signature) {
+    markup.raw("<div class=\"signature\">\n<h3>").text(&content.title).raw("</h3>\n");
+    if !content.note.is_empty() {
+        markup.raw("<p class=\"note\">").text(&content.note).raw("</p>\n");
+    }
+    for line in &content.lines {
+        markup.raw("<p class=\"line\">").text(line).raw("</p>\n");
+    }
+    markup.raw("</div>\n");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,15 +241,4 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), parts.len(), "{ids:?}");
     }
-}
-
-fn signature(markup: &mut Markup, content: &Signature) {
-    markup.raw("<div class=\"signature\">\n<h3>").text(&content.title).raw("</h3>\n");
-    if !content.note.is_empty() {
-        markup.raw("<p class=\"note\">").text(&content.note).raw("</p>\n");
-    }
-    for line in &content.lines {
-        markup.raw("<p class=\"line\">").text(line).raw("</p>\n");
-    }
-    markup.raw("</div>\n");
 }
