@@ -7,8 +7,7 @@ mod text;
 use std::path::PathBuf;
 
 use consequence_evaluate::{
-    MeasureError, Privacy, PrivacyOptions, Rarity, RarityOptions, Samples, ViolationsError,
-    privacy, rarity, violations,
+    Privacy, PrivacyOptions, Rarity, RarityOptions, ViolationsError, privacy, rarity, violations,
 };
 use consequence_pipeline::{Error, Out, Report, Task, Watch, load, watched};
 use consequence_record::{Code, Part};
@@ -185,8 +184,9 @@ impl Task for ReleaseTask {
         let rarity = watched(watch, "looking for what is rare", None, || {
             rarity(&pair.timing_samples(), &RarityOptions { below: self.rare_below })
         })?;
-        let privacy =
-            watched(watch, "looking for who was trained on", None, || given_away(&pair.samples()))?;
+        let privacy = watched(watch, "looking for who was trained on", None, || {
+            privacy(&pair.samples(), &PrivacyOptions::default())
+        })?;
         let obedience = judged.as_ref().map(Obedience::of);
         let checks = checks::checks(&self.limits, obedience.as_ref(), &rarity, &privacy);
         let warnings = rules.iter().flat_map(|loaded| &loaded.warnings);
@@ -216,19 +216,6 @@ impl Task for ReleaseTask {
         }
         Ok(report)
     }
-}
-
-/// What records give away. Guesses of what else someone has are from as many synthetic records as there are
-/// other real ones: the more records there are, the nearer is the nearest.
-fn given_away(samples: &Samples<'_>) -> Result<Privacy, MeasureError> {
-    let options = PrivacyOptions::default();
-    let found = privacy(samples, &options)?;
-    let equal = samples.synthetic.len().min(samples.held_out.len());
-    if equal == 0 || equal == samples.synthetic.len() {
-        return Ok(found);
-    }
-    let samples = Samples { synthetic: samples.synthetic.part(0..equal), ..*samples };
-    Ok(Privacy { attributes: privacy(&samples, &options)?.attributes, ..found })
 }
 
 impl Report for ReleaseReport {
