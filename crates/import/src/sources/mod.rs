@@ -4,6 +4,7 @@ mod dataset;
 mod long;
 mod mimic;
 mod omop;
+mod omop_events;
 mod omop_order;
 mod omop_own;
 mod synthea;

@@ -3,10 +3,12 @@
 use std::collections::hash_map::Entry;
 use std::path::Path;
 
+use consequence_record::calendar::{self, DAY};
 use consequence_record::{Concept, Domain, Scale};
 use consequence_tables::shown;
 use rustc_hash::FxHashMap;
 
+use super::omop_events::{EVENTS, Events};
 use super::omop_order::{find, need};
 use super::{LISTED, Outcome, omop_own, put_birth, put_result, put_sex};
 use crate::build::Profile;
@@ -17,72 +19,9 @@ use crate::files::{Folder, Parts};
 use crate::summary::Reason;
 use crate::table::{Column, Table};
 use crate::{ImportError, ImportProblem};
-use consequence_record::calendar::{self, DAY};
 
 /// What codes are called whose concept is not described.
 const SYSTEM: &str = "OMOP";
-
-/// The columns of a table of events: concept, source concept, date, time.
-struct Events {
-    table: &'static str,
-    /// What its concepts speak of, where no table of concepts tells.
-    domain: Domain,
-    concept: &'static str,
-    source: &'static str,
-    date: &'static str,
-    datetime: &'static str,
-}
-
-const EVENTS: [Events; 6] = [
-    Events {
-        table: "CONDITION_OCCURRENCE",
-        domain: Domain::Condition,
-        concept: "condition_concept_id",
-        source: "condition_source_concept_id",
-        date: "condition_start_date",
-        datetime: "condition_start_datetime",
-    },
-    Events {
-        table: "PROCEDURE_OCCURRENCE",
-        domain: Domain::Procedure,
-        concept: "procedure_concept_id",
-        source: "procedure_source_concept_id",
-        date: "procedure_date",
-        datetime: "procedure_datetime",
-    },
-    Events {
-        table: "DRUG_EXPOSURE",
-        domain: Domain::Drug,
-        concept: "drug_concept_id",
-        source: "drug_source_concept_id",
-        date: "drug_exposure_start_date",
-        datetime: "drug_exposure_start_datetime",
-    },
-    Events {
-        table: "DEVICE_EXPOSURE",
-        domain: Domain::Device,
-        concept: "device_concept_id",
-        source: "device_source_concept_id",
-        date: "device_exposure_start_date",
-        datetime: "device_exposure_start_datetime",
-    },
-    Events {
-        table: "OBSERVATION",
-        domain: Domain::Observation,
-        concept: "observation_concept_id",
-        source: "observation_source_concept_id",
-        date: "observation_date",
-        datetime: "observation_datetime",
-    },
-    Events {
-        table: "MEASUREMENT",
-        domain: Domain::Measurement,
-        concept: "measurement_concept_id",
-        source: "measurement_source_concept_id",
-        date: "measurement_date",
-        datetime: "measurement_datetime",
-    },
-];
 
 pub(super) fn gather(
     path: &Path,
@@ -361,8 +300,8 @@ fn read_events(
 ) -> Result<(), ImportError> {
     let mut columns = vec![
         Column::needed(&["person_id"]),
-        Column::needed(&[events.concept]),
-        Column::optional(&[events.source]),
+        Column::needed(&[&events.concept()]),
+        Column::optional(&[&events.source_concept()]),
         Column::needed(&[events.date]),
         Column::optional(&[events.datetime]),
         Column::optional(&["visit_occurrence_id"]),

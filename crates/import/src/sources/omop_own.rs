@@ -10,6 +10,7 @@ use consequence_tables::export::{
 use rustc_hash::FxHashMap;
 
 use super::omop::{concept, time};
+use super::omop_events::{EVENTS, Events};
 use super::put_birth;
 use crate::build::Profile;
 use crate::codes::{Role, is_part};
@@ -67,40 +68,6 @@ pub(super) fn notes(
     Ok(Some(notes).filter(|notes| notes.ours))
 }
 
-/// The tables of events: their names, what they hold, and what their columns begin with.
-const EVENTS: [(&str, Domain, &str, &str, &str); 6] = [
-    (
-        "CONDITION_OCCURRENCE",
-        Domain::Condition,
-        "condition",
-        "condition_start_date",
-        "condition_start_datetime",
-    ),
-    (
-        "PROCEDURE_OCCURRENCE",
-        Domain::Procedure,
-        "procedure",
-        "procedure_date",
-        "procedure_datetime",
-    ),
-    (
-        "DRUG_EXPOSURE",
-        Domain::Drug,
-        "drug",
-        "drug_exposure_start_date",
-        "drug_exposure_start_datetime",
-    ),
-    (
-        "DEVICE_EXPOSURE",
-        Domain::Device,
-        "device",
-        "device_exposure_start_date",
-        "device_exposure_start_datetime",
-    ),
-    ("MEASUREMENT", Domain::Measurement, "measurement", "measurement_date", "measurement_datetime"),
-    ("OBSERVATION", Domain::Observation, "observation", "observation_date", "observation_datetime"),
-];
-
 /// What was met of the tables so far.
 #[derive(Default)]
 struct Met {
@@ -121,9 +88,9 @@ pub(super) fn gather(
     let mut met = Met::default();
     read_persons(collector, folder.need("PERSON")?, &mut met)?;
     read_visits(collector, folder.need("VISIT_OCCURRENCE")?, &mut met)?;
-    for (table, domain, word, date, datetime) in EVENTS {
-        if let Some(parts) = folder.find(table)? {
-            read_events(collector, parts, domain, word, [date, datetime], &mut met)?;
+    for events in &EVENTS {
+        if let Some(parts) = folder.find(events.table)? {
+            read_events(collector, parts, events, &mut met)?;
         }
     }
     if let Some(parts) = folder.find("DEATH")? {
@@ -260,16 +227,15 @@ const RESULT_CONCEPT: usize = 9;
 fn read_events(
     collector: &mut Collector<'_>,
     parts: Parts,
-    domain: Domain,
-    word: &str,
-    [date, datetime]: [&str; 2],
+    events: &Events,
     met: &mut Met,
 ) -> Result<(), ImportError> {
-    let of = |rest: &str| Column::needed(&[&format!("{word}_{rest}")]);
-    let mut columns = ["person_id", date, datetime, "visit_occurrence_id"]
+    let domain = events.domain;
+    let mut columns = ["person_id", events.date, events.datetime, "visit_occurrence_id"]
         .map(|name| Column::needed(&[name]))
         .to_vec();
-    columns.extend(["concept_id", "source_concept_id", "source_value"].map(of));
+    let told = [events.concept(), events.source_concept(), events.source_value()];
+    columns.extend(told.map(|name| Column::needed(&[&name])));
     let valued = matches!(domain, Domain::Measurement | Domain::Observation);
     let values = ["value_as_number", "value_source_value", "value_as_concept_id"];
     columns.extend(
