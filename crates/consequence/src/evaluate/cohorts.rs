@@ -157,13 +157,7 @@ impl Task for EvaluateTask {
         };
         let (judged, files, warnings) = match &rules {
             Some(loaded) => {
-                let judged = watched(watch, "auditing", None, || {
-                    violations(pair.synthetic_sample(), &loaded.rules, &CompileLimits::default())
-                });
-                let judged = judged.map_err(|error| match error {
-                    ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
-                    ViolationsError::Record(bad) => bad.into(),
-                })?;
+                let judged = judged(&pair, loaded, watch)?;
                 let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
                 (Some(judged), loaded.files.clone(), warnings)
             }
@@ -245,6 +239,22 @@ impl EvaluateTask {
         };
         self.out.as_ref().map(begin).transpose()
     }
+}
+
+/// How the generated records obey rules.
+pub(crate) fn judged(
+    pair: &Pair,
+    loaded: &LoadedRules,
+    watch: &dyn Watch,
+) -> Result<Violations, Error> {
+    let limits = CompileLimits::default();
+    let found = watched(watch, "auditing", None, || {
+        violations(pair.synthetic_sample(), &loaded.rules, &limits)
+    });
+    found.map_err(|error| match error {
+        ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
+        ViolationsError::Record(bad) => bad.into(),
+    })
 }
 
 /// The rules, over the codes of both cohorts.

@@ -6,8 +6,8 @@ mod page;
 mod pair;
 mod perplexity;
 
-pub(crate) use cohorts::rules_over;
 pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
+pub(crate) use cohorts::{judged, rules_over};
 pub use consequence_evaluate::{
     Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Timing, Utility,
     Violations,

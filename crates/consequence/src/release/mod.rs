@@ -6,17 +6,16 @@ mod text;
 
 use std::path::PathBuf;
 
-use consequence_evaluate::{
-    Privacy, PrivacyOptions, Rarity, RarityOptions, ViolationsError, privacy, rarity, violations,
-};
-use consequence_pipeline::{Error, Out, Report, Task, Watch, load, watched};
+use consequence_evaluate::{Privacy, PrivacyOptions, Rarity, RarityOptions, privacy, rarity};
+use consequence_pipeline::load::{self, LoadedRules};
+use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
 use consequence_record::{Code, Part};
-use consequence_rules::{CompileLimits, RuleSet, UnknownCodes};
+use consequence_rules::UnknownCodes;
 use serde::Serialize;
 
 pub use checks::{Check, CheckKind, Outcome};
 
-use crate::evaluate::{Obedience, Pair, rules_over};
+use crate::evaluate::{Obedience, Pair, judged, rules_over};
 use page::page;
 
 /// A synthetic cohort that is to be handed on, and the real one that it was learned from.
@@ -172,13 +171,7 @@ impl Task for ReleaseTask {
             false => Some(rules_over(&files, &pair, self.unknown_codes)?),
         };
         let judged = match &rules {
-            Some(loaded) => Some(watched(watch, "auditing", None, || {
-                violations(pair.synthetic_sample(), &loaded.rules, &CompileLimits::default())
-                    .map_err(|error| match error {
-                        ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
-                        ViolationsError::Record(bad) => bad.into(),
-                    })
-            })?),
+            Some(loaded) => Some(judged(&pair, loaded, watch)?),
             None => None,
         };
         let rarity = watched(watch, "looking for what is rare", None, || {
@@ -196,19 +189,12 @@ impl Task for ReleaseTask {
             may_leave: checks.iter().all(|check| check.outcome == Outcome::Passed),
             checks,
             limits: self.limits,
-            coverage: Coverage::of(&pair, rules.as_ref().map(|loaded| &*loaded.rules)),
+            coverage: Coverage::of(&pair, rules.as_ref()),
             obedience,
             rarity,
             privacy,
             page: self.page.as_ref().map(Out::shown),
             warnings: warnings.map(|warning| warning.render()).collect(),
-        };
-        let report = match rules {
-            Some(loaded) => ReleaseReport {
-                coverage: Coverage { files: loaded.files.clone(), ..report.coverage },
-                ..report
-            },
-            None => report,
         };
         if let Some(file) = page_file {
             let html = page(&report, &pair).html();
@@ -229,7 +215,8 @@ impl Report for ReleaseReport {
 }
 
 impl Coverage {
-    fn of(pair: &Pair, rules: Option<&RuleSet>) -> Self {
+    fn of(pair: &Pair, loaded: Option<&LoadedRules>) -> Self {
+        let rules = loaded.map(|loaded| &loaded.rules);
         let vocabulary = &pair.vocabulary;
         let mut ruled = vec![false; vocabulary.len()];
         for (_, rule) in rules.iter().flat_map(|rules| rules.hard()) {
@@ -252,7 +239,7 @@ impl Coverage {
         };
         let hard = rules.map_or(0, |rules| rules.hard().count());
         Self {
-            files: Vec::new(),
+            files: loaded.map_or_else(Vec::new, |loaded| loaded.files.clone()),
             hard_rules: hard,
             soft_rules: rules.map_or(0, |rules| rules.len() - hard),
             codes: named.len() + free.len(),
