@@ -8,6 +8,7 @@ use consequence::audit::{AuditReport, AuditTask};
 use consequence::check::CheckTask;
 use consequence::demo::Clinic;
 use consequence::enforce::EnforceTask;
+use consequence::head::HeadTask;
 use consequence::mine::{MineReport, Template};
 use consequence::synthesize::{Done, Narrator, Origin, Step, SynthesizeTask, Workspace};
 use consequence::train::{ModelChoice, NetworkTask, Preset};
@@ -169,6 +170,9 @@ impl Narrator for Tour {
                 );
                 let twice = |task| AuditTask { referee: true, ..task };
                 self.broken.set(self.audit(twice, &all, &self.files.synthetic)?.found());
+                step("What do they look like?", &format!("head {synthetic} --records 2"));
+                let look = HeadTask { records: 2, ..HeadTask::new(&self.files.synthetic) };
+                output::data(&look.run(&Bar::default())?.to_string());
             }
             Done::Predicted(report) => output::data(&report.to_string()),
             Done::Evaluated(report) => output::data(&report.to_string()),
