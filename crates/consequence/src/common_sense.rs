@@ -66,7 +66,8 @@ impl Task for CommonSenseTask {
     fn run(&self, watch: &dyn Watch) -> Result<CommonSenseReport, Error> {
         let out = self.out.file()?;
         let never_seen = self.never_seen.as_ref().map(Out::file).transpose()?;
-        let dataset = watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort))?;
+        let dataset =
+            watched(watch, "reading the cohort", None, || Dataset::open_codes(&self.cohort))?;
         let Dataset { cohort, vocabulary, splits, .. } = &dataset;
         let found = watched(watch, "looking", None, || search(cohort, vocabulary, splits));
         out.write(|file| file.write_all(found.text().as_bytes()))?;

@@ -164,8 +164,9 @@ impl Task for MineTask {
         let out = self.out.file()?;
         let review = self.review_file()?;
         let list = self.titles.as_deref().map(code_list).transpose()?;
-        let (dataset, reading) =
-            timed(|| watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort)));
+        let (dataset, reading) = timed(|| {
+            watched(watch, "reading the cohort", None, || Dataset::open_codes(&self.cohort))
+        });
         let dataset = dataset?;
         let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
         let known: BTreeMap<&str, &str> = titles
