@@ -7,12 +7,17 @@ mod tables_of_rows;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use consequence_record::Record;
+use consequence_record::calendar::Moment;
 use consequence_tables::arrow::{
     self, CodeType, Column, Columns, EventBatches, ReadOptions, RecordStream, RowOrder,
     TableOptions, Tables,
 };
+use consequence_tables::export::{self, ExportOptions};
 use consequence_tables::meds::{self, MedsOptions, WriterOptions};
 use consequence_tables::{Dataset, TableError};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -20,6 +25,31 @@ use proptest::prelude::*;
 
 use cohorts::{assert_same, dataset};
 use tables_of_rows::{Row, Style, Unit, batch_of, cut, rows_of, style, subjects_of};
+
+/// The rows of a long table as they are written into a file.
+fn written(table: &RecordBatch) -> Vec<Vec<String>> {
+    let text = |column: &ArrayRef, row: usize| {
+        if column.is_null(row) {
+            return String::new();
+        }
+        match column.data_type() {
+            DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+            DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+            DataType::Float32 => column.as_primitive::<Float32Type>().value(row).to_string(),
+            DataType::Boolean => u8::from(column.as_boolean().value(row)).to_string(),
+            DataType::Timestamp(..) => {
+                Moment(column.as_primitive::<TimestampMicrosecondType>().value(row)).to_string()
+            }
+            _ => {
+                let texts = column.as_dictionary::<Int32Type>();
+                let key = texts.keys().value(row) as usize;
+                texts.values().as_string::<i32>().value(key).to_owned()
+            }
+        }
+    };
+    let row = |row: usize| table.columns().iter().map(|column| text(column, row)).collect();
+    (0..table.num_rows()).map(row).collect()
+}
 
 /// What is known of each record, by its id.
 fn by_id(dataset: &Dataset) -> BTreeMap<&str, (Record, String)> {
@@ -163,6 +193,22 @@ proptest! {
         let days = ReadOptions { columns, ..ReadOptions::default() };
         let days = arrow::read(&batches.into(), &days).unwrap();
         assert_eq!(days.cohort.len(), expected.cohort.len());
+    }
+
+    #[test]
+    fn a_long_table_is_that_of_a_file(dataset in dataset(), start in 0..20_usize) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cohort.csv");
+        export::csv(&path, &dataset, &ExportOptions::default()).unwrap();
+        let mut file = csv::ReaderBuilder::new().has_headers(false).from_path(&path).unwrap();
+        let fields = |row: csv::StringRecord| row.iter().map(str::to_owned).collect::<Vec<_>>();
+        let expected: Vec<_> = file.records().map(|row| fields(row.unwrap())).collect();
+        let parts = [0..start, start..usize::MAX];
+        let parts = parts.map(|records| arrow::long_table(&dataset, records).unwrap());
+        let schema = parts[0].schema();
+        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let rows = std::iter::once(names).chain(parts.iter().flat_map(written));
+        assert_eq!(rows.collect::<Vec<Vec<String>>>(), expected);
     }
 
     #[test]

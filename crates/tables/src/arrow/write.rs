@@ -173,7 +173,7 @@ fn spelled(codes: &ArrayRef) -> Result<StringArray, ArrowError> {
 }
 
 /// A batch that Arrow does not make, for a string too many in it.
-fn unmade(error: ArrowError) -> WriteError {
+pub(super) fn unmade(error: ArrowError) -> WriteError {
     WriteError::Store(StoreError::new(Path::new("a batch of events"), std::io::Error::other(error)))
 }
 
