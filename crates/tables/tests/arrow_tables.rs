@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int8Array, Int32Array, Int64Array,
-    RecordBatch, StringArray, TimestampMicrosecondArray, TimestampSecondArray, UInt64Array,
-    new_null_array,
+    ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float64Array, Int8Array, Int32Array,
+    Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, TimestampSecondArray,
+    UInt64Array, new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use consequence_feedback::Advise;
@@ -299,6 +299,18 @@ fn ids_of_any_size_and_clocks_of_any_zone() {
     assert_eq!(dataset.details_of(0).times, [hour * 1_000_000, DAY], "midnight comes earlier");
     let days = Date32Array::from(vec![None, Some(-1), Some(1), None, Some(0)]);
     assert_eq!(read(with("time", days)).details_of(0).times, [-DAY, DAY]);
+}
+
+#[test]
+fn a_few_rows_of_a_large_dictionary() {
+    let names = (0..50_000).map(|number| format!("CODE//{number}"));
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
+    let keys = Int32Array::from(vec![49_999, 7, 7, 40_000, 7]);
+    let dataset = read(with("code", DictionaryArray::new(keys, names)));
+    let codes: Vec<&str> =
+        dataset.vocabulary.codes().map(|code| dataset.vocabulary.name(code)).collect();
+    assert_eq!(codes, ["CODE//40000", "CODE//49999", "CODE//7", "END"]);
+    assert_eq!(dataset.cohort.record(0).visit(2).len(), 1);
 }
 
 #[test]

@@ -266,11 +266,11 @@ pub fn rows_of(batches: &[RecordBatch]) -> Vec<Row> {
             }
             None => column("code").as_string::<i32>().iter().flatten().collect(),
         };
-        for row in 0..batch.num_rows() {
+        for (row, &code) in codes.iter().enumerate() {
             rows.push(Row {
                 subject: subjects.value(row),
                 time: times.is_valid(row).then(|| times.value(row)),
-                code: codes[row].to_owned(),
+                code: code.to_owned(),
                 value: values.is_valid(row).then(|| values.value(row)),
                 visit: visits.is_valid(row).then(|| visits.value(row)),
             });
