@@ -19,7 +19,7 @@ use consequence_rules::{
 use consequence_tables::Dataset;
 use serde::Serialize;
 
-use crate::packs::code_list;
+use crate::look::TitleList;
 
 pub use consequence_mine::{
     Class, CodeGroup, Cutoffs, Dropped, Evidence, Known, LikelyRules, MineOptions as SearchOptions,
@@ -51,7 +51,7 @@ pub struct MineTask {
     pub out: Out,
     /// The page to write on which an expert chooses from the rules; none: no page.
     pub review: Option<Out>,
-    /// A list of codes with titles, for codes that the cohort gives none.
+    /// A table of codes and titles, or a list of the codes of ICD, for codes that the cohort gives none.
     pub titles: Option<PathBuf>,
     /// What counts as enough evidence.
     pub search: SearchOptions,
@@ -163,7 +163,7 @@ impl Task for MineTask {
     fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
         let out = self.out.file()?;
         let review = self.review_file()?;
-        let list = self.titles.as_deref().map(code_list).transpose()?;
+        let list = self.titles.as_deref().map(TitleList::read).transpose()?;
         let (dataset, reading) = timed(|| {
             watched(watch, "reading the cohort", None, || Dataset::open_codes(&self.cohort))
         });
