@@ -125,13 +125,14 @@ fn titles_come_from_any_table_of_codes_and_titles() {
         // A code of another system is another code.
         assert_eq!(titles.of("ICD10CM//25000").or(titles.of("25000")), None);
     }
-    for (table, expected) in [
-        ("code,title\nA,B\nA\n", "1 fields in a row of a table with 2 columns at titles.tsv:3"),
-        ("code,code,title\n", "column `code` is there twice at titles.tsv:1"),
-        ("code\ttitle\nA\t\"open\n", "a quote"),
+    for (table, expected, line) in [
+        ("code,title\nA,B\nA\n", "1 fields in a row of a table with 2 columns", 3),
+        ("code,code,title\n", "column `code` is there twice", 1),
+        ("code\ttitle\nA\t\"open\n", "a quote in this row is never closed", 2),
     ] {
         let error = read(table).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+        let place = format!("titles.tsv:{line}");
+        assert!(error.starts_with(expected) && error.ends_with(&place), "{error}");
     }
     let error = read("names,words\nA,B\n").unwrap_err().to_string();
     assert!(
