@@ -95,7 +95,7 @@ const WITH_TITLES: [&str; 7] = [
 fn titles_come_from_any_table_of_codes_and_titles() {
     let folder = dated();
     folder.write("other.jsonl", DATED.lines().next().unwrap());
-    folder.write("any.rules", "rule any: not (ICD9CM//25001 and SEX//F in static)\n");
+    folder.write("any.rules", "rule one: not (ICD9CM//25001 and SEX//F in static)\n");
     folder.write("free.csv", "code,description\nICD9CM//250.01,Sugar sickness\n");
     folder.write(
         "free.tsv",
