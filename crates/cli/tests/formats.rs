@@ -91,7 +91,7 @@ fn models() {
         let card = format!("{kind}-3/model.json");
         replace(&folder, &card, "\"format\": 3", "\"format\": 9");
         folder.run(&format!("generate {kind}-3 --records 5 --out new.jsonl")).refuses(&[
-            "made by a newer version of this program, format 9; this one reads up to 5",
+            "made by a newer version of this program, format 9; this one reads up to 6",
             &format!("--> {card}"),
             "help: use the version that made it, or train the model again",
         ]);
