@@ -91,7 +91,7 @@ fn models() {
         let card = format!("{kind}-3/model.json");
         replace(&folder, &card, "\"format\": 3", "\"format\": 9");
         folder.run(&format!("generate {kind}-3 --records 5 --out new.jsonl")).refuses(&[
-            "made by a newer version of this program, format 9; this one reads up to 5",
+            "made by a newer version of this program, format 9; this one reads up to 6",
             &format!("--> {card}"),
             "help: use the version that made it, or train the model again",
         ]);
@@ -106,6 +106,20 @@ fn a_model_with_dates_and_concepts() {
     let rows = folder.read("omop/condition_occurrence.csv");
     assert!(rows.lines().count() > 20, "{rows}");
     assert!(rows.lines().skip(1).all(|row| row.contains(",201826,2020-")), "{rows}");
+}
+
+#[test]
+fn a_network_whose_records_end_with_a_window() {
+    let folder = with(&["model-6"]);
+    assert!(folder.read("model-6/model.json").contains("\"ends\": {"));
+    assert!(folder.read("model-6/details.json").contains("\"longest\":"));
+    folder.run("generate model-6 --records 200 --out written.jsonl").exits(0);
+    let written = folder.read("written.jsonl");
+    assert_eq!(written.lines().count(), 200);
+    folder.run("evaluate --perplexity model-6 --real written.jsonl").exits(0);
+    // Its `END` is part of what the card says.
+    replace(&folder, "model-6/model.json", "\"from_days\": 0,", "\"from_days\": 1,");
+    folder.run("generate model-6 --records 5 --out again.jsonl").refuses(&["model.json"]);
 }
 
 /// Runs a command that completes an interrupted run: this version does, and every other is refused.

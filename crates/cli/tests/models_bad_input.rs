@@ -49,7 +49,7 @@ fn damaged_models_are_refused_and_named() {
     changed(&card, "\"max_visits\": ", "\"max_visits\":  ", not_as_written);
     changed(&card, "\"format\": 3", "\"format\": 1", not_as_written);
     changed(&card, "\"format\": 3", "\"format\": 0", "no model of format 0");
-    let newer = "made by a newer version of this program, format 9; this one reads up to 5";
+    let newer = "made by a newer version of this program, format 9; this one reads up to 6";
     changed(&card, "\"format\": 3", "\"format\": 9", newer);
     // A card of format 1 has no digest of its own, and is looked at all the same.
     let digest = card.rfind(",\n  \"card_digest\"").expect("a digest");

@@ -99,12 +99,11 @@ impl Drawer<'_> {
     /// The details of a record. They depend on the record, on the seed of the draws and on the record's
     /// number alone.
     pub fn draw(&self, record: &Record, draws: &Draws, number: u64) -> Details {
-        let drawn = Drawn { drawer: self, visits: &record.visits, draws, number };
-        let mut details = Details::default();
-        if let Some(dates) = self.dates.filter(|_| record.visits.len() > 1) {
-            drawn.dates(dates, &mut details);
-        }
-        drawn.events(&mut details);
+        let visits = &record.visits;
+        let dated = self.dates.filter(|_| visits.len() > 1);
+        let drawn = |attempt: u16| Drawn { drawer: self, visits, draws, number, attempt };
+        let mut details = dated.map(|dates| within(dates, drawn)).unwrap_or_default();
+        drawn(0).events(&mut details);
         details
     }
 
@@ -140,21 +139,40 @@ impl Drawer<'_> {
     }
 }
 
+/// Dates of the first attempt that takes no longer than records do, or else of the shortest. Bands leave some room, and
+/// many gaps together a lot of it: codes of a whole year can be drawn as one of thirteen months.
+fn within<'a>(dates: &Dates, drawn: impl Fn(u16) -> Drawn<'a>) -> Details {
+    let (mut shortest, mut least) = (Details::default(), i64::MAX);
+    for attempt in 0..TRIES as u16 {
+        let (details, days) = drawn(attempt).dates(dates);
+        if days < least {
+            (shortest, least) = (details, days);
+        }
+        if dates.longest.is_none_or(|longest| least <= longest) {
+            break;
+        }
+    }
+    shortest
+}
+
 /// The draws of one record.
 struct Drawn<'a> {
     drawer: &'a Drawer<'a>,
     visits: &'a [Vec<Code>],
     draws: &'a Draws,
     number: u64,
+    /// Which of the attempts at dates it is.
+    attempt: u16,
 }
 
 impl Drawn<'_> {
     fn of(&self, visit: usize, purpose: Purpose) -> VisitDraws {
-        self.draws.visit(self.number, 0, visit as u16, purpose)
+        self.draws.visit(self.number, self.attempt, visit as u16, purpose)
     }
 
-    /// When encounters begin and end, and the birth.
-    fn dates(&self, dates: &Dates, details: &mut Details) {
+    /// When encounters begin and end, and the birth; and the days from the first to the last.
+    fn dates(&self, dates: &Dates) -> (Details, i64) {
+        let mut details = Details::default();
         let encounters = self.visits.len() - 1;
         let stays: Vec<Option<i64>> =
             (1..=encounters).map(|visit| self.stay(dates, visit)).collect();
@@ -177,6 +195,7 @@ impl Drawn<'_> {
                 |(stay, begin): (&Option<i64>, &i64)| stay.map(|days| begin + days * DAY + DAY_END);
             details.ends = ends.map(end).collect();
         }
+        (details, days[encounters - 1])
     }
 
     /// The days that a stay takes; no more than can pass until the next, where stays do not overlap.

@@ -88,6 +88,7 @@ fn dates(
     let mut first_days = Weekdays::default();
     let mut months: Vec<Numbers> = vec![Vec::new(); SPANS.len() + 1];
     let mut lasts: Vec<(i64, u32)> = Vec::new();
+    let mut spans: Vec<i64> = Vec::new();
     let mut gaps: FxHashMap<Code, (Numbers, WeekdaysAfter)> = FxHashMap::default();
     let mut any_gap = WeekdaysAfter::default();
     let (mut stays, mut overlaps) = (0_u64, 0_u64);
@@ -100,6 +101,7 @@ fn dates(
         let group = SPANS.partition_point(|&from| from <= last - first);
         months[group].push((month(first), patient));
         lasts.push((month(last), patient));
+        spans.push(last - first);
         for visit in 2..record.len() {
             let (Some(before), Some(now)) = (details.time(visit - 1), details.time(visit)) else {
                 continue;
@@ -126,6 +128,8 @@ fn dates(
     });
     lasts.sort_unstable();
     let last_month = lasts[lasts.len().saturating_sub(FEWEST_PATIENTS)].0;
+    spans.sort_unstable();
+    let longest = spans.len().checked_sub(FEWEST_PATIENTS).map(|tenth| spans[tenth]);
     let gaps = bands.iter().filter_map(|(&code, band)| {
         let (numbers, weekdays) = gaps.remove(&code).unwrap_or_default();
         let to = band.to.map(|to| i64::from(to) - 1);
@@ -137,6 +141,7 @@ fn dates(
         weekdays: first_days.told(),
         starts: starts.collect(),
         last_month,
+        longest,
         gaps: gaps.collect(),
         weekdays_after: any_gap.told(),
         one_stay_at_a_time: stays > 0 && overlaps * 100 <= stays,

@@ -159,6 +159,13 @@ impl Histogram {
         last
     }
 
+    /// The mean of what is drawn.
+    pub fn mean(&self) -> f64 {
+        let sum =
+            self.cells.iter().map(|cell| (cell.from + cell.to) as f64 / 2.0 * cell.count as f64);
+        sum.sum::<f64>() / self.up_to.last().copied().unwrap_or(1) as f64
+    }
+
     /// The least and the greatest number that can be drawn.
     pub fn range(&self) -> (i64, i64) {
         let first = self.cells.first().map_or(0, |cell| cell.from);

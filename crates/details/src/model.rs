@@ -40,6 +40,10 @@ pub(crate) struct Dates {
     pub starts: Vec<Starts>,
     /// The month by which nearly all records are over.
     pub last_month: i64,
+    /// The days from the first encounter to the last that ten patients reach; none in models from before these were
+    /// kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<i64>,
     /// The days since the encounter before, by the code of their band.
     pub gaps: BTreeMap<String, Gap>,
     /// How often an encounter on one day of the week is followed by one on another, whatever the band.
@@ -140,6 +144,18 @@ impl DetailModel {
     /// Whether it tells when encounters are.
     pub fn dated(&self) -> bool {
         self.dates.is_some()
+    }
+
+    /// Whether it tells how long records are at most.
+    pub fn bounded(&self) -> bool {
+        self.dates.as_ref().is_some_and(|dates| dates.longest.is_some())
+    }
+
+    /// The days that each code of a gap stands for on average, to a tenth, by its name.
+    pub fn gap_days(&self) -> BTreeMap<String, f64> {
+        let gaps = self.dates.iter().flat_map(|dates| &dates.gaps);
+        let rounded = |gap: &Gap| (10.0 * gap.days.mean()).round() / 10.0;
+        gaps.map(|(code, gap)| (code.clone(), rounded(gap))).collect()
     }
 
     /// What the values of codes are, by name.

@@ -197,3 +197,63 @@ fn nothing_is_told_of_fewer_than_ten_patients() {
         }
     }
 }
+
+#[test]
+fn records_take_no_longer_than_ten_patients_do() {
+    let World { vocabulary, scales, cohort, details } = world(400);
+    let model = DetailModel::fit(Selection::all(&cohort), &details, &vocabulary, &scales);
+    let span =
+        |times: &[i64]| (times[times.len() - 1].div_euclid(DAY) - times[0].div_euclid(DAY)).max(0);
+    let mut spans: Vec<i64> =
+        (0..cohort.len()).map(|index| span(&details.of(index).times)).collect();
+    spans.sort_unstable();
+    let longest = spans[spans.len() - FEWEST_PATIENTS];
+    // A model from before this was kept draws each record once.
+    let mut old: serde_json::Value = serde_json::to_value(&model).unwrap();
+    let kept = old["dates"].as_object_mut().and_then(|dates| dates.remove("longest"));
+    assert_eq!(kept, Some(longest.into()));
+    let old: DetailModel = serde_json::from_value(old).unwrap();
+    assert!(model.bounded() && !old.bounded() && old.dated());
+    let (drawer, unbounded) = (model.drawer(&vocabulary), old.drawer(&vocabulary));
+    let checker = Checker::new(&vocabulary, model.scales_over(&vocabulary));
+    let (mut shortened, mut over) = (0, 0);
+    for number in 0..4_000 {
+        let record = cohort.record(number % cohort.len()).to_record();
+        let [new, before] =
+            [&drawer, &unbounded].map(|drawer| drawer.draw(&record, &Draws::new(9), number as u64));
+        assert_eq!(checker.disagreement(&record, new.view()), None);
+        assert!(span(&new.times) <= span(&before.times));
+        match span(&before.times) <= longest {
+            true => assert_eq!(new, before, "what is short enough stays"),
+            false if span(&new.times) <= longest => shortened += 1,
+            false => over += 1,
+        }
+        assert_eq!(new.events.len(), before.events.len());
+    }
+    // Codes of a few patients stand for more than ten of them reach, whatever is drawn.
+    assert!(shortened > 10 && over < 90, "{shortened} {over}");
+}
+
+#[test]
+fn codes_of_gaps_stand_for_their_mean() {
+    let World { vocabulary, scales, cohort, details } = world(2_000);
+    let model = DetailModel::fit(Selection::all(&cohort), &details, &vocabulary, &scales);
+    let days = model.gap_days();
+    assert_eq!((days["GAP//0d"], days["GAP//1d"]), (0.0, 1.0));
+    for (name, mean) in &days {
+        let band = DayBand::of_gap(name).unwrap();
+        assert!(f64::from(band.from) <= *mean && band.to.is_none_or(|to| *mean < to.into()));
+    }
+    let code = vocabulary.code("GAP//14-21d").unwrap();
+    let met: Vec<f64> = (0..cohort.len())
+        .flat_map(|index| {
+            let (record, told) = (cohort.record(index), details.of(index));
+            let with = (2..record.len()).filter(move |&visit| record.visit(visit).contains(&code));
+            let day = move |visit| told.time(visit).unwrap().div_euclid(DAY);
+            with.map(move |visit| (day(visit) - day(visit - 1)) as f64).collect::<Vec<_>>()
+        })
+        .collect();
+    let mean = met.iter().sum::<f64>() / met.len() as f64;
+    assert!((days["GAP//14-21d"] - mean).abs() < 0.1, "{} {mean}", days["GAP//14-21d"]);
+    assert!(DetailModel::default().gap_days().is_empty());
+}

@@ -7,10 +7,16 @@ use consequence_store::digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::EndsByDays;
+
 /// The number of the format of models. Format 1 had no digest of the card; format 2 had no recurrent
-/// networks; format 3 had no dates and values; format 4 had no concepts.
-pub(crate) const FORMAT: u32 = 5;
-/// The number that a model without concepts has: what reads format 4 reads it.
+/// networks; format 3 had no dates and values; format 4 had no concepts; in format 5 `END` did not move with the days
+/// that a record had gone on for.
+pub(crate) const FORMAT: u32 = 6;
+/// The number that a model with concepts has whose `END` does not move and whose records may take any time: what reads
+/// format 5 reads it.
+pub(crate) const FORMAT_OF_CONCEPTS: u32 = 5;
+/// The number that such a model without concepts has: what reads format 4 reads it.
 pub(crate) const FORMAT_OF_DETAILS: u32 = 4;
 /// The number that a model without dates and values has: what reads format 3 reads it.
 pub(crate) const FORMAT_OF_CODES: u32 = 3;
@@ -46,6 +52,9 @@ pub struct Card {
     pub training: Value,
     /// What every epoch came to.
     pub history: Vec<Epoch>,
+    /// How the `END` of a network moves with the days that a record has gone on for; none where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<EndsByDays>,
     /// The SHA-256 digest of the weights, or of the tables.
     pub digest: String,
     /// The SHA-256 digest of what dates and values are like; none in a model that has neither.

@@ -16,7 +16,10 @@ use consequence_store::{StoreError, WorkingFolder, create_directory, digest, wri
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::card::{Card, CodeLists, FORMAT, FORMAT_OF_CODES, FORMAT_OF_DETAILS, ModelKind, Unread};
+use crate::card::{
+    Card, CodeLists, FORMAT, FORMAT_OF_CODES, FORMAT_OF_CONCEPTS, FORMAT_OF_DETAILS, ModelKind,
+    Unread,
+};
 use crate::{Concepts, Markov, Network};
 
 /// The file that says what a model is.
@@ -198,8 +201,14 @@ impl Model {
                 (TABLES_FILE, bytes)
             }
         };
+        self.card.ends = match &self.trained {
+            Trained::Network(network) => network.ends().cloned(),
+            Trained::Markov(_) => None,
+        };
+        let of_days = self.card.ends.is_some() || self.details.bounded();
         self.card.format = match (self.concepts.is_empty(), self.details.is_empty()) {
-            (false, _) => FORMAT,
+            _ if of_days => FORMAT,
+            (false, _) => FORMAT_OF_CONCEPTS,
             (true, false) => FORMAT_OF_DETAILS,
             (true, true) => FORMAT_OF_CODES,
         };
@@ -258,7 +267,7 @@ impl Model {
                 belongs(&card, &path, &bytes)?;
                 let network = Network::new(codes, weights, card.max_visits)
                     .ok_or_else(|| refused("the codes are not those of the network".into()))?;
-                Trained::Network(Box::new(network))
+                Trained::Network(Box::new(network.with_ends(card.ends.clone())))
             }
             (ModelKind::Markov, None) => {
                 let path = folder.join(TABLES_FILE);

@@ -12,6 +12,7 @@
 
 mod card;
 mod concepts;
+mod ends;
 mod folder;
 mod generator;
 mod markov;
@@ -21,6 +22,7 @@ pub use consequence_engine::Settled;
 
 pub use card::{Card, CodeLists, Data, Epoch, ModelKind};
 pub use concepts::Concepts;
+pub use ends::{DayCounter, Elapsed, EndCell, EndsByDays};
 pub use folder::{
     CARD_FILE, CHECKPOINT_FILE, CONCEPTS_FILE, DETAILS_FILE, Model, ModelError, TABLES_FILE,
     Trained, WEIGHTS_FILE,
@@ -28,6 +30,6 @@ pub use folder::{
 pub use generator::{Decide, Generator, LookAhead, Turn};
 pub use markov::{Markov, MarkovPast, MarkovTables};
 pub use network::{
-    HaloSizes, KnownVisits, Network, NetworkGenerator, NetworkScratch, NetworkSizes,
+    HaloSizes, KnownVisits, Network, NetworkGenerator, NetworkPast, NetworkScratch, NetworkSizes,
     RecurrentSizes, Sizes,
 };

@@ -10,7 +10,8 @@ use consequence_record::RecordView;
 use consequence_rules::Order;
 use serde::{Deserialize, Serialize};
 
-use crate::{Decide, Generator, Turn};
+use crate::ends::{EndClock, Timed};
+use crate::{Decide, Elapsed, EndsByDays, Generator, Turn};
 
 /// A network over the codes of a vocabulary: one output for each code in order.
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub struct Network {
     codes: Order,
     weights: Weights,
     max_visits: usize,
+    ends: Option<EndsByDays>,
 }
 
 /// What is known of the visits of a record from elsewhere than the network. Any list may be shorter
@@ -138,7 +140,7 @@ impl Network {
     /// ```
     pub fn drawn(codes: Order, sizes: &Sizes, seed: u64) -> Result<Self, ShapeError> {
         let weights = Weights::drawn(sizes.shape(&codes), seed)?;
-        Ok(Self { codes, weights, max_visits: sizes.max_visits })
+        Ok(Self { codes, weights, max_visits: sizes.max_visits, ends: None })
     }
 
     /// The same network with so many outputs beside the head, drawn anew.
@@ -152,7 +154,17 @@ impl Network {
         let shape = weights.shape();
         let fits = shape.codes() == codes.len()
             && shape.max_visits().is_none_or(|visits| visits == max_visits);
-        fits.then_some(Self { codes, weights, max_visits })
+        fits.then_some(Self { codes, weights, max_visits, ends: None })
+    }
+
+    /// The same network with `END` moved by how long a record has gone on, or as its weights give it.
+    pub fn with_ends(self, ends: Option<EndsByDays>) -> Self {
+        Self { ends, ..self }
+    }
+
+    /// How `END` moves with how long a record has gone on, if it does.
+    pub fn ends(&self) -> Option<&EndsByDays> {
+        self.ends.as_ref()
     }
 
     /// The codes, in the order they are decided.
@@ -207,6 +219,15 @@ pub struct NetworkGenerator {
     begun: Past,
     hidden: Vec<f32>,
     has_head: bool,
+    ends: Option<EndClock>,
+}
+
+/// What a [`NetworkGenerator`] remembers of a record.
+#[derive(Clone, Debug)]
+pub struct NetworkPast {
+    network: Past,
+    /// What has passed before the visit at hand; none before the first encounter, and where days have no say.
+    elapsed: Option<Elapsed>,
 }
 
 impl NetworkGenerator {
@@ -223,6 +244,7 @@ impl NetworkGenerator {
             begun,
             hidden,
             has_head: true,
+            ends: network.ends.as_ref().map(|ends| EndClock::new(&network.codes, ends)),
         }
     }
 
@@ -264,7 +286,7 @@ pub struct NetworkScratch {
 }
 
 impl Generator for NetworkGenerator {
-    type Past = Past;
+    type Past = NetworkPast;
     type Scratch = NetworkScratch;
 
     fn codes(&self) -> &Order {
@@ -275,17 +297,39 @@ impl Generator for NetworkGenerator {
         self.max_visits
     }
 
-    fn begin(&self) -> Past {
-        self.begun.clone()
+    fn begin(&self) -> NetworkPast {
+        NetworkPast { network: self.begun.clone(), elapsed: None }
     }
 
-    fn next(&self, turns: &mut [Turn<'_, Past>], scratch: &mut NetworkScratch) {
+    fn next(&self, turns: &mut [Turn<'_, NetworkPast>], scratch: &mut NetworkScratch) {
+        let Some(ends) = &self.ends else { return self.walk(turns, scratch) };
+        let mut deciders: Vec<Timed<'_>> = Vec::with_capacity(turns.len());
+        let mut others = Vec::with_capacity(turns.len());
+        for turn in turns {
+            if let Some(last) = turn.last {
+                turn.past.elapsed = ends.days.after(turn.past.elapsed, last);
+            }
+            deciders.push(ends.timed(turn.past.elapsed, &mut *turn.decider));
+            others.push((&mut *turn.past, turn.last));
+        }
+        let mut turns: Vec<Turn<'_, NetworkPast>> = others
+            .into_iter()
+            .zip(&mut deciders)
+            .map(|((past, last), decider)| Turn { past, last, decider })
+            .collect();
+        self.walk(&mut turns, scratch);
+    }
+}
+
+impl NetworkGenerator {
+    /// One visit of each record, with the probabilities of the weights alone.
+    fn walk(&self, turns: &mut [Turn<'_, NetworkPast>], scratch: &mut NetworkScratch) {
         let NetworkScratch { buffers, hidden, chosen, side } = scratch;
         for first in [true, false] {
             let mut deciders: Vec<&mut dyn Decide> = Vec::new();
             let mut seen: Vec<(&mut Past, &[u32])> = Vec::new();
             for turn in turns.iter_mut().filter(|turn| turn.last.is_none() == first) {
-                seen.push((&mut *turn.past, turn.last.unwrap_or_default()));
+                seen.push((&mut turn.past.network, turn.last.unwrap_or_default()));
                 deciders.push(&mut *turn.decider);
             }
             if deciders.is_empty() {

@@ -1,14 +1,15 @@
 //! What holds of every model: the order of codes, probabilities over all records of a small world, and
 //! models on disk, whole and damaged.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use consequence_details::DetailModel;
 use consequence_model::{
-    CARD_FILE, Card, Concepts, Decide, Generator, HaloSizes, LookAhead, Markov, Model, ModelError,
-    Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes, TABLES_FILE, Trained, Turn,
-    WEIGHTS_FILE,
+    CARD_FILE, Card, Concepts, DayCounter, Decide, EndCell, EndsByDays, Generator, HaloSizes,
+    LookAhead, Markov, Model, ModelError, Network, NetworkGenerator, NetworkSizes, RecurrentSizes,
+    Sizes, TABLES_FILE, Trained, Turn, WEIGHTS_FILE,
 };
 use consequence_record::{Code, Cohort, Kind, Record, Selection};
 use consequence_rules::Order;
@@ -71,6 +72,16 @@ fn network(codes: &Order, side: usize, is_halo: bool) -> Network {
         false => stir(values, 3.0),
     }
     network
+}
+
+/// Records end later at first and sooner after a month; a code of the small world stands for forty days, and the other for
+/// three.
+fn ends(codes: &Order) -> EndsByDays {
+    let names = codes.range(1).map(|at| codes.code(at)).filter(|&code| code != Code(4));
+    let names = names.map(|code| codes.vocabulary().name(code).to_owned());
+    let days: BTreeMap<String, f64> = names.zip([40.0, 3.0]).collect();
+    let cell = |from_days, level, by_pace| EndCell { from_days, level, by_pace };
+    EndsByDays::new(days, vec![cell(0, -1.5, 0.25), cell(28, 1.0, 0.5)]).expect("cells in order")
 }
 
 /// Decides a visit as it is, and keeps which positions were asked for and what was said.
@@ -194,9 +205,96 @@ fn probabilities_of_all_records_add_up_in_any_order_of_codes() {
         let codes = codes(case);
         is_a_distribution(&markov(&codes, &seen(&codes, 300)));
         for is_halo in [false, true] {
-            is_a_distribution(&NetworkGenerator::new(&network(&codes, 0, is_halo)));
+            let alone = network(&codes, 0, is_halo);
+            is_a_distribution(&NetworkGenerator::new(&alone));
+            let timed = alone.with_ends(Some(ends(&codes)));
+            is_a_distribution(&NetworkGenerator::new(&timed));
             let beside = network(&codes, codes.len(), is_halo);
             is_a_distribution(&NetworkGenerator::without_head(&beside));
+        }
+    }
+}
+
+fn logit(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln()
+}
+
+#[test]
+fn nothing_but_the_end_moves_and_it_moves_by_the_days_before_it() {
+    for case in 0..6 {
+        let codes = codes(case);
+        let (alone, ends) = (network(&codes, 0, false), ends(&codes));
+        let records = every::records(codes.vocabulary(), MAX_VISITS);
+        let all = cohort(&records);
+        let before = replayed(&NetworkGenerator::new(&alone), &all);
+        let timed = NetworkGenerator::new(&alone.with_ends(Some(ends.clone())));
+        let after = replayed(&timed, &all);
+        let counter = DayCounter::new(&codes, ends.days());
+        for (index, (before, after)) in before.iter().zip(&after).enumerate() {
+            let mut elapsed = None;
+            for (visit, (before, after)) in before.iter().zip(after).enumerate() {
+                let present = codes.positions(all.record(index), visit);
+                for (&(position, before), &(_, after)) in before.iter().zip(after) {
+                    if position == codes.end() {
+                        let moved = ends.shift(counter.at_end(elapsed, &present));
+                        assert!((logit(after) - logit(before) - moved).abs() < 1e-9);
+                    } else {
+                        assert_eq!(before, after);
+                    }
+                }
+                elapsed = counter.after(elapsed, &present);
+            }
+        }
+        assert_ne!(before, after);
+    }
+}
+
+/// Decides an encounter as it is, and asks ahead for the end at every code before it.
+struct Asking {
+    present: Vec<u32>,
+    end: u32,
+    ahead: Vec<(u32, f64)>,
+    said: f64,
+}
+
+impl Decide for Asking {
+    fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
+        let present = self.present.contains(&position);
+        if position < self.end {
+            let mut into = [0.0];
+            ahead(present, &[self.end], &mut into);
+            self.ahead.push((position, into[0]));
+        } else if position == self.end {
+            self.said = probability;
+        }
+        present
+    }
+}
+
+#[test]
+fn who_looks_ahead_to_the_end_is_told_what_comes() {
+    for case in 0..6 {
+        let codes = codes(case);
+        let timed = network(&codes, 0, false).with_ends(Some(ends(&codes)));
+        let generator = NetworkGenerator::new(&timed);
+        for present in every::visits(codes.vocabulary(), 1) {
+            let mut present: Vec<u32> = present.iter().map(|&code| codes.position(code)).collect();
+            present.sort_unstable();
+            let (mut past, mut scratch) = (generator.begin(), Default::default());
+            let mut none = Replay { present: vec![], asked: vec![] };
+            let turn = Turn { past: &mut past, last: None, decider: &mut none };
+            generator.next(&mut [turn], &mut scratch);
+            let (ahead, end) = (Vec::new(), codes.end());
+            let mut asking = Asking { present: present.clone(), end, ahead, said: 0.0 };
+            let turn = Turn { past: &mut past, last: Some(&[]), decider: &mut asking };
+            generator.next(&mut [turn], &mut scratch);
+            // Once all codes before the end that are there have been decided, nothing more is to come.
+            let known = |&&(at, _): &&(u32, f64)| {
+                present.iter().all(|&code| code <= at || code >= codes.end())
+            };
+            for (_, ahead) in asking.ahead.iter().filter(known) {
+                assert!((ahead - asking.said).abs() < 1e-6, "{ahead} {}", asking.said);
+            }
         }
     }
 }
@@ -245,10 +343,12 @@ fn a_markov_model_does_not_depend_on_the_number_of_threads() {
     assert!([2, 3, 5].into_iter().all(|threads| on(threads) == alone));
 }
 
-fn models(codes: &Order) -> [(Model, &'static str); 2] {
+fn models(codes: &Order) -> [(Model, &'static str); 3] {
     let card = || Card { rules: "rule r: E0 => E1\n".into(), ..Card::default() };
     let markov = Trained::Markov(Box::new(markov(codes, &seen(codes, 100))));
-    let network = Trained::Network(Box::new(network(codes, 0, false)));
+    let alone = network(codes, 0, false);
+    let timed = Trained::Network(Box::new(alone.clone().with_ends(Some(ends(codes)))));
+    let network = Trained::Network(Box::new(alone));
     [
         (
             Model {
@@ -263,6 +363,15 @@ fn models(codes: &Order) -> [(Model, &'static str); 2] {
             Model {
                 card: card(),
                 trained: network,
+                details: DetailModel::default(),
+                concepts: Concepts::default(),
+            },
+            WEIGHTS_FILE,
+        ),
+        (
+            Model {
+                card: card(),
+                trained: timed,
                 details: DetailModel::default(),
                 concepts: Concepts::default(),
             },
@@ -294,6 +403,8 @@ fn a_model_says_the_same_after_a_round_through_its_folder() {
         model.write(&place).expect("a model");
         let again = Model::open(&place).expect("the same model");
         assert_eq!(again.card, model.card);
+        // What reads older formats reads what they could say.
+        assert_eq!(again.card.format, if again.card.ends.is_some() { 6 } else { 3 });
         assert_eq!(again.trained.max_visits(), MAX_VISITS);
         // Numbers of codes may differ, names and positions do not.
         let names = |codes: &Order| -> Vec<String> {
@@ -349,7 +460,7 @@ fn a_model_with_any_byte_changed_or_missing_is_refused() {
     let trained = Trained::Markov(Box::new(markov(&codes, &seen)));
     let (card, details, concepts) = Default::default();
     Model { card, trained, details, concepts }.write(other.path()).expect("a model");
-    let [mut first, _] = models(&codes);
+    let [mut first, ..] = models(&codes);
     first.0.write(one.path()).expect("a model");
     fs::copy(other.path().join(TABLES_FILE), one.path().join(TABLES_FILE)).expect("a copy");
     assert!(matches!(refused(one.path()), ModelError::OtherWeights { .. }));

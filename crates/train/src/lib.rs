@@ -4,10 +4,12 @@
 //! - [`Teacher`]: what the rules settle, so that the network is not trained on it.
 //! - [`train`]: the loop, with validation, early stopping and checkpoints that a run can be taken
 //!   up from, bit for bit.
+//! - [`fit_ends`] and [`settle`]: the last touches on a trained network.
 #![forbid(unsafe_code)]
 
 mod calibrate;
 mod checkpoint;
+mod ends;
 mod error;
 mod looking_ahead;
 mod options;
@@ -16,6 +18,7 @@ mod teacher;
 mod train;
 
 pub use checkpoint::Checkpoints;
+pub use ends::fit_ends;
 pub use error::TrainError;
 pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};
 pub use settle::settle;

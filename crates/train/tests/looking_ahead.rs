@@ -1,13 +1,15 @@
 //! Clauses that one of several codes may meet: one likelihood for training, for perplexity and for
 //! sampling, over worlds small enough to list every record.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_engine::Dropout;
 use consequence_evaluate::{Likelihood, ReplayOptions, likelihood_with_rules};
 use consequence_model::{
-    Generator, HaloSizes, Markov, Network, NetworkGenerator, NetworkSizes, RecurrentSizes, Sizes,
+    EndCell, EndsByDays, Generator, HaloSizes, Markov, Network, NetworkGenerator, NetworkSizes,
+    RecurrentSizes, Sizes,
 };
 use consequence_network::TrainingPass;
 use consequence_record::{Cohort, Record, Selection};
@@ -102,6 +104,12 @@ fn probabilities_add_up_to_one() {
         for enforcer in [Enforcer::new(&plan), Enforcer::for_model(&plan, None)] {
             for network in networks(&plan, 1.0) {
                 adds_up(&NetworkGenerator::new(&network), &enforcer, &cohort);
+                // The same if the end moves by the days that codes stand for.
+                let days = BTreeMap::from([("E0".to_owned(), 40.0), ("E2".to_owned(), 9.0)]);
+                let cell = |from_days, level| EndCell { from_days, level, by_pace: 0.3 };
+                let ends = EndsByDays::new(days, vec![cell(0, -2.0), cell(7, 0.5), cell(28, 1.5)]);
+                let timed = network.with_ends(ends);
+                adds_up(&NetworkGenerator::new(&timed), &enforcer, &cohort);
             }
             let markov =
                 Markov::fit(plan.order().clone(), Selection::all(&cohort), plan.max_visits());

@@ -8,8 +8,8 @@ use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_record::Selection;
 use consequence_train::{
-    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, settle, train,
-    untrained,
+    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, fit_ends, settle,
+    train, untrained,
 };
 
 use super::NetworkTask;
@@ -69,6 +69,10 @@ pub(super) fn network(
     let recurrent = matches!(task.sizes, NetworkSizes::Recurrent(_));
     // The paper's networks stay as they are published.
     if recurrent && (lesson.mode == TrainMode::Causal || lesson.rules.is_empty()) {
+        let days = lesson.details.gap_days();
+        let ends = || fit_ends(&network, lesson.enforcer.as_ref(), &examples, &days);
+        let ends = watched(watch, "fitting when records end", None, ends);
+        network = network.with_ends(ends);
         let (rules, seed) = (&lesson.rules, task.options.seed);
         let mut go_on = || !watch.wants_stop();
         let settled = || settle(&mut network, rules, examples.train, seed, &mut go_on);
