@@ -209,7 +209,7 @@ pub use consequence_record::{
     VocabularyError, calendar,
 };
 
-pub use consequence_rules::language::closest;
+pub use consequence_rules::language::{Item, RuleItem, closest};
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
     RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,

@@ -3,6 +3,7 @@
 mod fit;
 mod lesson;
 mod report;
+mod settings;
 mod task;
 
 use std::ffi::OsStr;
@@ -26,6 +27,7 @@ pub use consequence_train::{
     NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
 };
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
+pub use settings::NetworkSettings;
 pub use task::{ModelChoice, NetworkTask, TrainTask};
 
 /// The number of the format of the folder that a model is trained in.
