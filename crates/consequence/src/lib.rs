@@ -235,9 +235,9 @@ pub use consequence_referee::{Defect, Referee};
 pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
-    Advice, CodeSource, CodeSummary, CohortFigures, CountError, Error, Inputs, Out, REPORT_FORMAT,
-    RecordInputs, Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count,
-    use_threads,
+    Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,
+    Inputs, ModelInput, Out, REPORT_FORMAT, RecordInputs, Report, RuleInput, RuleReference,
+    Setting, Task, Unwatched, Watch, load, parse_count, use_threads,
 };
 
 pub use broken::{BrokenBy, BrokenRecords};

@@ -154,7 +154,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = TrainTask {
         accept_broken: arguments.accept_broken,
-        writing_rules: arguments.writing_rules.clone(),
+        writing_rules: super::rule_inputs(&arguments.writing_rules),
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,

@@ -1,7 +1,6 @@
 //! How well a model predicts real records.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
@@ -12,7 +11,9 @@ use consequence_evaluate::{
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Report, Task, Watch, load, watched};
+use consequence_pipeline::{
+    CohortInput, Error, ModelInput, Report, RuleInput, Task, Watch, load, watched,
+};
 use consequence_record::{RecordView, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
@@ -39,13 +40,13 @@ use serde::Serialize;
 #[derive(Clone, Debug)]
 pub struct PerplexityTask {
     /// The folder of the model.
-    pub model: PathBuf,
+    pub model: ModelInput,
     /// The real cohort.
-    pub real: PathBuf,
+    pub real: CohortInput,
     /// The split whose records are predicted.
     pub split: Split,
     /// Rule files; none: the rules that the model was trained with.
-    pub rules: Vec<PathBuf>,
+    pub rules: Vec<RuleInput>,
     /// Whether the model is measured alone, without any rules.
     pub no_rules: bool,
     /// What a code means that a rule names and the model does not have.
@@ -54,7 +55,7 @@ pub struct PerplexityTask {
 
 impl PerplexityTask {
     /// A model with its own rules, on the held-out split.
-    pub fn new(model: impl Into<PathBuf>, real: impl Into<PathBuf>) -> Self {
+    pub fn new(model: impl Into<ModelInput>, real: impl Into<CohortInput>) -> Self {
         Self {
             model: model.into(),
             real: real.into(),
@@ -121,9 +122,9 @@ impl Task for PerplexityTask {
         };
         let hard = loaded.rules.iter().filter(|rule| rule.is_hard()).count();
         Ok(PerplexityReport {
-            model: self.model.display().to_string(),
+            model: self.model.to_string(),
             generator: model.card.kind,
-            real: self.real.display().to_string(),
+            real: self.real.shown(),
             split: self.split.name(),
             files: loaded.files,
             hard_rules: hard,

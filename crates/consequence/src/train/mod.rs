@@ -15,7 +15,7 @@ use consequence_model::{
 };
 use consequence_pipeline::{Advice, Error, Task, Watch, watched};
 use consequence_record::Selection;
-use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
+use consequence_store::{RunError, RunFolder, Site, StoreError, digest, remove_file};
 
 use fit::Outcome;
 use lesson::Lesson;
@@ -98,6 +98,30 @@ impl Task for TrainTask {
 }
 
 impl TrainTask {
+    /// Trains a model and gives it. What a stopped run would be resumed from is in a folder that is gone
+    /// afterwards; [`out`](Self::out) is not written, and its path is what the report calls the model.
+    ///
+    /// ```
+    /// use consequence::train::{ModelChoice, TrainTask};
+    /// use consequence::Unwatched;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let cohort = folder.path().join("cohort.jsonl");
+    /// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+    /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+    /// let task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, "model") };
+    /// let (model, report) = task.trained(&Unwatched)?;
+    /// assert_eq!((model.trained.max_visits(), &*report.out), (2, "model"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trained(&self, watch: &dyn Watch) -> Result<(Model, TrainReport), Error> {
+        let failed = |error| StoreError::new(&std::env::temp_dir(), error);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let path = folder.path().join("model");
+        let report = Self { out: path.clone().into(), ..self.clone() }.run(watch)?;
+        Ok((Model::open(&path)?, TrainReport { out: self.out.shown(), ..report }))
+    }
+
     /// Refuses a run in the folder of the model itself, where older versions trained.
     fn refuse_old_run(&self) -> Result<(), Error> {
         let path = self.out.path.join(CHECKPOINT_FILE);
