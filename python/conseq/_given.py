@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from .errors import InputError
@@ -72,6 +74,38 @@ def model(given: Model | Path) -> _native.Model | str:
     if isinstance(given, (str, os.PathLike)):
         return _path(given)
     raise InputError(f"a {type(given).__name__} is no model", "give a Model, or the path of one")
+
+
+@contextlib.contextmanager
+def as_paths(cohort_given: CohortLike, rules_given: RulesLike) -> Iterator[tuple[str, list[str]]]:
+    """A cohort and rules as paths, for verbs that write down where their inputs are. What is in memory is written to a
+    temporary folder for as long as the verb works."""
+    from .cohort import Cohort
+
+    with tempfile.TemporaryDirectory(prefix="conseq-") as scratch:
+        native = cohort(cohort_given)
+        if not isinstance(native, str):
+            path = os.path.join(scratch, "cohort")
+            Cohort._of(native).save(path)
+            native = path
+        yield native, [_rule_path(one, scratch) for one in _listed(rules_given)]
+
+
+def _listed(given: RulesLike) -> list[Rules | Plan | Path]:
+    if given is None:
+        return []
+    if isinstance(given, (Rules, Plan, str, os.PathLike)):
+        return [given]
+    return list(given)
+
+
+def _rule_path(given: Rules | Plan | Path, scratch: str) -> str:
+    if isinstance(given, (str, os.PathLike)):
+        return _path(given)
+    own = given.rules if isinstance(given, Plan) else given
+    path = os.path.join(scratch, f"{len(os.listdir(scratch))}.rules")
+    own.save(path)
+    return path
 
 
 def settings(**given: Any) -> dict[str, Any]:

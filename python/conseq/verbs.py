@@ -156,7 +156,8 @@ def compare(
 ) -> Report:
     """Every method of the paper on one cohort: its tables and figures, as a report in a folder.
 
-    Without rules, rules are mined in the cohort. Ctrl-C stops it so that ``resume=True`` goes on.
+    Without rules, rules are mined in the cohort. Ctrl-C stops it so that ``resume=True`` goes on, where cohort and rules
+    are given as paths.
     """
     given = _given.settings(
         out=os.fspath(out),
@@ -181,9 +182,8 @@ def compare(
         force=force,
         seed=seed,
     )
-    finished = _native.compare(
-        _given.cohort(cohort), _given.rules(rules), given, _call.settings(threads, progress)
-    )
+    with _given.as_paths(cohort, rules) as (path, files):
+        finished = _native.compare(path, files, given, _call.settings(threads, progress))
     return Report("compare", finished)
 
 
@@ -238,7 +238,6 @@ def synthesize(
         force=force,
         seed=seed,
     )
-    finished = _native.synthesize(
-        _given.cohort(source), _given.rules(rules), given, _call.settings(threads, progress)
-    )
+    with _given.as_paths(source, rules) as (path, files):
+        finished = _native.synthesize(path, files, given, _call.settings(threads, progress))
     return Report("synthesize", finished)

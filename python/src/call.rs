@@ -65,8 +65,7 @@ impl Call {
             // Nobody listens where the work was left to itself.
             let _ = sender.send(catch_unwind(work));
         });
-        worker
-            .map_err(|error| failed(Error::Threads { threads: 1, reason: error.to_string() }))?;
+        worker.map_err(|error| failed(Error::Threads { threads: 1, reason: error.to_string() }))?;
         Ok(Waiting { receiver, watching, watcher: self.watcher.clone_ref(py) })
     }
 

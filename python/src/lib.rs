@@ -9,11 +9,15 @@
 //! - [`stream`]: tables by the Arrow C stream; the one file with unsafe code.
 
 mod call;
+mod cohort;
 mod errors;
+mod given;
+mod model;
 mod plan;
 mod report;
 mod rules;
 mod stream;
+mod verbs;
 mod watch;
 
 use std::ffi::OsString;
@@ -29,7 +33,11 @@ fn command_line(py: Python<'_>, given: Vec<OsString>) -> u8 {
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::cohort::Cohort;
+    #[pymodule_export]
     use super::command_line;
+    #[pymodule_export]
+    use super::model::{Model, Parts, generate, sample, stream, train};
     #[pymodule_export]
     use super::plan::Plan;
     #[pymodule_export]
@@ -38,6 +46,12 @@ mod _native {
     use super::rules::Rules;
     #[pymodule_export]
     use super::stream::Batches;
+    #[pymodule_export]
+    use super::verbs::{
+        audit, check, codes, common_sense, compare, describe, diff, enforce, evaluate, export,
+        head, import_tables, log_probabilities, mine, perplexity, release, rules_from, simulate,
+        synthesize, write_text,
+    };
 
     /// The version of the package.
     #[pymodule_export]

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use consequence::generate::{GenerateTask, Mode};
 use consequence::train::{
-    ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask,
+    ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask, save,
 };
-use consequence::{Error, HeldCohort, ModelInput, Out, RecordInputs};
+use consequence::{Error, HeldCohort, ModelInput, Out, Task};
 use pyo3::prelude::*;
 
 use crate::call::{Call, Waiting};
@@ -18,6 +18,7 @@ use crate::errors;
 use crate::given::{CohortGiven, ModelGiven, RulesGiven, Settings};
 use crate::report::Finished;
 use crate::rules::{NamedCode, named_codes, unknown_codes};
+use crate::verbs::record_inputs;
 
 /// A model in memory. Immutable, and shared by all threads.
 #[pyclass(frozen, module = "conseq._native")]
@@ -56,7 +57,7 @@ impl Model {
     /// Writes the folder of a model.
     fn save(&self, py: Python<'_>, path: PathBuf, force: bool, call: Call) -> PyResult<()> {
         let model = Arc::clone(&self.model);
-        call.run(py, move |_| model.save(&Out::new(path).replacing(force)))
+        call.run(py, move |_| save(&model, &Out::new(path).replacing(force)))
     }
 
     /// What reports and messages call it.
@@ -142,28 +143,28 @@ pub fn train(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<(Model, Finished)> {
-    let inputs = RecordInputs {
-        rules: rules.into(),
-        vocabulary: settings.get("vocabulary")?,
-        unknown_codes: unknown_codes(settings.is_on("allow_unknown")?),
-        no_own_rules: settings.is_on("no_own_rules")?,
-        ..RecordInputs::new(cohort)
-    };
+    let out = settings.out("out")?;
+    let inputs = record_inputs(cohort, rules, &settings)?;
     let mut task = TrainTask {
         writing_rules: writing_rules.into(),
-        out: settings.out("out")?,
         model_kind: model_choice(py, &settings)?,
         max_visits: settings.get("max_visits")?,
         accept_broken: settings.is_on("accept_broken")?,
-        ..TrainTask::in_memory(inputs)
+        ..TrainTask::new(inputs.cohort.clone(), out.clone().unwrap_or_else(|| Out::new(TRAINED)))
     };
+    task.inputs = inputs;
     if let Some(seconds) = settings.get("checkpoint_every")? {
         task.checkpoint_every = Duration::from_secs(seconds);
     }
     call.run(py, move |watch| {
-        let name = task.out.as_ref().map_or_else(|| "the model".to_owned(), Out::shown);
-        let (model, report) = task.trained(watch)?;
-        Ok((Model::new(name, model), Finished::new(&report)?))
+        let (model, report) = match out {
+            None => task.trained(watch)?,
+            Some(out) => {
+                let report = task.run(watch)?;
+                (consequence::Model::open(&out.path)?, report)
+            }
+        };
+        Ok((Model::new(task.out.shown(), model), Finished::new(&report)?))
     })
 }
 
@@ -200,7 +201,7 @@ pub fn generate(
     call: Call,
 ) -> PyResult<Finished> {
     let task = generate_task(model, prefix, rules, &settings)?;
-    call.run(py, move |watch| Finished::new(&consequence::Task::run(&task, watch)?))
+    call.run(py, move |watch| Finished::new(&task.run(watch)?))
 }
 
 /// Generates records, and gives them with the report.
@@ -220,6 +221,8 @@ pub fn sample(
     })
 }
 
+/// What models and records in memory are called.
+const TRAINED: &str = "model";
 const SAMPLED: &str = "generated records";
 
 /// Generates records that are taken a part at a time.

@@ -137,7 +137,8 @@ impl Rules {
             unknown_codes: unknown_codes(allow_unknown),
             ..ResolveOptions::default()
         };
-        let lacking = |diagnostics: Diagnostics| match diagnostics.iter().any(|one| one.lacks_code) {
+        let lacking = |diagnostics: Diagnostics| match diagnostics.iter().any(|one| one.lacks_code)
+        {
             true => {
                 Error::UnknownCodes { diagnostics, from: from.clone(), vocabulary_possible: true }
             }

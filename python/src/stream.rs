@@ -33,8 +33,9 @@ pub fn batches(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     // SAFETY: the capsule's name says that it holds a stream, and Python keeps the capsule alive here. The
     // stream is moved out and left released in its place, so the capsule frees nothing twice.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
-    RecordBatchStreamReader::try_new(stream)
-        .map_err(|error| errors::unusable(py, &error.to_string(), "give a table of rows and columns"))
+    RecordBatchStreamReader::try_new(stream).map_err(|error| {
+        errors::unusable(py, &error.to_string(), "give a table of rows and columns")
+    })
 }
 
 /// Batches of a table on their way to Python.

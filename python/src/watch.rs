@@ -54,7 +54,9 @@ impl Watching {
 
     /// Tells Python what happened since it was last told.
     pub fn tell(&self, watcher: &Bound<'_, PyAny>) -> PyResult<()> {
-        for event in std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner)) {
+        for event in
+            std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+        {
             match event {
                 Event::Begin(task, total) => watcher.call_method1("begin", (task, total))?,
                 Event::Describe(text) => watcher.call_method1("describe", (text,))?,

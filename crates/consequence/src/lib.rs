@@ -232,6 +232,7 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
+pub use consequence_model::Model;
 pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{

@@ -88,11 +88,8 @@ pub fn export(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<Finished> {
-    let forms = [
-        ("jsonl", ExportForm::Jsonl),
-        ("csv", ExportForm::Csv),
-        ("omop", ExportForm::Omop),
-    ];
+    let forms =
+        [("jsonl", ExportForm::Jsonl), ("csv", ExportForm::Csv), ("omop", ExportForm::Omop)];
     let (Some(form), Some(out)) = (settings.choice("form", &forms)?, settings.out("out")?) else {
         return Err(errors::input(py, "a cohort is exported in a form, to a path", None));
     };

@@ -8,14 +8,14 @@ use consequence::mine::{Cutoffs, LikelyRules, MineTask, NearRules};
 use consequence::packs::{Level, Over, RuleTable, RulesFromTask};
 use consequence::simulate::{Preset, SimulateTask};
 use consequence::synthesize::{Origin, SynthesizeTask};
-use consequence::{CohortInput, Out};
+use consequence::{Out, Task};
 use pyo3::prelude::*;
 
 use super::run;
 use crate::call::Call;
 use crate::cohort::Cohort;
 use crate::errors;
-use crate::given::{CohortGiven, RulesGiven, Settings};
+use crate::given::{CohortGiven, Settings};
 use crate::model::model_choice;
 use crate::report::Finished;
 use crate::rules::unknown_codes;
@@ -29,11 +29,8 @@ pub fn mine(
     call: Call,
 ) -> PyResult<(String, Finished)> {
     let kinds = [("inpatient", Cutoffs::inpatient()), ("outpatient", Cutoffs::outpatient())];
-    let likely = [
-        ("hard", LikelyRules::Hard),
-        ("soft", LikelyRules::Soft),
-        ("leave", LikelyRules::Leave),
-    ];
+    let likely =
+        [("hard", LikelyRules::Hard), ("soft", LikelyRules::Soft), ("leave", LikelyRules::Leave)];
     let mut task = MineTask::in_memory(cohort);
     let support = settings.get("min_support")?;
     if support == Some(0) {
@@ -51,7 +48,7 @@ pub fn mine(
     task.review = settings.out("review")?;
     task.titles = settings.get("titles")?;
     call.run(py, move |watch| {
-        let report = consequence::Task::run(&task, watch)?;
+        let report = task.run(watch)?;
         Ok((report.text.clone(), Finished::new(&report)?))
     })
 }
@@ -63,10 +60,10 @@ pub fn common_sense(
     cohort: CohortGiven<'_>,
     call: Call,
 ) -> PyResult<(String, Finished)> {
-    let task = CommonSenseTask::in_memory(cohort);
+    let task = CommonSenseTask { cohort: cohort.into(), out: None, never_seen: None };
     call.run(py, move |watch| {
-        let report = consequence::Task::run(&task, watch)?;
-        Ok((report.text.clone(), Finished::new(&report)?))
+        let report = task.run(watch)?;
+        Ok((report.found.text(), Finished::new(&report)?))
     })
 }
 
@@ -103,21 +100,26 @@ pub fn rules_from(
         procedure_prefix: settings.get("procedure_prefix")?,
         stays: settings.get("stays")?,
         code_first: settings.get("code_first")?,
-        ..RulesFromTask::in_memory(file)
+        out: None,
+        ..RulesFromTask::new(file, PathBuf::new())
     };
     settings.put("female", &mut task.female)?;
     settings.put("male", &mut task.male)?;
     settings.put("ages", &mut task.ages)?;
     settings.put("years", &mut task.years)?;
     call.run(py, move |watch| {
-        let report = consequence::Task::run(&task, watch)?;
+        let report = task.run(watch)?;
         Ok((report.text.clone(), Finished::new(&report)?))
     })
 }
 
 /// Simulates a cohort, and gives it with the report.
 #[pyfunction]
-pub fn simulate(py: Python<'_>, settings: Settings<'_>, call: Call) -> PyResult<(Cohort, Finished)> {
+pub fn simulate(
+    py: Python<'_>,
+    settings: Settings<'_>,
+    call: Call,
+) -> PyResult<(Cohort, Finished)> {
     let presets = [("inpatient", Preset::Inpatient), ("outpatient", Preset::Outpatient)];
     let preset = settings.choice("preset", &presets)?.unwrap_or(Preset::Inpatient);
     let patients = settings.get("patients")?;
@@ -131,8 +133,8 @@ pub fn simulate(py: Python<'_>, settings: Settings<'_>, call: Call) -> PyResult<
         ..SimulateTask::in_memory(preset)
     };
     call.run(py, move |watch| {
-        let (held, truth, report) = task.simulated(watch)?;
-        Ok((Cohort::new(held).with_truth(&truth), Finished::new(&report)?))
+        let (held, report) = task.simulated(watch)?;
+        Ok((Cohort::new(held).with_truth(&report.truth_text), Finished::new(&report)?))
     })
 }
 
@@ -177,7 +179,9 @@ pub fn import_tables(
 /// The kind of a source, with the columns of a table of its own.
 fn source(py: Python<'_>, kind: &str, settings: &Settings<'_>) -> PyResult<Source> {
     let known = Source::all();
-    let named = known.iter().find(|source| source.name() == kind || source.name().replace('-', "_") == kind);
+    let named = known
+        .iter()
+        .find(|source| source.name() == kind || source.name().replace('-', "_") == kind);
     match named {
         Some(Source::Csv(_)) => {
             let mut columns = CsvColumns::default();
@@ -206,26 +210,20 @@ fn source(py: Python<'_>, kind: &str, settings: &Settings<'_>) -> PyResult<Sourc
 #[pyfunction]
 pub fn synthesize(
     py: Python<'_>,
-    cohort: CohortGiven<'_>,
-    rules: RulesGiven,
+    path: PathBuf,
+    rules: Vec<PathBuf>,
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<Finished> {
     let Some(out) = settings.out("out")? else {
         return Err(errors::input(py, "everything that is made is written to a folder", None));
     };
-    let origin = match (settings.get::<String>("kind")?, CohortInput::from(cohort)) {
-        (None, input) => Origin::Cohort(input),
-        (Some(kind), CohortInput::Path(path)) => {
-            Origin::Tables { kind: source(py, &kind, &settings)?, path }
-        }
-        (Some(_), CohortInput::Held(_)) => {
-            let what = "a cohort in memory is of no kind of tables";
-            return Err(errors::input(py, what, Some("leave kind= out".into())));
-        }
+    let origin = match settings.get::<String>("kind")? {
+        None => Origin::Cohort(path),
+        Some(kind) => Origin::Tables { kind: source(py, &kind, &settings)?, path },
     };
     let task = SynthesizeTask {
-        rules: rules.into(),
+        rules,
         packs: settings.get("packs")?,
         no_common_sense: settings.is_on("no_common_sense")?,
         no_own_rules: settings.is_on("no_own_rules")?,

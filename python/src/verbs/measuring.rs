@@ -1,5 +1,7 @@
 //! How good a model is, how close records come to real ones, and whether they can leave the house.
 
+use std::path::PathBuf;
+
 use consequence::Split;
 use consequence::evaluate::{EvaluateTask, PerplexityTask};
 use consequence::release::ReleaseTask;
@@ -119,8 +121,8 @@ pub fn release(
 #[pyfunction]
 pub fn compare(
     py: Python<'_>,
-    cohort: CohortGiven<'_>,
-    rules: RulesGiven,
+    cohort: PathBuf,
+    rules: Vec<PathBuf>,
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<Finished> {
@@ -135,7 +137,7 @@ pub fn compare(
     let network = network_settings(&settings)?;
     let failed = |error| errors::raised(py, &error);
     let mut task = ComparisonTask {
-        rules: rules.into(),
+        rules,
         unknown_codes: unknown_codes(settings.is_on("allow_unknown")?),
         no_own_rules: settings.is_on("no_own_rules")?,
         network: network.task(usual, seed).map_err(failed)?,

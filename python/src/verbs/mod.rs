@@ -10,9 +10,7 @@ use pyo3::prelude::*;
 
 pub use judging::{audit, check, enforce};
 pub use looking::{codes, describe, diff, export, head};
-pub use making::{
-    common_sense, import_tables, mine, rules_from, simulate, synthesize, write_text,
-};
+pub use making::{common_sense, import_tables, mine, rules_from, simulate, synthesize, write_text};
 pub use measuring::{compare, evaluate, log_probabilities, perplexity, release};
 
 use crate::call::Call;
@@ -21,16 +19,12 @@ use crate::report::Finished;
 use crate::rules::unknown_codes;
 
 /// Runs a task, and gives its report.
-fn run(
-    py: Python<'_>,
-    call: &Call,
-    task: impl Task + Send + 'static,
-) -> PyResult<Finished> {
+fn run(py: Python<'_>, call: &Call, task: impl Task + Send + 'static) -> PyResult<Finished> {
     call.run(py, move |watch| Finished::new(&task.run(watch)?))
 }
 
 /// A cohort with rules, and how the codes of the one and of the other meet.
-fn record_inputs(
+pub fn record_inputs(
     cohort: CohortGiven<'_>,
     rules: RulesGiven,
     settings: &Settings<'_>,

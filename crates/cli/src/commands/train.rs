@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use consequence::train::{
-    ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask,
-};
+use consequence::train::{ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask};
 use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
