@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _call, _files, _given, _native
 from ._given import CohortLike, Path, RulesLike
+from ._native import Model as NativeModel
 from .cohort import Cohort
 from .report import Report
 from .rules import Rules
@@ -28,7 +29,7 @@ class Model:
 
     __slots__ = ("_native", "report")
 
-    _native: _native.Model
+    _native: NativeModel
     #: How it was trained, where :meth:`train` made it.
     report: Report | None
 
@@ -36,7 +37,7 @@ class Model:
         raise TypeError("models are made by Model.train and Model.load")
 
     @classmethod
-    def _of(cls, native: _native.Model, report: Report | None = None) -> Model:
+    def _of(cls, native: NativeModel, report: Report | None = None) -> Model:
         made = cls.__new__(cls)
         made._native, made.report = native, report
         return made

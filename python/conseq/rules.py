@@ -13,6 +13,7 @@ from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from ._given import CohortLike, Path
+    from ._native import Rules as NativeRules
     from .cohort import Cohort
     from .report import Report
 
@@ -53,7 +54,7 @@ class Rules:
 
     __slots__ = ("_native", "report")
 
-    _native: _native.Rules
+    _native: NativeRules
     #: How they came to be, where they were mined or made of a table.
     report: Report | None
 
@@ -374,9 +375,10 @@ def _codes(codes: Cohort | Vocabulary | Iterable[str] | None) -> list[tuple[str,
         return None
     if isinstance(codes, Vocabulary):
         return codes._pairs()
-    vocabulary = getattr(codes, "vocabulary", None)
-    if isinstance(vocabulary, Vocabulary):
-        return vocabulary._pairs()
+    from .cohort import Cohort
+
+    if isinstance(codes, Cohort):
+        return codes.vocabulary._pairs()
     if isinstance(codes, str) or not isinstance(codes, Iterable):
         raise InputError(f"a {type(codes).__name__} gives no codes", "give a cohort, a Vocabulary, or a list of codes")
     return Vocabulary(encounter=codes)._pairs()
