@@ -12,6 +12,7 @@ from ._given import CohortLike, Path
 from ._native import Cohort as NativeCohort
 from .errors import DataError, InputError, MissingPackageError
 from .report import Report
+from .rules import codes_of
 from .vocabulary import Vocabulary
 
 
@@ -74,6 +75,7 @@ class Cohort:
         value: str | None = None,
         visit: str | None = None,
         ordinal: bool | None = None,
+        vocabulary: Cohort | Vocabulary | Iterable[str] | None = None,
         codes: Any = None,
         subjects: Any = None,
         concepts: Any = None,
@@ -93,6 +95,7 @@ class Cohort:
         :param value: the column of what was measured; without it ``numeric_value``, if there
         :param visit: the column that says in which encounter; without it ``visit_id`` or ``hadm_id``, if there
         :param ordinal: whether times tell the order of encounters alone, and not when they were
+        :param vocabulary: the codes there are; without it those that the table has
         :param codes: the other tables that a cohort is told by, as :meth:`to_arrow` gives them; see :attr:`tables`
 
         >>> import conseq as cq, pandas as pd
@@ -105,23 +108,33 @@ class Cohort:
         2
         """
         columns = _given.settings(subject=subject, time=time, code=code, value=value, visit=visit, ordinal=ordinal)
+        columns |= {} if vocabulary is None else {"vocabulary": codes_of(vocabulary)}
         tables = {"events": table, "codes": codes, "subjects": subjects, "concepts": concepts, "scales": scales}
         given = {name: one for name, one in tables.items() if one is not None}
         if "events" not in given:
             raise InputError("None is no table", "give anything with `__arrow_c_stream__`")
+        _refuse_mixed_times(table, time)
         return cls._of(_native.Cohort.from_table(given, name, columns, _call.settings(threads, progress)))
 
     @classmethod
-    def from_records(cls, records: Iterable[dict[str, Any]], *, name: str = "records") -> Cohort:
+    def from_records(
+        cls,
+        records: Iterable[dict[str, Any]],
+        *,
+        vocabulary: Cohort | Vocabulary | Iterable[str] | None = None,
+        name: str = "records",
+    ) -> Cohort:
         """Reads records from dictionaries, in the form of the lines of JSON: ``id``, ``static``, ``visits``, and
         where they are known ``times``, ``ends``, ``birth``, ``values`` and ``ended``.
+
+        :param vocabulary: the codes there are; without it those that the records have
 
         >>> import conseq as cq
         >>> cohort = cq.Cohort.from_records([{"id": 1, "static": [], "visits": [["A"], []]}])
         >>> cohort.to_records()
         [{'id': '1', 'static': [], 'visits': [['A'], []]}]
         """
-        return cls._of(_native.Cohort.from_lines(_lines(records), name))
+        return cls._of(_native.Cohort.from_lines(_lines(records), name, codes_of(vocabulary)))
 
     @classmethod
     def simulate(
@@ -507,6 +520,17 @@ def _unpickled(files: dict[str, bytes], name: str, truth: str | None, report: Re
     call = _call.settings(None, False)
     native = _files.unpacked(files, lambda folder: _native.Cohort.load(folder, call))
     return Cohort._of(native.renamed(name, truth), report)
+
+
+def _refuse_mixed_times(table: Any, time: str) -> None:
+    """Refuses a column of pandas that has times with a time zone among times without: Arrow would take them as one."""
+    if type(table).__module__.split(".")[0] != "pandas" or time not in table or getattr(table[time], "dtype", "") != object:
+        return
+    if len({value.tzinfo is None for value in table[time] if hasattr(value, "tzinfo")}) > 1:
+        raise DataError(
+            f"the column {time!r} has times with a time zone and times without",
+            "convert them to one of the two, by pandas.to_datetime(..., utc=True) for example",
+        )
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ from ._given import CohortLike, Path, RulesLike
 from ._native import Model as NativeModel
 from .cohort import Cohort
 from .report import Report
-from .rules import Rules
+from .rules import Rules, visits_of
 from .vocabulary import Vocabulary
 
 
@@ -107,7 +107,7 @@ class Model:
             heads=heads,
             dropout=dropout,
             train_mode=train_mode,
-            max_visits=max_visits,
+            max_visits=None if max_visits is None else visits_of(max_visits),
             accept_broken=accept_broken,
             allow_unknown=allow_unknown,
             no_own_rules=no_own_rules,

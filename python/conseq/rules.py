@@ -241,7 +241,7 @@ class Rules:
 
         given = _given.settings(
             explain=explain,
-            max_visits=None if max_visits is None else _max_visits(max_visits),
+            max_visits=None if max_visits is None else visits_of(max_visits),
             vocabulary=vocabulary,
             titles=_given.titles(titles),
             allow_unknown=allow_unknown,
@@ -328,7 +328,7 @@ class Rules:
         self, codes: Cohort | Vocabulary | Iterable[str] | None = None, *, allow_unknown: bool = False
     ) -> str:
         """The rules as seven-field tuples, the published form; only rules that conclude one code have one."""
-        return self._native.to_tuples(_codes(codes), allow_unknown)
+        return self._native.to_tuples(codes_of(codes), allow_unknown)
 
     def compile(
         self,
@@ -353,7 +353,7 @@ class Rules:
         True
         """
         plan, warnings = self._native.compile(
-            _codes(codes), _max_visits(max_visits), allow_unknown, _call.settings(threads, progress)
+            codes_of(codes), visits_of(max_visits), allow_unknown, _call.settings(threads, progress)
         )
         _call.warn(warnings)
         return Plan._of(plan, self, allow_unknown)
@@ -370,7 +370,8 @@ def _read(path: str | os.PathLike[str]) -> str:
         raise FileError(f"cannot read the rule file: {error.strerror}\n  --> {os.fspath(path)}", advice) from error
 
 
-def _codes(codes: Cohort | Vocabulary | Iterable[str] | None) -> list[tuple[str, bool]] | None:
+def codes_of(codes: Cohort | Vocabulary | Iterable[str] | None) -> list[tuple[str, bool]] | None:
+    """Codes with whether each is static, of whatever has them."""
     if codes is None:
         return None
     if isinstance(codes, Vocabulary):
@@ -384,7 +385,8 @@ def _codes(codes: Cohort | Vocabulary | Iterable[str] | None) -> list[tuple[str,
     return Vocabulary(encounter=codes)._pairs()
 
 
-def _max_visits(given: int) -> int:
+def visits_of(given: int) -> int:
+    """A number of encounters that a record may have."""
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= 10_000:
         raise InputError(f"max_visits={given!r} is no number of encounters", "give max_visits= 1 to 10_000")
     return given

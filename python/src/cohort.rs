@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::call::Call;
 use crate::errors;
 use crate::given::Settings;
-use crate::rules::{NamedCode, named_codes};
+use crate::rules::{NamedCode, named_codes, vocabulary};
 use crate::stream::{Batches, Table};
 
 /// A cohort in memory. Immutable, and shared by all threads.
@@ -64,6 +64,8 @@ impl Cohort {
         options.columns.value = named(settings.get("value")?);
         options.columns.visit = named(settings.get("visit")?);
         options.ordinal = settings.get("ordinal")?;
+        let codes: Option<Vec<NamedCode>> = settings.get("vocabulary")?;
+        options.vocabulary = codes.map(|codes| vocabulary(py, codes)).transpose()?;
         call.run(py, move |watch| {
             let mut read = Tables::default();
             for (name, table) in tables {
@@ -112,8 +114,15 @@ impl Cohort {
 
     /// Reads records as lines of JSON.
     #[staticmethod]
-    fn from_lines(py: Python<'_>, text: String, name: String) -> PyResult<Self> {
-        let read = py.detach(|| jsonl::read_from(text.as_bytes(), &name, &ReadOptions::default()));
+    fn from_lines(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        codes: Option<Vec<NamedCode>>,
+    ) -> PyResult<Self> {
+        let vocabulary = codes.map(|codes| vocabulary(py, codes)).transpose()?;
+        let options = ReadOptions { vocabulary, ..ReadOptions::default() };
+        let read = py.detach(|| jsonl::read_from(text.as_bytes(), &name, &options));
         let loaded = read.map_err(|error| errors::raised(py, &error.into()))?;
         let details = loaded.details;
         let dataset = Dataset { details, ..Dataset::new(loaded.cohort, loaded.vocabulary) };

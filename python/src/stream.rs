@@ -12,6 +12,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use consequence::Error;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -35,7 +36,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Table {
                           pyarrow, a relation of duckdb";
             return Err(errors::input(py, &what, Some(advice.into())));
         };
-        let capsule = made.call0()?;
+        let capsule = made.call0().map_err(|error| unmade(py, error))?;
         let capsule = capsule.cast::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
         // SAFETY: the capsule's name says that it holds a stream, and Python keeps the capsule alive here. The
@@ -64,6 +65,19 @@ impl Table {
         let batches = self.batches()?;
         concat_batches(&schema, &batches).map_err(|error| unreadable(&error))
     }
+}
+
+/// The exception of a table that has no form in Arrow. What its library says may show a value, and so is only the
+/// cause.
+fn unmade(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    let what = "the table has a column that Arrow has no type for";
+    let advice = "give each column one type: all texts, all numbers, all times with a time zone or all without";
+    let raised = errors::input(py, what, Some(advice.into()));
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 fn unreadable(error: &ArrowError) -> Error {

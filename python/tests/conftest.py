@@ -22,12 +22,14 @@ def folder(tmp_path_factory, cohort):
     cohort.truth().save(folder / "truth.rules")
     cq.Model.train(folder / "cohort", folder / "truth.rules", out=folder / "model", generator="markov")
     broken = [
-        {**record, "visits": record["visits"][:1] + [[] for _ in record["visits"][1:]]} for record in cohort.to_records()
+        {"id": record["id"], "static": record["static"] * (number % 3 > 0), "visits": record["visits"][::-1]}
+        for number, record in enumerate(cohort.to_records())
     ]
-    cq.Cohort.from_records(broken).save(folder / "broken.jsonl")
+    cq.Cohort.from_records(broken, vocabulary=cohort).save(folder / "broken.jsonl")
     (folder / "clinic.rules").write_text(
-        "# Why not.\nrule one-sex: exactly one of SEX//*\nrule stays: ICD9CM//250 in previous => ICD9CM//250\n"
-        "rule rarely: ICD9CM//250 => ICD9CM//401 with probability 0.25\n"
+        "static SEX//F, SEX//M\n# Why not.\nrule one-sex: exactly one of SEX//F, SEX//M\n"
+        "rule stays: DX//endocrine//type-2-diabetes in previous => DX//endocrine//type-2-diabetes\n"
+        "rule rarely: DX//eye//cataract => DX//eye//glaucoma with probability 0.25\n"
     )
     return folder
 

@@ -30,9 +30,13 @@ def test_every_mode_writes_records(model, mode):
 
 def test_given_codes_and_prefixes(model, cohort):
     assert all("SEX//F" in record["static"] for record in model.sample(30, given="SEX//F").to_records())
-    short = cq.Cohort.from_records([{**record, "visits": record["visits"][:1]} for record in cohort.to_records()[:5]])
+    keep = ("id", "static")
+    short = cq.Cohort.from_records(
+        [{**{key: record[key] for key in keep}, "visits": record["visits"][:1]} for record in cohort.to_records()[:5]],
+        vocabulary=cohort,
+    )
     begun = model.sample(5, prefix=short).to_records()
-    assert [record["visits"][0] for record in begun] == [record["visits"][0] for record in short.to_records()]
+    assert [set(record["visits"][0]) for record in begun] == [set(record["visits"][0]) for record in short.to_records()]
 
 
 def test_streams_can_be_left(model):
@@ -46,8 +50,8 @@ def test_streams_can_be_left(model):
 
 
 def test_other_rules_than_its_own(model):
-    rules = cq.Rules.parse("rule never: not ICD9CM//250")
-    assert not any("ICD9CM//250" in visit for record in model.sample(50, rules=rules).to_records() for visit in record["visits"])
+    rules = cq.Rules.parse("rule never: not DX//eye//cataract")
+    assert not any("DX//eye//cataract" in visit for record in model.sample(50, rules=rules).to_records() for visit in record["visits"])
 
 
 def test_models_pickle_and_save(model, tmp_path):
