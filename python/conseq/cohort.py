@@ -374,7 +374,10 @@ class Cohort:
 
         >>> import conseq as cq
         >>> print(cq.Cohort.from_records([{"id": 1, "static": [], "visits": [["A"]]}]).head())
-        record 1 ...
+        record 1, held out split, 1 encounter
+          visit 1
+            A
+        <BLANKLINE>
         """
         given = _given.settings(records=records, split=split, show_ids=show_ids, titles=_given.titles(titles))
         return Report("head", _native.head(self._native, given, _call.settings(None, False)))
