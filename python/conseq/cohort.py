@@ -446,6 +446,8 @@ class Cohort:
 
             others = {name: cohort.to_polars(name) for name in cohort.tables if name != "events"}
             again = cq.Cohort.from_table(cohort.to_polars(), **others)
+
+        ``long`` is one more, for reading: the table of :meth:`to_csv`, with ids as they are and visits by number.
         """
         names = ["events", "codes", "subjects", "concepts", "scales"]
         return [name for name in names if name == "events" or self._native.table(name) is not None]
