@@ -75,7 +75,8 @@ browser-test:
 	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5'; } || true
 	@if { $(BROWSER_READY); } && $(DRIVER_READY); then \
-		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py; \
+		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py && \
+		$(JUDGE) tools/browser/written_pages.py; \
 		else echo "SKIPPED: chromium, chromedriver or selenium is not there, so no browser opened the reports" >&2; fi
 
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
