@@ -15,6 +15,9 @@ DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
 PACKAGE := target/package-env/bin/python
 PACKAGE_READY := $(PACKAGE) -c 'import maturin, pytest, mypy, pandas, polars, pyarrow, duckdb' 2>/dev/null
 WHEELS := target/wheels
+# The program that stands for the C compiler is found by the first python3 on the path.
+WITH_ZIG := PATH="$(CURDIR)/target/package-env/bin:$$PATH" $(PACKAGE) -m maturin build --locked --profile wheel --zig \
+	--compatibility manylinux2014
 
 .PHONY: help demo test bench study comparison format wheel
 
@@ -63,10 +66,8 @@ wheel: package-env
 	$(PACKAGE) -m pip install --quiet --disable-pip-version-check 'ziglang>=0.13'
 	rustup target add aarch64-unknown-linux-gnu
 	rm -rf $(WHEELS)
-	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
-		--manifest-path python/Cargo.toml --out $(WHEELS)
-	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
-		--target aarch64-unknown-linux-gnu --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(WITH_ZIG) --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(WITH_ZIG) --target aarch64-unknown-linux-gnu --manifest-path python/Cargo.toml --out $(WHEELS)
 	$(PACKAGE) -m maturin sdist --manifest-path python/Cargo.toml --out $(WHEELS)
 	$(PYTHON) studies/python_package.py wheels $(WHEELS)
 
