@@ -201,7 +201,7 @@ after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print((after - before) * 1024, rows * 24)
 """
 TABLES = {
-    "polars": ("polars.DataFrame(columns).with_columns(code=polars.lit('A'))", "head(10)"),
+    "polars": ("polars.DataFrame(columns).with_columns(code=polars.col('subject_id').cast(polars.String))", "head(10)"),
     "pyarrow": ("pyarrow.table({**columns, 'code': pyarrow.repeat('A', rows)})", "slice(0, 10)"),
 }
 
