@@ -209,7 +209,7 @@ pub use consequence_record::{
     VocabularyError, calendar,
 };
 
-pub use consequence_rules::language::closest;
+pub use consequence_rules::language::{Item, RuleItem, closest};
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
     RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,
@@ -232,7 +232,8 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
-pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
+pub use consequence_model::Model;
+pub use consequence_tables::{Dataset, TableError, arrow, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
     Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,

@@ -4,8 +4,12 @@ use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_feedback::Watch;
 use consequence_model::Model;
-use consequence_tables::{Dataset, meds};
+use consequence_tables::meds::{self, WriterOptions};
+use consequence_tables::{Dataset, Format, WriteError, jsonl};
+
+use crate::{Error, Out, load};
 
 /// A cohort that a task reads.
 ///
@@ -46,6 +50,48 @@ impl HeldCohort {
     /// A cohort that brings no rules along.
     pub fn new(name: impl Into<String>, dataset: impl Into<Arc<Dataset>>) -> Self {
         Self { name: name.into(), dataset: dataset.into(), own_rules: None }
+    }
+
+    /// Reads a cohort with dates, stays, births and values, and the rules that it brings along.
+    ///
+    /// ```
+    /// use consequence_pipeline::{HeldCohort, Out, Unwatched};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let [lines, dataset] = ["a.jsonl", "dataset"].map(|name| folder.path().join(name));
+    /// std::fs::write(&lines, r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"]]}"#)?;
+    /// let held = HeldCohort::open(&lines, &Unwatched)?;
+    /// held.save(&Out::new(&dataset), None)?;
+    /// assert_eq!(HeldCohort::open(&dataset, &Unwatched)?.dataset.cohort, held.dataset.cohort);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: &Path, watch: &dyn Watch) -> Result<Self, Error> {
+        let input = CohortInput::from(path);
+        let dataset = load::detailed_cohort(&input, None, watch)?.into_dataset();
+        let own_rules = match meds::own_rules(path) {
+            Some(file) => Some(load::rule_text(&file)?.into()),
+            None => None,
+        };
+        Ok(Self { own_rules, ..Self::new(input.shown(), dataset) })
+    }
+
+    /// Writes it: JSON lines or a dataset, as the name says. A dataset keeps the rules that it brings along, and
+    /// those that are known to hold, if any are given.
+    pub fn save(&self, out: &Out, truth: Option<&str>) -> Result<(), Error> {
+        let _out = out.cohort()?;
+        let written: Result<(), WriteError> = match Format::to_write(&out.path) {
+            Format::Lines => jsonl::write_dataset(&out.path, &self.dataset, out.force),
+            Format::Meds => {
+                let options = WriterOptions {
+                    replace: out.force,
+                    own_rules: self.own_rules.as_deref().map(str::to_owned),
+                    truth: truth.map(str::to_owned),
+                    ..WriterOptions::default()
+                };
+                meds::write_with(&out.path, &self.dataset, &options)
+            }
+        };
+        Ok(written?)
     }
 }
 

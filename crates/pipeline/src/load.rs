@@ -274,6 +274,13 @@ fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
+/// The text of a rule file.
+pub(crate) fn rule_text(path: &Path) -> Result<String, Error> {
+    let bytes = read_bounded(path, LanguageLimits::default().file_bytes)?;
+    String::from_utf8(bytes)
+        .map_err(|_| Error::refused_at(path, "the rule file is not UTF-8", "save it as UTF-8"))
+}
+
 fn refuse_long(path: &Path, size: u64, limit: usize) -> Result<(), Error> {
     if size <= limit as u64 {
         return Ok(());
