@@ -1,0 +1,471 @@
+"""The rules of a plan as a layer of a network."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from .. import _native
+from ..errors import InputError
+from ._draws import CODE, RULE, _uniforms
+from ._levels import Level, State, Wait
+from ._past import History, Past, Window
+from ._tables import Conjunction, Conjunctions, Lasts, index, literals
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+
+class Ruling(NamedTuple):
+    """What rules say of every code of every visit, given the visits before and the codes that are decided before it."""
+
+    #: ``records x visits x codes``: :data:`OFF`, :data:`FREE`, :data:`ON` or :data:`SOFT` each.
+    state: Tensor
+    #: The columns that soft rules may draw.
+    columns: Tensor
+    #: ``records x visits x columns``: the probability that a soft rule gives, where it does; else 0.
+    probability: Tensor
+
+
+#: What rules say of a code: that it is absent, nothing, that it is present, or the probability that it is.
+OFF, FREE, ON, SOFT = -1, 0, 1, 2
+
+
+class ConstraintLayer(torch.nn.Module):
+    """Makes a model of records obey the rules of a plan, whatever it is and however it was trained.
+
+    In training, :meth:`ruling` says for every code of true visits whether rules decide it, and :meth:`loss` is the
+    model's cross-entropy where they do not. In generation, :meth:`decide` decides whole visits, on the device of the
+    tensors it is given: no record breaks a hard rule, and with the same probabilities, seed and numbers of records they
+    are the visits that the rest of this package writes.
+
+    The layer has no parameters. Its tables move with ``.to(device)``; a state dict holds only what tells one plan from
+    another, and a layer takes none of another plan. The model's probabilities of a visit may depend on earlier visits,
+    not on codes of the same visit.
+
+    >>> import conseq as cq, torch
+    >>> plan = cq.Rules.parse("rule a: A => B  rule l: B in previous => B").compile()
+    >>> layer = ConstraintLayer(plan)
+    >>> history = layer.begin(2)
+    >>> sure = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])   # A, B and END of two records
+    >>> for _ in range(2):
+    ...     visit = layer.decide(history, probabilities=sure, seed=1, records=[0, 1])
+    ...     history = layer.advance(history, visit)
+    >>> visit.int().tolist()   # the static visit was empty; A demands B
+    [[1, 1, 0], [0, 0, 1]]
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__()
+        self.plan = plan
+        native = self._native()
+        tables = {name: _numbers(name, table) for name, table in native.tables().items()}
+        shape = native.shape()
+        self.width, self._statics, self.end, self.max_visits, end_given, self._diagram = shape
+        digest = hashlib.sha256(repr(shape).encode())
+        for name, table in sorted(native.tables().items()):
+            digest.update(name.encode() + table)
+        self._digest = digest.hexdigest()
+        self._ends_last = not end_given
+        #: The codes, as columns of tensors have them.
+        self.codes: list[str] = [name for name, _ in plan._native.codes()] + ["END"]
+        self._build(tables)
+
+    def _native(self) -> _native.PlanTensors:
+        native = self.__dict__.get("_tensors")
+        if native is None:
+            native = self.__dict__["_tensors"] = _native.PlanTensors(self.plan._native)
+        return native
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_tensors"}
+
+    def _build(self, tables: dict[str, list[Any]]) -> None:
+        order = tables["order"]
+        conditions = {name: _lists(tables, f"{name}.conditions") for name in ("forcing", "drawing", "due")}
+        # Only values that some condition reads have a row: codes by their column, then codes in windows.
+        past = [order[position] for position in tables["past.position"]]
+        every = chain.from_iterable(chain.from_iterable(conditions.values()))
+        asked = {order[one >> 1] for one in every if one >> 1 < self.width}
+        due_codes = [[order[position] for position in codes] for codes in _lists(tables, "due.codes")]
+        asked.update(past, *due_codes)
+        columns = sorted(asked)
+        read = {column: row for row, column in enumerate(columns)}
+        values = len(columns) + len(past)
+
+        def row(condition: int) -> int:
+            variable, wanted = condition >> 1, condition & 1
+            at = read[order[variable]] if variable < self.width else len(columns) + variable - self.width
+            return at if wanted else at + values
+
+        def conjunction(name: str, number: int, target: int) -> Conjunction:
+            rows = [row(one) for one in conditions[name][number]]
+            return Conjunction(rows, tables[f"{name}.first"][number], tables[f"{name}.last"][number], target)
+
+        forced = [
+            (conjunction("forcing", number, order[output]), present)
+            for number, (output, present) in enumerate(zip(tables["forced.output"], tables["forced.present"]))
+        ]
+        drawn = [conjunction("drawing", number, order[output]) for number, output in enumerate(tables["drawn.output"])]
+        self._read(columns, past, tables)
+        truth = 2 * values
+        self.on = Conjunctions([one for one, present in forced if present], truth)
+        self.off = Conjunctions([one for one, present in forced if not present], truth)
+        self.drawing = Lasts(drawn, range(len(drawn)), truth)
+        for name, targets in (("on", self.on), ("off", self.off), ("drawn", self.drawing)):
+            self.register_buffer(f"{name}_columns", index(targets.targets), persistent=False)
+        probabilities = torch.tensor(tables["drawn.probability"], dtype=torch.float64)
+        # Kept as integers: `.half()` would round numbers.
+        self.register_buffer("soft_bits", probabilities.view(torch.int64), persistent=False)
+        self.register_buffer("soft_rules", index(tables["drawn.rule"]), persistent=False)
+        blocks = [rule // 4 for rule in tables["drawn.rule"]]
+        self._rule_blocks = (min(blocks, default=0), max(blocks, default=-1) + 1)
+        self._levels(tables, order, read, values, due_codes, conjunction, forced, drawn)
+
+    def _read(self, columns: list[int], past: list[int], tables: dict[str, list[Any]]) -> None:
+        """Which codes conditions read, and which of them in windows."""
+        read = {column: row for row, column in enumerate(columns)}
+        self.register_buffer("read_columns", index(columns), persistent=False)
+        visits, back = _lists(tables, "window.visits"), _lists(tables, "window.distances")
+        windows = [Window(bool(of_past), *rest) for of_past, *rest in zip(tables["window.past"], visits, back)]
+        of = [windows[number] for number in tables["past.window"]]
+        self.past = Past([read[column] for column in past], of, self.max_visits)
+        order = tables["order"]
+        positions = [0] * self.width
+        for position, column in enumerate(order):
+            positions[column] = position
+        self.register_buffer("positions", index(positions), persistent=False)
+        statics = torch.zeros(self.width, dtype=torch.bool)
+        statics[index(order[: self._statics])] = True
+        self.register_buffer("statics", statics, persistent=False)
+
+    def _levels(
+        self,
+        tables: dict[str, list[Any]],
+        order: list[int],
+        read: dict[int, int],
+        values: int,
+        due_codes: list[list[int]],
+        conjunction: Callable[[str, int, int], Conjunction],
+        forced: list[tuple[Conjunction, int]],
+        drawn: list[Conjunction],
+    ) -> None:
+        """Sorts what rules say by the level of the code that they say it of."""
+        level = {order[position]: number for position, number in enumerate(tables["levels"])}
+        positions = {column: position for position, column in enumerate(order)}
+        bars: dict[int, list[Conjunction]] = {}
+        for wait, code, by in zip(tables["kept_off.wait"], tables["kept_off.code"], tables["kept_off.by"]):
+            bars.setdefault(wait, []).append(forced[by][0]._replace(target=code))
+        waits: list[Wait] = []
+        for number, (clause, code) in enumerate(zip(tables["wait.clause"], tables["wait.code"])):
+            codes = due_codes[clause]
+            due = conjunction("due", clause, 0)
+            # Due here if no code of the clause before this one is present.
+            due = due._replace(rows=[*due.rows, *(read[column] + values for column in codes[:code])])
+            between = None
+            if tables["due.lasting"][clause]:
+                between = order[positions[codes[0]] : positions[codes[code]]]
+            waits.append(Wait(codes[code], due, clause, code, codes, bars.get(number, []), between))
+        spoken = {one.target for one, _ in forced} | {one.target for one in drawn} | {one.column for one in waits}
+        made = []
+        forcing = [_by(level, [one for one, present in forced if present == value]) for value in (1, 0)]
+        soft: dict[int, list[tuple[int, Conjunction]]] = {}
+        for number, one in enumerate(drawn):
+            soft.setdefault(level[one.target], []).append((number, one))
+        for number in sorted({level[column] for column in spoken}):
+            columns = sorted(column for column in spoken if level[column] == number)
+            waited = [wait for wait in waits if level[wait.column] == number]
+            of = (forcing[0].get(number, []), forcing[1].get(number, []))
+            made.append(Level(columns, of, soft.get(number, []), waited, read, values))
+        self.levels = torch.nn.ModuleList(made)
+        self._waits = bool(waits)
+
+    def get_extra_state(self) -> str:
+        """What tells the plan from others."""
+        return self._digest
+
+    def set_extra_state(self, state: str) -> None:
+        """Takes the state of a layer of the same plan only."""
+        if state != self._digest:
+            raise InputError("this is the state of a layer of another plan", "make the layer of the plan it was saved with")
+
+    @property
+    def on_device(self) -> bool:
+        """Whether visits are decided on the device of the tensors. Codes that depend on each other too densely for
+        clauses have a decision diagram; such a plan is run on the host."""
+        return not self._diagram
+
+    def extra_repr(self) -> str:
+        """What ``print`` shows."""
+        where = "on the tensors' device" if self.on_device else "on the host: the plan has a decision diagram"
+        return f"{len(self.plan)} rules, {self.width} codes, {len(self.levels)} levels; {where}"
+
+    # Training
+
+    def ruling(self, visits: Tensor) -> Ruling:
+        """What rules say of every code of every visit of true records, ``records x visits x codes``.
+
+        Visits that only pad shorter records may hold anything; they come last. A code of the other kind of visit (a
+        static one in an encounter, or the reverse) is :data:`OFF`.
+        """
+        self._check_visits(visits)
+        if self._diagram:
+            return self._host_ruling(visits)
+        with torch.no_grad():
+            on, off, soft = self._rule(visits)
+            shape, device = visits.shape, visits.device
+            encounter = torch.arange(shape[1], device=device)[:, None] > 0
+            state = torch.where(encounter != self.statics, FREE, OFF).to(torch.int8).expand(shape).clone()
+            # Hard rules win over soft ones, and of hard ones those that ask for a code.
+            if soft is not None:
+                _write(state, self.drawn_columns, soft > 0, SOFT)
+            _write(state, self.off_columns, off, OFF)
+            _write(state, self.on_columns, on, ON)
+            probability = torch.zeros((*shape[:2], len(self.drawing)), dtype=torch.float64, device=device)
+            if soft is not None:
+                given = self._soft()[(soft.long() - 1).clamp(min=0)].movedim(0, -1)
+                drawn = state[:, :, self.drawn_columns] == SOFT
+                probability = torch.where(drawn, given, 0.0)
+            return Ruling(state, self.drawn_columns, probability)
+
+    def _rule(self, visits: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Which of the codes that rules can force are put on or kept off, and which soft rule draws others: rows,
+        records, visits."""
+        table = self._table(visits)
+        numbers = torch.arange(visits.shape[1], device=visits.device)
+        on, off = self.on.any(table, numbers), self.off.any(table, numbers)
+        soft = self.drawing.last(table, numbers) if len(self.drawing) else None
+        return on, off, soft
+
+    def _table(self, visits: Tensor) -> Tensor:
+        """The literals of every visit: rows, records, visits."""
+        read = (visits[:, :, self.read_columns] != 0).permute(2, 0, 1).contiguous()
+        return literals(torch.cat([read, self.past.of(read)]))
+
+    def _soft(self) -> Tensor:
+        return self.soft_bits.view(torch.float64)
+
+    def free(self, visits: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Where the model decides, ``records x visits x codes``: no rule does, and the visit is no padding.
+
+        ``mask`` is true at real visits (``records x visits``), or has the number of visits of each record.
+        """
+        free = self.ruling(visits).state == FREE
+        if mask is not None:
+            if mask.dim() == 1:
+                mask = torch.arange(visits.shape[1], device=visits.device) < mask[:, None]
+            free &= mask.bool()[:, :, None]
+        return free
+
+    def loss(self, logits: Tensor, visits: Tensor, mask: Tensor | None = None, reduction: str = "mean") -> Tensor:
+        """The cross-entropy of the codes that the model decides, in nats; of what rules decide it costs nothing.
+
+        ``reduction`` is ``"mean"`` over those codes, ``"sum"``, or ``"none"``. ``mask`` is as in :meth:`free`.
+        """
+        if logits.shape != visits.shape:
+            raise InputError(
+                f"logits of shape {tuple(logits.shape)} for visits of shape {tuple(visits.shape)}",
+                "give a logit for every code of every visit",
+            )
+        if reduction not in ("mean", "sum", "none"):
+            raise InputError(f"no reduction is called {reduction!r}", 'give "mean", "sum" or "none"')
+        free = self.free(visits, mask)
+        # In full precision under autocast, and never an infinite logit where rules decide.
+        known = torch.where(free, logits.float(), 0.0)
+        truth = (visits != 0).to(known.dtype)
+        nats = torch.where(free, functional.binary_cross_entropy_with_logits(known, truth, reduction="none"), 0.0)
+        if reduction == "none":
+            return nats
+        return nats.sum() if reduction == "sum" else nats.sum() / free.sum().clamp(min=1)
+
+    def forward(self, logits: Tensor, visits: Tensor) -> Tensor:
+        """The probability of every code of true visits: what rules say, else the model's, with its gradient."""
+        ruling = self.ruling(visits)
+        probability = torch.sigmoid(torch.where(ruling.state == FREE, logits, 0.0))
+        decided = (ruling.state == ON).to(probability.dtype)
+        said = torch.where(ruling.state == FREE, probability, decided)
+        if len(ruling.columns):
+            drawn = ruling.state[:, :, ruling.columns] == SOFT
+            soft = torch.where(drawn, ruling.probability.to(said.dtype), said[:, :, ruling.columns])
+            said = said.index_copy(2, ruling.columns, soft)
+        return said
+
+    # Generation
+
+    def begin(self, batch: int) -> History:
+        """So many records without a visit, on the layer's device."""
+        history = self.past.begin(batch)
+        if self._diagram:
+            history = history._replace(visits=torch.zeros((batch, 0, self.width), dtype=torch.uint8))
+        return history
+
+    def history(self, visits: Tensor) -> History:
+        """Records with all their visits so far, ``records x visits x codes``."""
+        self._check_visits(visits)
+        history = self.begin(visits.shape[0])
+        for number in range(visits.shape[1]):
+            history = self.advance(history, visits[:, number])
+        return history
+
+    def advance(self, history: History, visit: Tensor) -> History:
+        """The records with one visit more, ``records x codes``."""
+        read = (visit[:, self.read_columns] != 0).t()
+        history = self.past.advance(history, read)
+        if history.visits is not None:
+            latest = (visit != 0).to("cpu", torch.uint8)[:, None]
+            history = history._replace(visits=torch.cat([history.visits, latest], 1))
+        return history
+
+    @torch.no_grad()
+    def decide(
+        self,
+        history: History,
+        *,
+        logits: Tensor | None = None,
+        probabilities: Tensor | None = None,
+        seed: int,
+        records: Tensor | Sequence[int],
+    ) -> Tensor:
+        """Decides the next visit of records, ``records x codes``, and gives which codes it has; the last one is ``END``.
+
+        The model gives ``logits`` or ``probabilities`` of every code, ``records x codes``; those of the other kind of visit
+        are of no account. ``records`` numbers the records; draws are keyed by the seed and that number.
+        """
+        own = self._given(logits, probabilities, len(history.visit))
+        numbers = torch.as_tensor(records, dtype=torch.long, device=own.device)
+        if numbers.shape != history.visit.shape:
+            raise InputError(f"{numbers.numel()} numbers for {len(history.visit)} records", "number every record in records=")
+        if history.visits is not None:
+            return self._host_decide(own, history.visits, seed, numbers)
+        visit = history.visit
+        uniform = _uniforms(self.positions, 0, (self.width + 3) // 4, seed, numbers, visit, CODE)
+        kind = self.statics[:, None] == (visit == 0)
+        decided = (uniform < own) & kind
+        table = literals(torch.cat([decided[self.read_columns], self.past.now(history)]))
+        state = State(decided, table, visit, kind)
+        soft = None
+        if len(self.drawing):
+            drawn = _uniforms(self.soft_rules, *self._rule_blocks, seed, numbers, visit, RULE)
+            soft = (self._soft(), drawn)
+        costs = -torch.log1p(-own) if self._waits else None
+        surely_ends = visit == self.max_visits if self._ends_last else None
+        for level in self.levels:
+            level.decide(state, own, uniform, costs, soft, surely_ends, self.end)
+        return state.decided.t().contiguous()
+
+    def _given(self, logits: Tensor | None, probabilities: Tensor | None, batch: int) -> Tensor:
+        """The model's probabilities in double precision, a row for each code."""
+        if (logits is None) == (probabilities is None):
+            raise InputError("a visit is decided by logits or by probabilities", "give logits= or probabilities=")
+        given = logits if probabilities is None else probabilities
+        assert given is not None
+        if given.shape != (batch, self.width):
+            what = f"numbers of shape {tuple(given.shape)} for {batch} records and {self.width} codes"
+            raise InputError(what, "give one for every code of every record, END last")
+        own = given.to(torch.float64).t()
+        if probabilities is None:
+            own = torch.sigmoid(own)
+        # Not looked at in a compiled graph, which cannot raise: there a number that is none draws nothing.
+        if not torch.compiler.is_compiling() and not bool(((own >= 0.0) & (own <= 1.0)).all()):
+            raise InputError("not all of the numbers given are probabilities", "give numbers from 0 to 1, or finite logits")
+        return own.contiguous()
+
+    def generate(
+        self,
+        model: Callable[[Tensor], Tensor],
+        records: Tensor | Sequence[int],
+        *,
+        seed: int,
+    ) -> tuple[Tensor, Tensor]:
+        """Writes whole records: ``model`` is given all visits so far (``records x visits x codes``, none at first) and gives the
+        logits of the next (``records x codes``). Gives the visits, padded with empty ones, and how many each record has.
+        """
+        device = self.positions.device
+        numbers = torch.as_tensor(records, dtype=torch.long, device=device)
+        history = self.begin(len(numbers))
+        visits = torch.zeros((len(numbers), self.max_visits + 1, self.width), dtype=torch.bool, device=device)
+        lengths = torch.zeros(len(numbers), dtype=torch.long, device=device)
+        ended = torch.zeros(len(numbers), dtype=torch.bool, device=device)
+        count = 0
+        while count <= self.max_visits and not bool(ended.all()):
+            logits = model(visits[:, :count])
+            visit = self.decide(history, logits=logits, seed=seed, records=numbers) & ~ended[:, None]
+            visits[:, count] = visit
+            lengths += (~ended).long()
+            ended |= visit[:, self.end]
+            history = self.advance(history, visit)
+            count += 1
+        return visits[:, :count], lengths
+
+    # The host
+
+    def host_past(self, visits: Tensor) -> Tensor:
+        """What holds of the past before each visit, for any plan: ``records x visits x codes in windows``, worked out on the
+        host."""
+        self._check_visits(visits)
+        found = self._native().past(_bytes((visits != 0).to("cpu", torch.uint8)), visits.shape[0])
+        shape = (*visits.shape[:2], len(self.past))
+        return _tensor(found, torch.uint8, shape).bool().to(visits.device)
+
+    def _host_ruling(self, visits: Tensor) -> Ruling:
+        on_host = _bytes((visits != 0).to("cpu", torch.uint8))
+        said, soft = self._native().rulings(on_host, visits.shape[0])
+        state = _tensor(said, torch.int8, visits.shape).to(visits.device)
+        probability = _tensor(soft, torch.float64, visits.shape).to(visits.device)
+        return Ruling(state, self.drawn_columns, probability[:, :, self.drawn_columns])
+
+    def _host_decide(self, own: Tensor, visits: Tensor, seed: int, records: Tensor) -> Tensor:
+        rows = _bytes(own.t().contiguous().cpu())
+        decided = self._native().decide(rows, _bytes(visits), seed, records.tolist())
+        return _tensor(decided, torch.uint8, (len(records), self.width)).bool().to(own.device)
+
+    def _check_visits(self, visits: Tensor) -> None:
+        if visits.dim() != 3 or visits.shape[2] != self.width:
+            what = f"visits of shape {tuple(visits.shape)}, not records x visits x {self.width} codes"
+            raise InputError(what, "give a column for every code of the plan's vocabulary, and END last")
+        if visits.shape[1] > self.max_visits + 1:
+            what = f"{visits.shape[1]} visits, but the plan is for a static one and {self.max_visits} encounters"
+            raise InputError(what, "compile the rules with a larger max_visits=")
+
+
+def _write(state: Tensor, columns: Tensor, spoken: Tensor, ruling: int) -> None:
+    """Writes what rules say into columns of visits, where they speak."""
+    if len(columns):
+        state[:, :, columns] = state[:, :, columns].masked_fill(spoken.movedim(0, -1), ruling)
+
+
+def _by(level: dict[int, int], conjunctions: list[Conjunction]) -> dict[int, list[Conjunction]]:
+    """Conjunctions by the level of what they are for."""
+    by: dict[int, list[Conjunction]] = {}
+    for one in conjunctions:
+        by.setdefault(level[one.target], []).append(one)
+    return by
+
+
+def _numbers(name: str, table: bytes) -> list[Any]:
+    kind = ctypes.c_double if name == "drawn.probability" else ctypes.c_int32
+    return list((kind * (len(table) // ctypes.sizeof(kind))).from_buffer_copy(table))
+
+
+def _lists(tables: dict[str, list[Any]], name: str) -> list[list[Any]]:
+    starts, values = tables[f"{name}.starts"], tables[name]
+    return [values[start:end] for start, end in zip(starts, starts[1:])]
+
+
+def _bytes(tensor: Tensor) -> bytes:
+    """The bytes of a tensor of the host. PyTorch has no buffers, and NumPy is not asked for."""
+    tensor = tensor.contiguous()
+    return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()) if tensor.numel() else b""
+
+
+def _tensor(found: bytes, kind: torch.dtype, shape: Sequence[int]) -> Tensor:
+    if not found:
+        return torch.zeros(tuple(shape), dtype=kind)
+    return torch.frombuffer(bytearray(found), dtype=kind).view(tuple(shape))
