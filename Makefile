@@ -11,7 +11,12 @@ CHECK_READY := $(JUDGE) -c 'import numpy, sklearn, pandas, pyarrow' 2>/dev/null
 BROWSER_READY := command -v chromium >/dev/null && command -v chromedriver >/dev/null
 DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
 
-.PHONY: help demo test bench study comparison format
+# What builds and tests the Python package; made by `make package-env`.
+PACKAGE := target/package-env/bin/python
+PACKAGE_READY := $(PACKAGE) -c 'import maturin, pytest, mypy, pandas, polars, pyarrow, duckdb' 2>/dev/null
+WHEELS := target/wheels
+
+.PHONY: help demo test bench study comparison format wheel
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
@@ -19,6 +24,7 @@ help:
 	@echo "make bench   what rules and cohorts cost, measured"
 	@echo "make study   what the project claims, shown at full length"
 	@echo "make comparison   every method of the paper on three cohorts, as reports"
+	@echo "make wheel   the Python package: wheels for two kinds of machines, and the sources"
 	@echo "make format  lay the code out"
 
 demo:
@@ -35,6 +41,34 @@ python-env:
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check numpy scikit-learn pandas pyarrow; } || \
 		echo "SKIPPED: pip could not install numpy, scikit-learn and pandas, so no figure is worked out again" >&2
 
+package-env:
+	@$(PACKAGE_READY) || { $(PYTHON) -m venv target/package-env && \
+		$(PACKAGE) -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' pytest mypy pandas polars \
+			pyarrow duckdb tqdm; } || \
+		echo "SKIPPED: pip could not install maturin, pytest and the packages that tables come from" >&2
+
+# The package as people install it, but built as tests are, so that little is compiled twice.
+package-test: package-env
+	@if $(PACKAGE_READY); then set -e; rm -rf target/package-wheel; \
+		$(PACKAGE) -m maturin build --quiet --locked --profile dev --strip false --compatibility linux \
+			--manifest-path python/Cargo.toml --out target/package-wheel; \
+		$(PACKAGE) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/package-wheel/*.whl; \
+		cd python && ../$(PACKAGE) -m pytest --quiet; ../$(PACKAGE) -m mypy; \
+		else echo "SKIPPED: maturin, pytest or a library of tables is not there, so the Python package was not tested" >&2; fi
+
+# Wheels that run on any Linux of the last ten years, by the C library that zig brings. The one for aarch64 is
+# built and its symbols are looked at; it is not run here.
+wheel: package-env
+	$(PACKAGE) -m pip install --quiet --disable-pip-version-check 'ziglang>=0.13'
+	rustup target add aarch64-unknown-linux-gnu
+	rm -rf $(WHEELS)
+	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
+		--manifest-path python/Cargo.toml --out $(WHEELS)
+	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
+		--target aarch64-unknown-linux-gnu --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(PACKAGE) -m maturin sdist --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(PYTHON) studies/python_package.py wheels $(WHEELS)
+
 browser-test:
 	@{ $(BROWSER_READY); } || sh tools/browser/install.sh || true
 	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
@@ -46,7 +80,7 @@ browser-test:
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
 # files, so what compiles or reads goes on beside them once they are built.
 TEST_FIRST := python-env layout rust-build
-TEST_BESIDE := lints documentation python-test meds-test figures-test browser-test
+TEST_BESIDE := lints documentation python-test package-test meds-test figures-test browser-test
 TIMES := target/test-times
 TIMED = echo "== $$part"; began=$$(date +%s); $(MAKE) --no-print-directory $$part; \
 	printf '%5d s  %s\n' $$(($$(date +%s) - began)) $$part >> $(TIMES)

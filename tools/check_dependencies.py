@@ -49,6 +49,7 @@ ROWS = [
     ["consequence"],
     ["comparison"],
     ["cli"],
+    ["python"],
 ]
 ROOMS = {name: row for row, names in enumerate(ROWS) for name in names}
 

@@ -154,7 +154,7 @@ fn training_that_cannot_begin() {
         refused(option, &["means nothing for the recurrent network", "--network halo"]);
     }
     let other = "--network halo --head-width 8";
-    refused(other, &["--head-width means nothing for the halo network", "--network recurrent"]);
+    refused(other, &["head width means nothing for the halo network", "--network recurrent"]);
     folder
         .run("train clinic/repaired.jsonl --out model --network recurrent --size paper")
         .refuses(&["no recurrent network of the size paper", "--network halo"]);

@@ -125,7 +125,7 @@ fn counts_instead_of_a_network() {
                  clinic/codes.json --out counts --generator markov";
     folder.run(train).exits(0).prints("a Markov model that trained on");
     folder.run(&format!("{train} --resume")).exits(0);
-    folder.run(&format!("{train} --force --epochs 3")).refuses(&["--epochs is for networks"]);
+    folder.run(&format!("{train} --force --epochs 3")).refuses(&["epochs is for networks"]);
     folder.run("generate counts --records 300 --out new").exits(0);
     let audit = "audit new --rules clinic/clinic.rules --vocabulary clinic/codes.json --referee";
     folder.run(audit).exits(0).prints("no violations");

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consequence::Dataset;
 use consequence_enforce::{Auditor, Enforcer};
-use consequence_pipeline::load::LoadedCohort;
 use consequence_pipeline::{
     Error, OpenedRecords, RecordInputs, Watch, model_rules, records_digest, watched,
 };
@@ -53,13 +53,13 @@ impl Arena {
     ) -> Result<Self, Error> {
         let unknown_codes = task.unknown_codes;
         let inputs = RecordInputs {
-            rules,
             unknown_codes,
             no_own_rules: task.no_own_rules,
-            ..RecordInputs::new(task.cohort.clone())
-        };
+            ..RecordInputs::new(&task.cohort)
+        }
+        .with_rules(rules);
         let OpenedRecords { rules: loaded, cohort: known } = inputs.open(watch)?;
-        let LoadedCohort { cohort, splits, titles, .. } = known;
+        let Dataset { cohort, splits, titles, .. } = known.into_dataset();
         let [mut train, mut tuning, held_out] =
             [Split::Train, Split::Tuning, Split::HeldOut].map(|split| split.indices(&splits));
         for (indices, name) in [(&train, "train"), (&tuning, "tuning"), (&held_out, "held_out")] {

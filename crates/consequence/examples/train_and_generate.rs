@@ -18,7 +18,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The Markov model trains in a moment; leave the line out for a network.
     let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) };
-    task.inputs.rules = vec![cohort.join("truth.rules")];
+    task.inputs.rules = vec![cohort.join("truth.rules").into()];
     print!("{}", task.run(&Unwatched)?);
 
     let report = GenerateTask::new(&model, 500, &synthetic).run(&Unwatched)?;

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, Report, Task, Watch};
+use consequence_pipeline::{CohortInput, Error, Report, Task, Watch};
 use consequence_record::{Code, Split};
 use consequence_rules::language::matches;
 use serde::Serialize;
@@ -35,8 +35,8 @@ use crate::look::{Grid, Source, share, shortened};
 /// ```
 #[derive(Clone, Debug)]
 pub struct CodesTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
     /// What the name or the title has, all of it and in any letter case. `*` and `?` stand for parts of
     /// a name. Nothing: all codes.
     pub words: Vec<String>,
@@ -52,7 +52,7 @@ pub struct CodesTask {
 
 impl CodesTask {
     /// All codes of all records.
-    pub fn new(cohort: impl Into<PathBuf>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>) -> Self {
         Self {
             cohort: cohort.into(),
             words: Vec::new(),
@@ -106,7 +106,7 @@ impl Task for CodesTask {
             key(one).cmp(&key(other)).then_with(|| one.code.cmp(&other.code))
         });
         Ok(CodesReport {
-            cohort: self.cohort.display().to_string(),
+            cohort: self.cohort.shown(),
             words: self.words.clone(),
             patients: described.patients,
             encounters: described.encounters,

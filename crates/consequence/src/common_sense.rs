@@ -1,10 +1,9 @@
 //! Rules that nobody needs to be told, for a cohort.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
 
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{CohortInput, Error, Out, Report, Task, Watch, load, watched};
 use consequence_tables::Dataset;
 use serde::Serialize;
 
@@ -29,10 +28,10 @@ pub use consequence_mine::{CommonSense, Sense, SenseRule, common_sense as search
 /// ```
 #[derive(Clone, Debug)]
 pub struct CommonSenseTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
-    /// The rule file to write.
-    pub out: Out,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
+    /// The rule file to write; none: the rules are in the report alone.
+    pub out: Option<Out>,
     /// The file for codes that a sex never has, which are for writing records and not for training; none:
     /// they are not written.
     pub never_seen: Option<Out>,
@@ -40,8 +39,8 @@ pub struct CommonSenseTask {
 
 impl CommonSenseTask {
     /// Without the codes that a sex never has.
-    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
-        Self { cohort: cohort.into(), out: out.into(), never_seen: None }
+    pub fn new(cohort: impl Into<CohortInput>, out: impl Into<Out>) -> Self {
+        Self { cohort: cohort.into(), out: Some(out.into()), never_seen: None }
     }
 }
 
@@ -50,8 +49,8 @@ impl CommonSenseTask {
 pub struct CommonSenseReport {
     /// The cohort, as the user named it.
     pub cohort: String,
-    /// The rule file that was written.
-    pub out: String,
+    /// The rule file that was written, if one was.
+    pub out: Option<String>,
     /// The file of codes that a sex never has.
     pub never_seen: Option<String>,
     /// The rules, those that were left out, and what could not be checked.
@@ -64,19 +63,20 @@ impl Task for CommonSenseTask {
 
     /// Finds the rules of common sense that a cohort speaks of, and writes them.
     fn run(&self, watch: &dyn Watch) -> Result<CommonSenseReport, Error> {
-        let out = self.out.file()?;
+        let out = self.out.as_ref().map(Out::file).transpose()?;
         let never_seen = self.never_seen.as_ref().map(Out::file).transpose()?;
-        let dataset =
-            watched(watch, "reading the cohort", None, || Dataset::open_codes(&self.cohort))?;
-        let Dataset { cohort, vocabulary, splits, .. } = &dataset;
+        let loaded = load::cohort(&self.cohort, None, watch)?;
+        let Dataset { cohort, vocabulary, splits, .. } = &*loaded;
         let found = watched(watch, "looking", None, || search(cohort, vocabulary, splits));
-        out.write(|file| file.write_all(found.text().as_bytes()))?;
+        if let Some(out) = out {
+            out.write(|file| file.write_all(found.text().as_bytes()))?;
+        }
         if let Some(never_seen) = never_seen {
             never_seen.write(|file| file.write_all(found.never_seen_text().as_bytes()))?;
         }
         Ok(CommonSenseReport {
-            cohort: self.cohort.display().to_string(),
-            out: self.out.shown(),
+            cohort: self.cohort.shown(),
+            out: self.out.as_ref().map(Out::shown),
             never_seen: self.never_seen.as_ref().map(Out::shown),
             found,
         })
@@ -91,7 +91,10 @@ impl Display for CommonSenseReport {
         let is_unseen = |rule: &&SenseRule| rule.sense == Sense::NeverSeen;
         let built = || found.kept().filter(|rule| !is_unseen(rule));
         let rules = count(built().count() as u64, "rule");
-        writeln!(out, "{}: {rules} of common sense for {cohort}", self.out)?;
+        if let Some(file) = &self.out {
+            write!(out, "{file}: ")?;
+        }
+        writeln!(out, "{rules} of common sense for {cohort}")?;
         for rule in built() {
             write!(out, "  {}", rule.sentence)?;
             match rule.broken {

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use consequence_pipeline::load::{rule_file, rules_over};
-use consequence_pipeline::{CodeSource, Codes, Error, Inputs, Out, Report, Task, Watch};
+use consequence_pipeline::{
+    CodeSource, Codes, CohortInput, Error, Inputs, Out, Report, RuleInput, Task, Watch,
+};
 use consequence_rules::{UnknownCodes, write_tuples};
 use serde::Serialize;
 
@@ -48,12 +50,12 @@ pub enum RuleForm {
 #[derive(Clone, Debug)]
 pub struct ConvertTask {
     /// The rule file, in any form.
-    pub rules: PathBuf,
+    pub rules: RuleInput,
     /// The form to write.
     pub form: RuleForm,
     /// A cohort whose codes patterns stand for and tuples number; with neither this nor a vocabulary,
     /// these are the codes of the rule file alone.
-    pub cohort: Option<PathBuf>,
+    pub cohort: Option<CohortInput>,
     /// A vocabulary file.
     pub vocabulary: Option<PathBuf>,
     /// What a code means that a rule names and neither of the two has.
@@ -78,7 +80,7 @@ pub struct Converted {
 
 impl ConvertTask {
     /// Over the codes of the rule file alone, and into no file.
-    pub fn new(rules: impl Into<PathBuf>, form: RuleForm) -> Self {
+    pub fn new(rules: impl Into<RuleInput>, form: RuleForm) -> Self {
         Self {
             rules: rules.into(),
             form,

@@ -6,9 +6,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{CohortInput, Error, Out, Report, Task, Watch, load, watched};
 use consequence_store::StoreError;
-use consequence_tables::Dataset;
 use consequence_tables::export::{self, ExportOptions, OmopSummary};
 use serde::Serialize;
 
@@ -53,8 +52,8 @@ impl ExportForm {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ExportTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
     /// What to export it as.
     pub form: ExportForm,
     /// Whether tables of OMOP are files of Parquet, rather than CSV.
@@ -65,7 +64,7 @@ pub struct ExportTask {
 
 impl ExportTask {
     /// With the usual options.
-    pub fn new(cohort: impl Into<PathBuf>, form: ExportForm, out: impl Into<Out>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>, form: ExportForm, out: impl Into<Out>) -> Self {
         Self { cohort: cohort.into(), form, parquet: false, out: out.into() }
     }
 }
@@ -104,7 +103,7 @@ impl Task for ExportTask {
             ExportForm::Csv => self.out.file()?,
             ExportForm::Omop => self.out.folder()?,
         };
-        let dataset = watched(watch, "reading the cohort", None, || Dataset::open(&self.cohort))?;
+        let dataset = load::detailed_cohort(&self.cohort, None, watch)?;
         let (out, options) =
             (&*self.out.path, ExportOptions { replace: self.out.force, parquet: self.parquet });
         let omop = watched(watch, "writing", None, || match self.form {
@@ -113,7 +112,7 @@ impl Task for ExportTask {
             ExportForm::Omop => export::omop(out, &dataset, &options).map(Some),
         })?;
         Ok(ExportReport {
-            cohort: self.cohort.display().to_string(),
+            cohort: self.cohort.shown(),
             form: self.form.name(),
             out: self.out.path.clone(),
             records: dataset.cohort.len() as u64,

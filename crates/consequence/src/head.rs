@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use consequence_pipeline::{Error, Report, Task, Watch};
+use consequence_pipeline::{CohortInput, Error, Report, Task, Watch};
 use consequence_record::Split;
 use serde::Serialize;
 
@@ -26,8 +26,8 @@ use crate::look::{ReadRecord, Room, Source};
 /// ```
 #[derive(Clone, Debug)]
 pub struct HeadTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
     /// How many records.
     pub records: usize,
     /// Lists of codes with titles, for codes that the cohort gives none.
@@ -44,7 +44,7 @@ pub struct HeadTask {
 
 impl HeadTask {
     /// The first five, with ten encounters of each and forty codes of each encounter.
-    pub fn new(cohort: impl Into<PathBuf>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>) -> Self {
         Self {
             cohort: cohort.into(),
             records: 5,
@@ -90,7 +90,7 @@ impl Task for HeadTask {
             let advice = "look at another split, or at all records";
             return Err(Error::refused_at(&self.cohort, what, advice));
         }
-        let cohort = self.cohort.display().to_string();
+        let cohort = self.cohort.shown();
         Ok(HeadReport { cohort, records, visits: self.visits, codes: self.codes })
     }
 }

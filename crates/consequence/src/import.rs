@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use consequence_import::{Import, open};
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{CohortFigures, Error, Out, Report, Task, Watch, watched};
-use consequence_tables::CohortWriter;
+use consequence_pipeline::{CohortFigures, Error, HeldCohort, Out, Report, Task, Watch, watched};
+use consequence_record::{Cohort, CohortDetails, DetailsView};
 use consequence_tables::meds::{Subject, WriterOptions};
+use consequence_tables::{CohortWriter, Dataset};
 use serde::Serialize;
 
 pub use consequence_import::{
@@ -40,14 +41,20 @@ pub struct ImportTask {
     pub path: PathBuf,
     /// What becomes of its codes, visits and subjects.
     pub options: ImportOptions,
-    /// The folder to write, or the file if its name ends in `.jsonl`.
-    pub out: Out,
+    /// The folder to write, or the file if its name ends in `.jsonl`; none: the cohort is given by
+    /// [`imported`](Self::imported) alone.
+    pub out: Option<Out>,
 }
 
 impl ImportTask {
     /// With the usual options.
     pub fn new(source: Source, path: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
-        Self { source, path: path.into(), options: ImportOptions::default(), out: out.into() }
+        Self { out: Some(out.into()), ..Self::in_memory(source, path) }
+    }
+
+    /// The same, and nothing is written.
+    pub fn in_memory(source: Source, path: impl Into<PathBuf>) -> Self {
+        Self { source, path: path.into(), options: ImportOptions::default(), out: None }
     }
 }
 
@@ -58,8 +65,8 @@ pub struct ImportReport {
     pub kind: &'static str,
     /// The folder or file it is in.
     pub source: String,
-    /// The cohort that was written.
-    pub out: String,
+    /// The cohort that was written, if one was.
+    pub out: Option<String>,
     /// What was kept, and what was left out.
     #[serde(flatten)]
     pub summary: ImportSummary,
@@ -71,18 +78,64 @@ impl Task for ImportTask {
     /// Imports a cohort. Records go to disk one after the other; what is in memory is the list of
     /// subjects, the list of codes, and a batch of rows.
     fn run(&self, watch: &dyn Watch) -> Result<ImportReport, Error> {
-        let _out = self.out.cohort()?;
+        let Some(out) = &self.out else { return Ok(self.imported(watch)?.1) };
+        let _out = out.cohort()?;
+        let import = self.open(watch)?;
+        let summary = watched(watch, "writing", None, || write(&import, out, watch))?;
+        Ok(self.report(summary))
+    }
+}
+
+impl ImportTask {
+    /// Imports a cohort and gives it. Nothing is written.
+    pub fn imported(&self, watch: &dyn Watch) -> Result<(HeldCohort, ImportReport), Error> {
+        let import = self.open(watch)?;
+        let (dataset, summary) = watched(watch, "reading records", None, || held(&import, watch))?;
+        let name = self.path.display().to_string();
+        let own_rules = import.own_rules().map(Into::into);
+        let held = HeldCohort { own_rules, ..HeldCohort::new(name, dataset) };
+        Ok((held, self.report(summary)))
+    }
+
+    fn open(&self, watch: &dyn Watch) -> Result<Import, Error> {
         let opened = open(&self.source, &self.path, &self.options, watch);
         // A table that could not be read was begun and not finished.
         watch.finish();
-        let summary = watched(watch, "writing", None, || write(&opened?, &self.out, watch))?;
-        Ok(ImportReport {
+        Ok(opened?)
+    }
+
+    fn report(&self, summary: ImportSummary) -> ImportReport {
+        ImportReport {
             kind: self.source.name(),
             source: self.path.display().to_string(),
-            out: self.out.shown(),
+            out: self.out.as_ref().map(Out::shown),
             summary,
-        })
+        }
     }
+}
+
+/// All records of an import.
+fn held(import: &Import, watch: &dyn Watch) -> Result<(Dataset, ImportSummary), Error> {
+    let (mut cohort, mut splits) = (Cohort::default(), Vec::new());
+    let mut details = CohortDetails::default();
+    let mut records = import.records();
+    for record in &mut records {
+        let record = record?;
+        cohort.push(&record.id, &record.record);
+        splits.push(record.split);
+        details.push(record.details.view());
+        watch.advance(1);
+    }
+    let known = (0..details.len()).any(|index| details.of(index) != DetailsView::default());
+    let dataset = Dataset {
+        splits,
+        titles: import.titles().clone(),
+        concepts: import.concepts().clone(),
+        scales: import.scales().clone(),
+        details: known.then_some(details),
+        ..Dataset::new(cohort, import.vocabulary())
+    };
+    Ok((dataset, records.summary().clone()))
 }
 
 impl Report for ImportReport {}
@@ -118,7 +171,10 @@ impl Display for ImportReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let Self { kind, source, summary, .. } = self;
         let patients = count(summary.patients, "patient");
-        writeln!(out, "{}: {patients} imported from {source} ({kind})", self.out)?;
+        if let Some(cohort) = &self.out {
+            write!(out, "{cohort}: ")?;
+        }
+        writeln!(out, "{patients} imported from {source} ({kind})")?;
         CohortFigures::from(summary).fmt(out)?;
         if summary.empty_visits > 0 {
             writeln!(out, "  {} without a code", count(summary.empty_visits, "encounter"))?;

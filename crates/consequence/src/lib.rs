@@ -209,7 +209,7 @@ pub use consequence_record::{
     VocabularyError, calendar,
 };
 
-pub use consequence_rules::language::closest;
+pub use consequence_rules::language::{Item, RuleItem, closest};
 pub use consequence_rules::{
     Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
     RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,
@@ -233,12 +233,13 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
+pub use consequence_model::Model;
 pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
-    Advice, CodeSource, CodeSummary, CohortFigures, CountError, Error, Inputs, Out, REPORT_FORMAT,
-    RecordInputs, Report, RuleReference, Setting, Task, Unwatched, Watch, load, parse_count,
-    use_threads,
+    Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,
+    Inputs, ModelInput, Out, REPORT_FORMAT, RecordInputs, Report, RuleInput, RuleReference,
+    Setting, Task, Unwatched, Watch, load, parse_count, use_threads,
 };
 
 pub use broken::{BrokenBy, BrokenRecords};

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use consequence_pipeline::words::count;
 use consequence_pipeline::{
-    CohortFigures, Error, Out, Report, Task, Watch, refuse_file, watched, write_file,
+    CohortFigures, Error, HeldCohort, Out, Report, Task, Watch, refuse_file, watched, write_file,
 };
-use consequence_record::{Code, Cohort, CohortDetails, DetailsView, Scale, Split, Vocabulary};
+use consequence_record::{
+    Code, Cohort, CohortDetails, DetailsView, RecordView, Scale, Split, Vocabulary,
+};
 use consequence_simulate::{DetailedSimulation, Simulation, Truth};
 use consequence_tables::meds::{Subject, WriterOptions};
-use consequence_tables::{CohortWriter, Format};
+use consequence_tables::{CohortWriter, Dataset, Format};
 use serde::Serialize;
 
 pub use consequence_simulate::{Preset, TESTS, Test};
@@ -41,8 +43,9 @@ pub struct SimulateTask {
     pub preset: Preset,
     /// How many patients; none: as many as the paper's dataset has.
     pub patients: Option<usize>,
-    /// The folder to write, or the file if its name ends in `.jsonl`.
-    pub out: Out,
+    /// The folder to write, or the file if its name ends in `.jsonl`; none: the cohort is given by
+    /// [`simulated`](Self::simulated) alone.
+    pub out: Option<Out>,
     /// What the patients depend on.
     pub seed: u64,
     /// Leaves out births, dates, stays and values, and the codes that tell of them.
@@ -56,10 +59,13 @@ pub struct SimulateReport {
     pub preset: &'static str,
     /// What the patients depend on.
     pub seed: u64,
-    /// The cohort that was written.
-    pub out: String,
-    /// The file of the rules that every record obeys.
-    pub truth: String,
+    /// The cohort that was written, if one was.
+    pub out: Option<String>,
+    /// The file of the rules that every record obeys, if one was written.
+    pub truth: Option<String>,
+    /// The rules that every record obeys, as text.
+    #[serde(skip)]
+    pub truth_text: String,
     /// How many rules these are.
     pub rules: usize,
     /// What the cohort amounts to.
@@ -70,7 +76,12 @@ pub struct SimulateReport {
 impl SimulateTask {
     /// As many patients as the paper's dataset has.
     pub fn new(preset: Preset, out: impl Into<Out>) -> Self {
-        Self { preset, patients: None, out: out.into(), seed: 1, codes_only: false }
+        Self { out: Some(out.into()), ..Self::in_memory(preset) }
+    }
+
+    /// The same, and nothing is written.
+    pub fn in_memory(preset: Preset) -> Self {
+        Self { preset, patients: None, out: None, seed: 1, codes_only: false }
     }
 }
 
@@ -83,7 +94,7 @@ impl Task for SimulateTask {
     ///
     /// The files depend on the task alone, and not on the number of threads.
     fn run(&self, watch: &dyn Watch) -> Result<SimulateReport, Error> {
-        let Self { preset, patients, out: target, seed, codes_only } = self;
+        let Some(target) = &self.out else { return Ok(self.simulated(watch)?.1) };
         let Out { path: out, force, .. } = target;
         let lines = Format::to_write(out) == Format::Lines;
         let truth_file = match lines {
@@ -94,55 +105,115 @@ impl Task for SimulateTask {
         if lines {
             refuse_file(&truth_file, *force)?;
         }
-        let patients = patients.unwrap_or(preset.figures().records);
-        let simulation = Simulation::new(*preset, patients, *seed);
-        let simulated = match codes_only {
-            true => Simulated::Codes(Box::new(simulation)),
-            false => Simulated::Details(Box::new(simulation.detailed())),
-        };
+        let simulated = self.prepared();
         let truth = simulated.truth();
-        let vocabulary = simulated.vocabulary();
-        let titled = |code| simulated.title(code).map(|title| (code, title.to_owned()));
         let writer = WriterOptions {
             replace: *force,
-            titles: vocabulary.codes().filter_map(titled).collect(),
+            titles: simulated.titles(),
             truth: Some(truth.text.clone()),
             scales: simulated.scales(),
             own_rules: simulated.own_rules(),
             ..WriterOptions::default()
         };
-        let mut writer = CohortWriter::create(out, Arc::clone(vocabulary), writer)?;
-        let mut figures = CohortFigures::of(vocabulary);
-        watched(watch, "simulating", Some(patients as u64), || -> Result<(), Error> {
-            for start in (0..patients).step_by(PART) {
-                let (part, details) = simulated.part(start);
-                for (index, record) in part.records().enumerate() {
-                    let id = part.id(index);
-                    let split = Split::of(id);
-                    let details = match &details {
-                        Some(details) => details.of(index),
-                        None => DetailsView::default(),
-                    };
-                    let subject = Subject { id, split, ended: record.ended(), details };
-                    writer.push(subject, record.visits())?;
-                    let codes = record.visits().skip(1).map(<[_]>::len).sum();
-                    figures.add(split, record.len() - 1, codes);
-                }
-                watch.advance(part.len() as u64);
-            }
+        let mut writer = CohortWriter::create(out, Arc::clone(simulated.vocabulary()), writer)?;
+        let figures = watched(watch, "simulating", Some(self.patients() as u64), || {
+            let figures = self.each(&simulated, watch, |subject, record| {
+                Ok(writer.push(subject, record.visits())?)
+            })?;
             if lines {
                 write_file(&truth_file, *force, |file| file.write_all(truth.text.as_bytes()))?;
             }
-            Ok(writer.finish()?)
+            writer.finish()?;
+            Ok::<_, Error>(figures)
         })?;
-        Ok(SimulateReport {
-            preset: preset.name(),
-            seed: *seed,
-            out: out.display().to_string(),
-            truth: truth_file.display().to_string(),
+        let truth_file = Some(truth_file.display().to_string());
+        Ok(SimulateReport { truth: truth_file, ..self.report(truth, figures) })
+    }
+}
+
+impl SimulateTask {
+    /// Simulates a cohort and gives it. Nothing is written.
+    ///
+    /// ```
+    /// use consequence::Unwatched;
+    /// use consequence::simulate::{Preset, SimulateTask};
+    ///
+    /// let task = SimulateTask { patients: Some(100), ..SimulateTask::in_memory(Preset::Inpatient) };
+    /// let (held, report) = task.simulated(&Unwatched)?;
+    /// assert_eq!(held.dataset.cohort.len(), 100);
+    /// assert!(report.truth_text.contains("rule one-sex"));
+    /// # Ok::<(), consequence::Error>(())
+    /// ```
+    pub fn simulated(&self, watch: &dyn Watch) -> Result<(HeldCohort, SimulateReport), Error> {
+        let simulated = self.prepared();
+        let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
+        let figures = watched(watch, "simulating", Some(self.patients() as u64), || {
+            self.each(&simulated, watch, |subject, record| {
+                cohort.push_visits(subject.id, record.visits(), record.ended());
+                details.push(subject.details);
+                Ok(())
+            })
+        })?;
+        let dataset = Dataset {
+            titles: simulated.titles(),
+            scales: simulated.scales(),
+            details: (!self.codes_only).then_some(details),
+            ..Dataset::new(cohort, Arc::clone(simulated.vocabulary()))
+        };
+        let own_rules = simulated.own_rules().map(Into::into);
+        let name = format!("simulated {} cohort", self.preset.name());
+        let held = HeldCohort { own_rules, ..HeldCohort::new(name, dataset) };
+        Ok((held, self.report(simulated.truth(), figures)))
+    }
+
+    fn patients(&self) -> usize {
+        self.patients.unwrap_or(self.preset.figures().records)
+    }
+
+    fn prepared(&self) -> Simulated {
+        let simulation = Simulation::new(self.preset, self.patients(), self.seed);
+        match self.codes_only {
+            true => Simulated::Codes(Box::new(simulation)),
+            false => Simulated::Details(Box::new(simulation.detailed())),
+        }
+    }
+
+    /// Simulates every patient, a part at a time.
+    fn each(
+        &self,
+        simulated: &Simulated,
+        watch: &dyn Watch,
+        mut take: impl FnMut(Subject<'_>, RecordView<'_>) -> Result<(), Error>,
+    ) -> Result<CohortFigures, Error> {
+        let mut figures = CohortFigures::of(simulated.vocabulary());
+        for start in (0..self.patients()).step_by(PART) {
+            let (part, details) = simulated.part(start);
+            for (index, record) in part.records().enumerate() {
+                let id = part.id(index);
+                let split = Split::of(id);
+                let details = match &details {
+                    Some(details) => details.of(index),
+                    None => DetailsView::default(),
+                };
+                take(Subject { id, split, ended: record.ended(), details }, record)?;
+                let codes = record.visits().skip(1).map(<[_]>::len).sum();
+                figures.add(split, record.len() - 1, codes);
+            }
+            watch.advance(part.len() as u64);
+        }
+        Ok(figures)
+    }
+
+    fn report(&self, truth: &Truth, figures: CohortFigures) -> SimulateReport {
+        SimulateReport {
+            preset: self.preset.name(),
+            seed: self.seed,
+            out: self.out.as_ref().map(Out::shown),
+            truth: None,
+            truth_text: truth.text.clone(),
             rules: truth.rules.len(),
             figures,
-        })
+        }
     }
 }
 
@@ -167,11 +238,13 @@ impl Simulated {
         }
     }
 
-    fn title(&self, code: Code) -> Option<&str> {
-        match self {
+    fn titles(&self) -> BTreeMap<Code, String> {
+        let title = |code| match self {
             Self::Codes(simulation) => simulation.title(code),
             Self::Details(simulation) => simulation.title(code),
-        }
+        };
+        let codes = self.vocabulary().codes();
+        codes.filter_map(|code| Some((code, title(code)?.to_owned()))).collect()
     }
 
     fn scales(&self) -> BTreeMap<Code, Scale> {
@@ -206,9 +279,15 @@ impl Report for SimulateReport {}
 impl Display for SimulateReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let patients = count(self.figures.patients, "patient");
-        writeln!(out, "{}: {patients} simulated ({}, seed {})", self.out, self.preset, self.seed)?;
+        if let Some(cohort) = &self.out {
+            write!(out, "{cohort}: ")?;
+        }
+        writeln!(out, "{patients} simulated ({}, seed {})", self.preset, self.seed)?;
         self.figures.fmt(out)?;
         let rules = count(self.rules as u64, "rule");
-        writeln!(out, "  every record obeys the {rules} of {}", self.truth)
+        match &self.truth {
+            Some(file) => writeln!(out, "  every record obeys the {rules} of {file}"),
+            None => writeln!(out, "  every record obeys {rules}"),
+        }
     }
 }

@@ -43,7 +43,7 @@ pub use describe::{
 pub use figures::Interval;
 pub use likelihood::{
     BrokenRule, Independent, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood,
-    likelihood, likelihood_with_rules, likelihood_with_settled,
+    likelihood, likelihood_with_rules, likelihood_with_settled, log_probabilities,
 };
 pub use measured::{BadRecord, MeasureError, Measured, Role, Samples, Unmeasured};
 pub use privacy::{

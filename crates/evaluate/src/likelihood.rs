@@ -181,6 +181,43 @@ pub fn likelihood_with_rules<G: Generator>(
     Ok(likelihood)
 }
 
+/// The logarithm of the probability of each record under a model, with rules or alone, in the order given. It
+/// is minus infinity for a record that the rules forbid, that has something in it with a probability of 0, or
+/// that is longer than any that can be written.
+///
+/// ```
+/// use consequence_evaluate::{ReplayOptions, likelihood, log_probabilities};
+/// use consequence_model::Markov;
+/// use consequence_record::Selection;
+/// use consequence_rules::Order;
+/// use consequence_simulate::{Preset, Simulation};
+///
+/// let simulation = Simulation::new(Preset::Inpatient, 300, 7);
+/// let (codes, cohort) = (Order::natural(simulation.vocabulary().clone()), simulation.cohort());
+/// let records = Selection::all(&cohort);
+/// let (markov, options) = (Markov::fit(codes, records, 100), ReplayOptions::default());
+/// let each = log_probabilities(&markov, None, records, &options)?;
+/// let all = likelihood(&markov, records, &options)?;
+/// assert!((each.iter().sum::<f64>() + all.nats.total()).abs() < 1e-6);
+/// # Ok::<(), consequence_evaluate::LikelihoodError>(())
+/// ```
+pub fn log_probabilities<G: Generator>(
+    generator: &G,
+    enforcer: Option<&Enforcer>,
+    records: Selection<'_>,
+    options: &ReplayOptions<'_>,
+) -> Result<Vec<f64>, LikelihoodError> {
+    let outcomes = match enforcer {
+        Some(enforcer) => record_nats_with_rules(generator, enforcer, records, options)?,
+        None => record_nats(generator, records, options)?,
+    };
+    let logarithm = |outcome: &RecordNats| match outcome {
+        RecordNats::Finite(parts) => -parts.total(),
+        RecordNats::Forbidden | RecordNats::Infinite | RecordNats::TooLong => f64::NEG_INFINITY,
+    };
+    Ok(outcomes.iter().map(logarithm).collect())
+}
+
 /// A figure that looks like a likelihood and is none: probabilities do not add up to 1, since some
 /// were settled from codes that are decided later. Not to be held against a [`Likelihood`].
 #[derive(Clone, Debug, PartialEq, Serialize)]

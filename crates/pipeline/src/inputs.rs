@@ -1,6 +1,6 @@
 //! What pipelines are given: rule files, cohorts, and the codes they speak of.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
@@ -8,7 +8,7 @@ use consequence_rules::UnknownCodes;
 use serde::Serialize;
 
 use crate::load::{self, LoadedCohort, LoadedRules, RuleOptions};
-use crate::{Error, Watch};
+use crate::{CohortInput, Error, RuleInput, Watch};
 
 /// Rule files, and where their codes come from.
 ///
@@ -22,7 +22,7 @@ use crate::{Error, Watch};
 /// std::fs::write(&vocabulary, r#"{"static": [], "encounter": ["ASTHMA"]}"#)?;
 ///
 /// // The codes are those that the rules name, or those of a file, which may lack some of them.
-/// let alone = Inputs { rules: vec![rules], ..Inputs::default() };
+/// let alone = Inputs { rules: vec![rules.into()], ..Inputs::default() };
 /// assert_eq!(alone.open(&Unwatched)?.codes.encounters, 1);
 /// let known = Inputs { vocabulary: Some(vocabulary), ..alone };
 /// let refused = known.open(&Unwatched).unwrap_err();
@@ -33,10 +33,10 @@ use crate::{Error, Watch};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    /// The rule files.
-    pub rules: Vec<PathBuf>,
-    /// A cohort: JSON lines, or a MEDS dataset.
-    pub cohort: Option<PathBuf>,
+    /// The rules.
+    pub rules: Vec<RuleInput>,
+    /// A cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: Option<CohortInput>,
     /// A vocabulary file.
     pub vocabulary: Option<PathBuf>,
     /// What a code means that a rule names and neither of the two has.
@@ -60,7 +60,7 @@ impl Inputs {
     /// Opens them.
     pub fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
         let Codes { options, source, cohort } = self.codes(watch)?;
-        let rules = load::with_own(&self.rules, self.cohort.as_deref(), self.no_own_rules);
+        let rules = load::with_own(&self.rules, self.cohort.as_ref(), self.no_own_rules);
         let rules = load::rules_over(&rules, &options, &source)?;
         let codes = CodeSummary::new(rules.rules.vocabulary(), source);
         Ok(Opened { rules, cohort, codes })
@@ -70,12 +70,12 @@ impl Inputs {
     pub fn codes(&self, watch: &dyn Watch) -> Result<Codes, Error> {
         let given = self.vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
         let cohort = match &self.cohort {
-            Some(path) => Some(load::cohort(path, given.clone(), watch)?),
+            Some(cohort) => Some(load::cohort(cohort, given.clone(), watch)?),
             None => None,
         };
         let source = match (&self.vocabulary, &self.cohort) {
             (Some(path), _) => CodeSource::Vocabulary(path.display().to_string()),
-            (None, Some(path)) => CodeSource::Cohort(path.display().to_string()),
+            (None, Some(cohort)) => CodeSource::Cohort(cohort.shown()),
             (None, None) => CodeSource::Rules,
         };
         let options = RuleOptions {
@@ -92,10 +92,10 @@ impl Inputs {
 /// A cohort, and the rules that its records are held against.
 #[derive(Clone, Debug, Default)]
 pub struct RecordInputs {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
-    /// The rule files.
-    pub rules: Vec<PathBuf>,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
+    /// The rules.
+    pub rules: Vec<RuleInput>,
     /// A vocabulary file, for codes that the cohort does not have.
     pub vocabulary: Option<PathBuf>,
     /// What a code means that a rule names and neither of the two has.
@@ -115,12 +115,12 @@ pub struct OpenedRecords {
 
 impl RecordInputs {
     /// A cohort without rules.
-    pub fn new(cohort: impl Into<PathBuf>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>) -> Self {
         Self { cohort: cohort.into(), ..Self::default() }
     }
 
     /// The same with rules.
-    pub fn with_rules(self, rules: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+    pub fn with_rules(self, rules: impl IntoIterator<Item = impl Into<RuleInput>>) -> Self {
         Self { rules: rules.into_iter().map(Into::into).collect(), ..self }
     }
 
@@ -136,7 +136,7 @@ impl RecordInputs {
 
     fn open_by(
         &self,
-        read: impl Fn(&Path, Option<Arc<Vocabulary>>, &dyn Watch) -> Result<LoadedCohort, Error>,
+        read: impl Fn(&CohortInput, Option<Arc<Vocabulary>>, &dyn Watch) -> Result<LoadedCohort, Error>,
         watch: &dyn Watch,
     ) -> Result<OpenedRecords, Error> {
         let Self { cohort, rules, vocabulary, unknown_codes, no_own_rules } = self;
@@ -151,7 +151,7 @@ impl RecordInputs {
         };
         let source = match vocabulary {
             Some(path) => CodeSource::Vocabulary(path.display().to_string()),
-            None => CodeSource::Cohort(cohort.display().to_string()),
+            None => CodeSource::Cohort(cohort.shown()),
         };
         let rules = load::with_own(rules, Some(cohort), *no_own_rules);
         Ok(OpenedRecords { rules: load::rules_over(&rules, &options, &source)?, cohort: loaded })

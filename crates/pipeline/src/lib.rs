@@ -2,7 +2,8 @@
 //!
 //! - [`Task`] and [`Report`]: what a pipeline is given, and what it ends in.
 //! - [`Out`]: what it writes, locked and refused before any work is done.
-//! - [`Inputs`] and [`RecordInputs`]: rule files, cohorts and codes, opened by [`load`].
+//! - [`CohortInput`], [`RuleInput`] and [`ModelInput`]: what it reads, at a path or in memory; [`Inputs`] and
+//!   [`RecordInputs`]: rules, cohorts and codes together, opened by [`load`].
 //! - [`Watch`]: who is told how far it has come, and may ask it to stop.
 //! - [`Error`]: why it stopped: what, where, and as [`Advice`] what to do.
 //! - [`pages`]: parts that more than one report page has.
@@ -12,6 +13,7 @@ mod count;
 mod digest;
 mod error;
 mod figures;
+mod given;
 mod inputs;
 pub mod load;
 pub mod model_rules;
@@ -26,6 +28,7 @@ pub use count::{CountError, parse_count};
 pub use digest::records_digest;
 pub use error::Error;
 pub use figures::CohortFigures;
+pub use given::{CohortInput, HeldCohort, ModelInput, RuleInput};
 pub use inputs::{CodeSource, CodeSummary, Codes, Inputs, Opened, OpenedRecords, RecordInputs};
 pub use out::{
     OpenOut, Out, refuse_cohort, refuse_file, refuse_folder, refuse_lines, whole_path, write_file,

@@ -1,13 +1,15 @@
-//! Rules, cohorts and vocabularies from files.
+//! Rules, cohorts and vocabularies from files, or from what the caller holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
-use consequence_record::{Code, Cohort, CohortDetails, Concept, Kind, Scale, Split, Vocabulary};
+use consequence_record::{Code, Kind, Vocabulary};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
@@ -19,8 +21,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::Error;
 use crate::inputs::CodeSource;
+use crate::{CohortInput, Error, RuleInput};
 
 /// How to load rules.
 #[derive(Clone, Debug, Default)]
@@ -60,15 +62,15 @@ pub struct LoadedRules {
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("lifelong.rules");
 /// std::fs::write(&path, "rule lifelong: ICD9CM//741 in previous => ICD9CM//741")?;
-/// let loaded = rules(&[path], &RuleOptions::default())?;
+/// let loaded = rules(&[path.into()], &RuleOptions::default())?;
 /// assert_eq!(loaded.rules.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Error> {
+pub fn rules(inputs: &[RuleInput], options: &RuleOptions) -> Result<LoadedRules, Error> {
     let mut files = Vec::new();
     let mut own_vocabularies = Vec::new();
-    for path in paths {
-        let (file, own) = rule_file(path, options)?;
+    for input in inputs {
+        let (file, own) = rule_file(input, options)?;
         files.push(file);
         own_vocabularies.extend(own);
     }
@@ -89,18 +91,18 @@ pub fn rules(paths: &[PathBuf], options: &RuleOptions) -> Result<LoadedRules, Er
     Ok(LoadedRules {
         rules: Arc::new(resolved.rules),
         warnings: resolved.warnings,
-        files: paths.iter().map(|path| path.display().to_string()).collect(),
+        files: inputs.iter().map(RuleInput::to_string).collect(),
     })
 }
 
 /// Loads rules; where they name codes that are not known, the error says where the known ones come
 /// from.
 pub fn rules_over(
-    paths: &[PathBuf],
+    inputs: &[RuleInput],
     options: &RuleOptions,
     from: &CodeSource,
 ) -> Result<LoadedRules, Error> {
-    rules(paths, options).map_err(|error| match error {
+    rules(inputs, options).map_err(|error| match error {
         Error::Rules(diagnostics) if diagnostics.iter().any(|one| one.lacks_code) => {
             Error::UnknownCodes { diagnostics, from: from.clone(), vocabulary_possible: true }
         }
@@ -108,7 +110,7 @@ pub fn rules_over(
     })
 }
 
-/// The rule files, after those that a cohort brings along.
+/// The rules, after those that a cohort brings along.
 ///
 /// ```
 /// use consequence_pipeline::load::with_own;
@@ -117,24 +119,35 @@ pub fn rules_over(
 /// let own = folder.path().join("metadata/own.rules");
 /// std::fs::create_dir(folder.path().join("metadata"))?;
 /// std::fs::write(&own, "rule own-one-SEX: at most one of SEX//F, SEX//M")?;
-/// let given = ["clinic.rules".into()];
-/// assert_eq!(with_own(&given, Some(folder.path()), false), [own, "clinic.rules".into()]);
-/// assert_eq!(with_own(&given, Some(folder.path()), true), given);
+/// let (given, cohort) = (["clinic.rules".into()], folder.path().into());
+/// assert_eq!(with_own(&given, Some(&cohort), false), [own.into(), "clinic.rules".into()]);
+/// assert_eq!(with_own(&given, Some(&cohort), true), given);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn with_own(rules: &[PathBuf], cohort: Option<&Path>, leave_out: bool) -> Vec<PathBuf> {
-    let own = cohort.filter(|_| !leave_out).and_then(meds::own_rules);
+pub fn with_own(
+    rules: &[RuleInput],
+    cohort: Option<&CohortInput>,
+    leave_out: bool,
+) -> Vec<RuleInput> {
+    let own = cohort.filter(|_| !leave_out).and_then(CohortInput::own_rules);
     own.into_iter().chain(rules.iter().cloned()).collect()
 }
 
 /// Reads one file of rules; for tuples, also the vocabulary that the file brings.
 pub fn rule_file(
-    path: &Path,
+    input: &RuleInput,
     options: &RuleOptions,
 ) -> Result<(RuleFile, Option<Arc<Vocabulary>>), Error> {
-    let name = path.display().to_string();
+    let name = input.to_string();
+    let path = Path::new(&name);
     let limits = &options.limits;
-    let bytes = read_bounded(path, limits.file_bytes)?;
+    let bytes = match input {
+        RuleInput::Path(path) => Cow::Owned(read_bounded(path, limits.file_bytes)?),
+        RuleInput::Text { text, .. } => {
+            refuse_long(path, text.len() as u64, limits.file_bytes)?;
+            Cow::Borrowed(text.as_bytes())
+        }
+    };
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     if !is_json {
         return Ok((parse(&name, &bytes, limits)?, None));
@@ -239,53 +252,62 @@ fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, Error> {
         };
         fail(format!("cannot read the rule file: {error}"), help)
     };
-    let too_long = |size: u64| {
-        let what = format!("the rule file has {size} bytes or more; {limit} is the most");
-        fail(what, "split the rules into several files")
-    };
     let file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > limit as u64 {
-        return Err(too_long(size));
-    }
+    refuse_long(path, size, limit)?;
     let mut bytes = Vec::new();
     // The size of a pipe is not known before it is read.
     file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() > limit {
-        return Err(too_long(bytes.len() as u64));
-    }
+    refuse_long(path, bytes.len() as u64, limit)?;
     Ok(bytes)
 }
 
-/// A cohort and the codes it is numbered by.
-#[derive(Debug)]
+/// The text of a rule file.
+pub(crate) fn rule_text(path: &Path) -> Result<String, Error> {
+    let bytes = read_bounded(path, LanguageLimits::default().file_bytes)?;
+    String::from_utf8(bytes)
+        .map_err(|_| Error::refused_at(path, "the rule file is not UTF-8", "save it as UTF-8"))
+}
+
+fn refuse_long(path: &Path, size: u64, limit: usize) -> Result<(), Error> {
+    if size <= limit as u64 {
+        return Ok(());
+    }
+    let what = format!("the rule file has {size} bytes or more; {limit} is the most");
+    Err(Error::refused_at(path, what, "split the rules into several files"))
+}
+
+/// A cohort with all that is known of it; without details where they were not asked for.
+#[derive(Clone, Debug)]
 pub struct LoadedCohort {
-    /// The records.
-    pub cohort: Cohort,
-    /// The codes.
-    pub vocabulary: Arc<Vocabulary>,
-    /// The split of each record, in order.
-    pub splits: Vec<Split>,
-    /// What codes mean, for those of which it is known.
-    pub titles: BTreeMap<Code, String>,
-    /// The OMOP concepts that codes stand for, for those of which it is known.
-    pub concepts: BTreeMap<Code, Concept>,
-    /// What the values of codes are, for those that have any.
-    pub scales: BTreeMap<Code, Scale>,
-    /// Dates, stays, births and values; none where they are not known, or were not asked for.
-    pub details: Option<CohortDetails>,
+    dataset: Arc<Dataset>,
     /// Whether record N is line N of the file.
     pub records_are_lines: bool,
 }
 
 impl LoadedCohort {
-    fn of(dataset: Dataset, records_are_lines: bool) -> Self {
-        let Dataset { cohort, vocabulary, splits, titles, concepts, scales, details } = dataset;
-        Self { cohort, vocabulary, splits, titles, concepts, scales, details, records_are_lines }
+    /// The records and what is known of them, copied if somebody else holds them too.
+    pub fn into_dataset(self) -> Dataset {
+        Arc::unwrap_or_clone(self.dataset)
     }
 }
 
-/// Loads a cohort of JSON lines or a MEDS dataset, over the given vocabulary or over its own codes.
+impl Deref for LoadedCohort {
+    type Target = Dataset;
+
+    fn deref(&self) -> &Dataset {
+        &self.dataset
+    }
+}
+
+impl From<Dataset> for LoadedCohort {
+    fn from(dataset: Dataset) -> Self {
+        Self { dataset: Arc::new(dataset), records_are_lines: false }
+    }
+}
+
+/// Loads a cohort, over the given vocabulary or over its own codes. One that is held in memory over the same
+/// codes is not copied.
 ///
 /// ```
 /// use consequence_pipeline::{Unwatched, load};
@@ -293,44 +315,52 @@ impl LoadedCohort {
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("cohort.jsonl");
 /// std::fs::write(&path, r#"{"id": "p1", "static": ["SEX//F"], "visits": [["ICD9CM//250"]]}"#)?;
-/// assert_eq!(load::cohort(&path, None, &Unwatched)?.cohort.len(), 1);
+/// assert_eq!(load::cohort(&path.into(), None, &Unwatched)?.cohort.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn cohort(
-    path: &Path,
+    input: &CohortInput,
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
-    read_cohort(path, vocabulary, false, watch)
+    read_cohort(input, vocabulary, false, watch)
 }
 
 /// The same with dates, stays, births and values.
 pub fn detailed_cohort(
-    path: &Path,
+    input: &CohortInput,
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
-    read_cohort(path, vocabulary, true, watch)
+    read_cohort(input, vocabulary, true, watch)
 }
 
 fn read_cohort(
-    path: &Path,
+    input: &CohortInput,
     vocabulary: Option<Arc<Vocabulary>>,
     details: bool,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
     let limits = Limits::default();
-    watched(watch, "reading the cohort", None, || match Format::of(path)? {
-        Format::Meds => {
-            let dataset = meds::read(path, &MedsOptions { vocabulary, details, limits })?;
-            Ok(LoadedCohort::of(dataset, false))
+    let path = match input {
+        CohortInput::Held(held) => {
+            return Ok(match vocabulary {
+                Some(given) if given != held.dataset.vocabulary => {
+                    held.dataset.over(given, &held.name)?.into()
+                }
+                _ => LoadedCohort { dataset: Arc::clone(&held.dataset), records_are_lines: false },
+            });
         }
+        CohortInput::Path(path) => path,
+    };
+    watched(watch, "reading the cohort", None, || match Format::of(path)? {
+        Format::Meds => Ok(meds::read(path, &MedsOptions { vocabulary, details, limits })?.into()),
         Format::Lines => {
             let loaded = jsonl::read(path, &ReadOptions { vocabulary, details, limits })?;
             let records_are_lines = loaded.summary.blank_lines == 0;
             let details = loaded.details;
             let dataset = Dataset { details, ..Dataset::new(loaded.cohort, loaded.vocabulary) };
-            Ok(LoadedCohort::of(dataset, records_are_lines))
+            Ok(LoadedCohort { dataset: Arc::new(dataset), records_are_lines })
         }
     })
 }

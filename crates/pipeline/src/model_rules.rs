@@ -1,7 +1,6 @@
 //! The rules of a model: as text in its card, and read again over its codes.
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
@@ -11,22 +10,32 @@ use consequence_rules::language::RuleItem;
 use consequence_rules::{LanguageLimits, ResolveOptions, RuleSet, UnknownCodes, parse, resolve};
 use consequence_store::Lock;
 
-use crate::Error;
 use crate::inputs::CodeSource;
 use crate::load::{self, LoadedRules, RuleOptions};
+use crate::{Error, ModelInput, RuleInput};
 
 /// A model that is read. Nobody replaces it as long as this lives.
 pub struct ReadModel {
-    model: Model,
-    _lock: Lock,
+    model: Arc<Model>,
+    _lock: Option<Lock>,
 }
 
 impl ReadModel {
-    /// Opens the model in a folder.
-    pub fn open(folder: &Path, watch: &dyn Watch) -> Result<Self, Error> {
-        let lock = Lock::shared(folder)?;
-        let model = watched(watch, "reading the model", None, || Model::open(folder))?;
-        Ok(Self { model, _lock: lock })
+    /// Opens the model in a folder, or takes the one in memory.
+    pub fn open(input: &ModelInput, watch: &dyn Watch) -> Result<Self, Error> {
+        match input {
+            ModelInput::Held { model, .. } => Ok(Self { model: Arc::clone(model), _lock: None }),
+            ModelInput::Path(folder) => {
+                let lock = Lock::shared(folder)?;
+                let model = watched(watch, "reading the model", None, || Model::open(folder))?;
+                Ok(Self { model: Arc::new(model), _lock: Some(lock) })
+            }
+        }
+    }
+
+    /// The model itself.
+    pub fn into_model(self) -> Arc<Model> {
+        self.model
     }
 }
 
@@ -51,51 +60,51 @@ pub fn text(rules: &RuleSet) -> String {
 /// Rules of files over the codes of a model; without files, the model's own.
 pub fn over_model(
     model: &Model,
-    folder: &Path,
-    files: &[PathBuf],
+    input: &ModelInput,
+    files: &[RuleInput],
     unknown_codes: UnknownCodes,
 ) -> Result<LoadedRules, Error> {
     let vocabulary = Arc::clone(model.trained.codes().vocabulary());
     if files.is_empty() {
-        return own(&model.card.rules, folder, vocabulary);
+        return own(&model.card.rules, input, vocabulary);
     }
     let options =
         RuleOptions { vocabulary: Some(vocabulary), unknown_codes, ..RuleOptions::default() };
-    load::rules_over(files, &options, &CodeSource::Model(folder.display().to_string()))
+    load::rules_over(files, &options, &CodeSource::Model(input.to_string()))
 }
 
 /// Rules of files over the codes of a model; without files, the model's own and those that it obeys when it
 /// writes.
 pub fn for_writing(
     model: &Model,
-    folder: &Path,
-    files: &[PathBuf],
+    input: &ModelInput,
+    files: &[RuleInput],
     unknown_codes: UnknownCodes,
 ) -> Result<LoadedRules, Error> {
     if !files.is_empty() {
-        return over_model(model, folder, files, unknown_codes);
+        return over_model(model, input, files, unknown_codes);
     }
     let text = format!("{}{}", model.card.rules, model.card.writing_rules);
-    own(&text, folder, Arc::clone(model.trained.codes().vocabulary()))
+    own(&text, input, Arc::clone(model.trained.codes().vocabulary()))
 }
 
 /// The rules that a model was trained with; none if it was trained without.
-pub fn trained_with(model: &Model, folder: &Path) -> Result<Option<Arc<RuleSet>>, Error> {
+pub fn trained_with(model: &Model, input: &ModelInput) -> Result<Option<Arc<RuleSet>>, Error> {
     if model.card.kind == ModelKind::Markov || model.card.train_mode == "off" {
         return Ok(None);
     }
     let vocabulary = Arc::clone(model.trained.codes().vocabulary());
-    Ok(Some(own(&model.card.rules, folder, vocabulary)?.rules))
+    Ok(Some(own(&model.card.rules, input, vocabulary)?.rules))
 }
 
-fn own(rules: &str, folder: &Path, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {
+fn own(rules: &str, input: &ModelInput, vocabulary: Arc<Vocabulary>) -> Result<LoadedRules, Error> {
     // Patterns are written out, so the text may be longer than what a person wrote.
     let limits = LanguageLimits {
         file_bytes: usize::MAX,
         list_items: usize::MAX,
         ..LanguageLimits::default()
     };
-    let name = folder.display().to_string();
+    let name = input.to_string();
     let file = parse(&name, rules.as_bytes(), &limits)?;
     let options = ResolveOptions { limits, ..ResolveOptions::default() };
     let rules = resolve(&[file], Some(vocabulary), &options)?.rules;

@@ -96,6 +96,9 @@ pub enum SampleError {
         /// What is wrong.
         what: &'static str,
     },
+    /// Whoever takes the records wants no more of them.
+    #[error("stopped: no more records are wanted")]
+    Stopped,
     /// The model gave something that is no probability.
     #[error("the model gives a code a probability that is not a number from 0 to 1")]
     Probability,
@@ -192,7 +195,7 @@ impl Advise for SampleError {
             Self::Manifest { .. } => "delete the folder, or give {force} to drop it",
             Self::Store(error) => return error.advice(),
             Self::Write(error) => return error.advice(),
-            Self::Compile { .. } => return None,
+            Self::Compile { .. } | Self::Stopped => return None,
         }))
     }
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, DetailsView, Scale, Split, Vocabulary,
+    Code, Cohort, CohortDetails, Concept, DetailsView, Record, Scale, Split, Vocabulary,
 };
 use consequence_store::{AtomicFile, StoreError};
 
+use crate::document::shown;
 use crate::jsonl::{self, ReadOptions};
 use crate::meds::{self, MedsOptions, Subject, WriterOptions};
 use crate::{Problem, TableError, WriteError};
@@ -68,6 +69,81 @@ impl Dataset {
         details.map_or_else(DetailsView::default, |details| details.of(record))
     }
 
+    /// The same records over another vocabulary, which has to have every code that they have. `name` is what
+    /// an error calls the cohort.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use consequence_record::{Cohort, Kind, Record, Vocabulary};
+    /// use consequence_tables::Dataset;
+    ///
+    /// let own = Vocabulary::new([("A", Kind::Encounter)])?;
+    /// let mut cohort = Cohort::default();
+    /// cohort.push("p1", &Record::new(vec![vec![], vec![own.code("A").unwrap()]]));
+    /// let dataset = Dataset::new(cohort, Arc::new(own));
+    ///
+    /// let wider = Arc::new(Vocabulary::new([("B", Kind::Encounter), ("A", Kind::Encounter)])?);
+    /// let over = dataset.over(wider, "patients").unwrap();
+    /// assert_eq!(over.vocabulary.name(over.cohort.record(0).visit(1)[0]), "A");
+    /// let other = Arc::new(Vocabulary::new([("B", Kind::Encounter)])?);
+    /// let refused = dataset.over(other, "patients").unwrap_err();
+    /// assert_eq!(refused.to_string(), "unknown code `A`\n  --> patients");
+    /// # Ok::<(), consequence_record::VocabularyError>(())
+    /// ```
+    pub fn over(&self, vocabulary: Arc<Vocabulary>, name: &str) -> Result<Self, TableError> {
+        let numbers: Vec<Result<Code, Problem>> =
+            self.vocabulary.codes().map(|code| self.number(code, &vocabulary)).collect();
+        let number = |code: Code| numbers.get(code.index()).and_then(|number| number.as_ref().ok());
+        let mut cohort = Cohort::default();
+        for (index, record) in self.cohort.records().enumerate() {
+            if let Some(lost) = record.visits().flatten().find(|code| number(**code).is_none())
+                && let Err(problem) = self.number(*lost, &vocabulary)
+            {
+                return Err(TableError::of_file(name.as_ref(), problem));
+            }
+            let visits = record.visits();
+            let visits = visits.map(|visit| visit.iter().filter_map(|&code| number(code).copied()));
+            let again = Record::new(visits.map(Iterator::collect).collect());
+            let again = if record.ended() { again } else { again.cut() };
+            cohort.push(self.cohort.id(index), &again);
+        }
+        let details = self.details.as_ref().map(|details| {
+            let mut renumbered = CohortDetails::default();
+            for index in 0..details.len() {
+                let mut again = details.of(index).to_details();
+                again.events.retain_mut(|event| {
+                    let now = number(event.code).copied();
+                    event.code = now.unwrap_or(event.code);
+                    now.is_some()
+                });
+                again.events.sort_by_key(|event| (event.visit, event.code));
+                renumbered.push(again.view());
+            }
+            renumbered
+        });
+        Ok(Self {
+            cohort,
+            splits: self.splits.clone(),
+            titles: renumbered(&self.titles, number),
+            concepts: renumbered(&self.concepts, number),
+            scales: renumbered(&self.scales, number),
+            details,
+            vocabulary,
+        })
+    }
+
+    /// The number of a code in another vocabulary.
+    fn number(&self, code: Code, vocabulary: &Vocabulary) -> Result<Code, Problem> {
+        let name = self.vocabulary.name(code);
+        match vocabulary.code(name) {
+            Some(number) if vocabulary.kind(number) == self.vocabulary.kind(code) => Ok(number),
+            Some(number) => {
+                Err(Problem::Misplaced { code: shown(name), kind: vocabulary.kind(number) })
+            }
+            None => Err(Problem::UnknownCode { code: shown(name) }),
+        }
+    }
+
     /// Opens a cohort of any format: a folder or a `.parquet` file is MEDS, all else JSON lines.
     ///
     /// ```
@@ -83,11 +159,6 @@ impl Dataset {
         Self::open_with(path, &MedsOptions::default())
     }
 
-    /// The same without dates, stays, births and values, for what looks at codes alone: half the memory.
-    pub fn open_codes(path: impl AsRef<Path>) -> Result<Self, TableError> {
-        Self::open_with(path, &MedsOptions { details: false, ..MedsOptions::default() })
-    }
-
     /// Opens a cohort of any format over a given vocabulary, or with other limits.
     pub fn open_with(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Self, TableError> {
         let path = path.as_ref();
@@ -101,6 +172,14 @@ impl Dataset {
             }
         }
     }
+}
+
+/// What is known of codes, by their new numbers.
+fn renumbered<'a, T: Clone>(
+    known: &BTreeMap<Code, T>,
+    number: impl Fn(Code) -> Option<&'a Code>,
+) -> BTreeMap<Code, T> {
+    known.iter().filter_map(|(&code, what)| Some((*number(code)?, what.clone()))).collect()
 }
 
 /// The formats a cohort can be read from without saying which.

@@ -1,6 +1,6 @@
 //! What can be wrong with a file, where, and what to do about it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -28,9 +28,9 @@ use crate::meds::MedsProblem;
 pub struct TableError {
     /// What is wrong.
     pub problem: Problem,
-    /// The file, as the user named it.
+    /// The file, as the user named it; or what a table in memory is called.
     pub file: Arc<str>,
-    /// The line, counted from 1, or the row of a Parquet file; none where the problem is the whole
+    /// The line, counted from 1, or the row of a table; none where the problem is the whole
     /// file's.
     pub line: Option<u64>,
     /// The byte in the line, counted from 1: where the value starts or ends, or the text stops
@@ -57,6 +57,43 @@ impl TableError {
     }
 }
 
+/// Where a table was met that something is wrong with.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    File(PathBuf),
+    /// In memory, under this name.
+    Memory(&'static str),
+}
+
+impl Origin {
+    /// A problem of the whole table.
+    pub fn fail(&self, problem: impl Into<Problem>) -> TableError {
+        match self {
+            Self::File(path) => TableError::of_file(path, problem),
+            Self::Memory(name) => TableError {
+                problem: problem.into(),
+                file: (*name).into(),
+                line: None,
+                column: None,
+                document: Document::Memory,
+            },
+        }
+    }
+
+    /// A problem of one of its rows, counted from 1.
+    pub fn at_row(&self, row: u64, problem: impl Into<Problem>) -> TableError {
+        TableError { line: Some(row), ..self.fail(problem) }
+    }
+
+    /// The path of a file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Memory(name) => Path::new(name),
+        }
+    }
+}
+
 impl Advise for TableError {
     fn advice(&self) -> Option<Advice> {
         Some(Advice::new(self.problem.help(self.document)))
@@ -65,6 +102,9 @@ impl Advise for TableError {
 
 impl fmt::Display for TableError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Document::Memory, Some(row)) = (self.document, self.line) {
+            return write!(out, "{}\n  --> row {row} of {}", self.problem, self.file);
+        }
         write!(out, "{}\n  --> {}", self.problem, self.file)?;
         match (self.document, self.line, self.column) {
             (_, None, _) => Ok(()),
@@ -97,6 +137,9 @@ pub enum Problem {
     /// There is no record in the file.
     #[error("no records in the file")]
     NoRecords,
+    /// There is no record in a table in memory.
+    #[error("no records in the table: no row is of an encounter")]
+    NoEvents,
     /// Bytes that are not text.
     #[error("invalid UTF-8")]
     InvalidUtf8,
@@ -299,6 +342,8 @@ pub(crate) enum Document {
     /// The list of codes beside a file of records.
     Codes,
     Parquet,
+    /// A table that is in memory.
+    Memory,
 }
 
 impl Document {
@@ -309,6 +354,9 @@ impl Document {
             }
             Self::Vocabulary | Self::Codes => {
                 "the file is {\"static\": [...], \"encounter\": [...]}"
+            }
+            Self::Memory => {
+                "each row is an event: name its columns with {subject}, {time} and {code}"
             }
             Self::Parquet => {
                 "a MEDS dataset is a folder with `data/*.parquet` and `metadata`; each row is an \
@@ -345,11 +393,10 @@ impl Problem {
                 Document::Records => "each record is one line; the file may have been cut off \
                                       while it was written or copied"
                     .into(),
-                Document::Vocabulary | Document::Codes | Document::Parquet => {
-                    "the file may have been cut off while it was written or copied".into()
-                }
+                _ => "the file may have been cut off while it was written or copied".into(),
             },
             Self::NoRecords
+            | Self::NoEvents
             | Self::Malformed(_)
             | Self::WrongType { .. }
             | Self::MissingField(_)
@@ -359,7 +406,7 @@ impl Problem {
             Self::TooManyVisits { .. } => {
                 "leave out its earliest encounters, or make one of several".into()
             }
-            Self::ReservedCode if document == Document::Parquet => {
+            Self::ReservedCode if matches!(document, Document::Parquet | Document::Memory) => {
                 format!("{END_NAME} is derived from being the last encounter; rename the code")
             }
             Self::RepeatedId { .. } => "a record is one line; give each an id of its own".into(),
@@ -397,6 +444,9 @@ impl Problem {
             }
             Self::RepeatedValue { .. } => "keep the last of them".into(),
             Self::LargeNumber => "correct the number, or leave it out".into(),
+            Self::Meds(MedsProblem::MissingColumn { .. }) if document == Document::Memory => {
+                "name the columns with {subject}, {time} and {code}".into()
+            }
             Self::Meds(problem) => problem.help().into(),
             Self::TooManyCodes { .. } => "put values such as measurements into bands".into(),
         }

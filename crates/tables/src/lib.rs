@@ -2,6 +2,7 @@
 //!
 //! - [`jsonl`]: one record a line, the simplest format to make and to read.
 //! - [`meds`]: a MEDS dataset, ours or another tool's: the format for cohorts of any size.
+//! - [`arrow`]: tables of events in memory, and streams of them, for programs that have Arrow.
 //! - [`export`]: JSON lines, a long table, or OMOP tables from a cohort.
 //! - [`vocabulary`]: the list of codes a cohort is read with.
 //!
@@ -9,6 +10,7 @@
 //! is one, and a sentence on what to do; a message names codes, and nothing else of a patient.
 #![forbid(unsafe_code)]
 
+pub mod arrow;
 mod dataset;
 mod details;
 mod document;

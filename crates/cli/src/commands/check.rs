@@ -34,8 +34,8 @@ pub struct CheckArguments {
 
 pub fn run(arguments: &CheckArguments) -> Result<Outcome, Error> {
     let inputs = Inputs {
-        rules: arguments.rules.clone(),
-        cohort: arguments.cohort.clone(),
+        rules: super::rule_inputs(&arguments.rules),
+        cohort: arguments.cohort.as_ref().map(Into::into),
         vocabulary: arguments.codes.vocabulary.clone(),
         unknown_codes: unknown_codes(arguments.codes.allow_unknown),
         no_own_rules: arguments.codes.no_own_rules,

@@ -75,15 +75,16 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
         true => (Size::Tiny, Effort::QUICK),
         false => (Size::Small, Effort::PAPER),
     };
+    let settings = arguments.network.settings();
     let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let mut task = ComparisonTask {
         rules: arguments.rules.clone(),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         no_own_rules: arguments.no_own_rules,
-        network: arguments.network.task(usual, seed)?,
+        network: settings.task(usual, seed)?,
         also: match arguments.also_halo {
-            true => Some(arguments.network.halo_beside(usual)?),
+            true => Some(settings.halo_beside(usual)?),
             false => None,
         },
         rates: arguments.rates.clone(),

@@ -50,7 +50,7 @@ pub fn run(arguments: &ConvertArguments) -> Result<Outcome, Error> {
     };
     let out = |path| Out::new(path).replacing(arguments.force);
     let task = ConvertTask {
-        cohort: arguments.cohort.clone(),
+        cohort: arguments.cohort.as_ref().map(Into::into),
         vocabulary: arguments.codes.vocabulary.clone(),
         unknown_codes: unknown_codes(arguments.codes.allow_unknown),
         out: arguments.out.as_ref().map(out),

@@ -230,7 +230,7 @@ fn clinic(out: &Out, records: u64, seed: u64) -> Result<Outcome, Error> {
 
     step("Can the rules always be kept?", &format!("check {rules} --vocabulary {codes}"));
     let inputs = Inputs {
-        rules: vec![clinic.rules.clone()],
+        rules: vec![(&clinic.rules).into()],
         vocabulary: Some(clinic.vocabulary.clone()),
         ..Inputs::default()
     };

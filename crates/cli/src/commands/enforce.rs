@@ -42,9 +42,9 @@ pub struct EnforceArguments {
 pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
     let task = EnforceTask {
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
-        out: Out::new(&arguments.out).replacing(arguments.force),
+        out: Some(Out::new(&arguments.out).replacing(arguments.force)),
         changes: arguments.changes.clone(),
-        model: arguments.model.clone(),
+        model: arguments.model.as_ref().map(Into::into),
         soft: arguments.soft,
         seed,
     };

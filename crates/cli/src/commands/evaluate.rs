@@ -54,7 +54,7 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
     if let Some(model) = &arguments.perplexity {
         let task = PerplexityTask {
             split: arguments.split.unwrap_or(Split::HeldOut),
-            rules: rules.clone(),
+            rules: super::rule_inputs(rules),
             no_rules: arguments.no_rules,
             unknown_codes,
             ..PerplexityTask::new(model, real)
@@ -64,7 +64,7 @@ pub fn run(arguments: &EvaluateArguments) -> Result<Outcome, Error> {
     let out = |path| Out::new(path).replacing(arguments.force);
     let synthetic = arguments.synthetic.clone().unwrap_or_default();
     let task = EvaluateTask {
-        rules: rules.clone(),
+        rules: super::rule_inputs(rules),
         unknown_codes,
         no_own_rules: arguments.no_own_rules,
         out: arguments.out.as_ref().map(out),

@@ -49,7 +49,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Outcome, Error> {
     };
     let cohort = arguments.cohort.clone();
     let out = Out::new(&arguments.out).replacing(arguments.force);
-    let task = ExportTask { cohort, form, parquet: arguments.parquet, out };
+    let task = ExportTask { cohort: cohort.into(), form, parquet: arguments.parquet, out };
     if arguments.out.as_os_str() == "-" {
         let report = task.run_into(&mut std::io::stdout().lock(), &Bar::default())?;
         output::message(&report.to_string());

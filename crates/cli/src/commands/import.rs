@@ -255,7 +255,7 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
         source,
         path: common.source.clone(),
         options,
-        out: Out::new(&common.out).replacing(common.force),
+        out: Some(Out::new(&common.out).replacing(common.force)),
     };
     super::run(&task, common.json)
 }

@@ -69,8 +69,8 @@ pub fn run(arguments: &MineArguments) -> Result<Outcome, Error> {
     };
     let out = |path: &PathBuf| Out::new(path).replacing(arguments.force);
     let task = MineTask {
-        cohort: arguments.cohort.clone(),
-        out: out(&arguments.out),
+        cohort: (&arguments.cohort).into(),
+        out: Some(out(&arguments.out)),
         review: arguments.review.as_ref().map(out),
         titles: arguments.titles.clone(),
         search: SearchOptions {

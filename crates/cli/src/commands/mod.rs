@@ -25,7 +25,7 @@ pub mod train;
 
 use std::path::{Path, PathBuf};
 
-use consequence::{Error, RecordInputs, Task, UnknownCodes};
+use consequence::{Error, RecordInputs, RuleInput, Task, UnknownCodes};
 
 use crate::args::CodeArguments;
 use crate::bar::Bar;
@@ -47,12 +47,16 @@ fn run(task: &impl Task, json: bool) -> Result<Outcome, Error> {
 
 fn inputs(rules: &[PathBuf], cohort: &Path, codes: &CodeArguments) -> RecordInputs {
     RecordInputs {
-        rules: rules.to_vec(),
-        cohort: cohort.to_path_buf(),
+        rules: rule_inputs(rules),
+        cohort: cohort.into(),
         vocabulary: codes.vocabulary.clone(),
         unknown_codes: unknown_codes(codes.allow_unknown),
         no_own_rules: codes.no_own_rules,
     }
+}
+
+fn rule_inputs(files: &[PathBuf]) -> Vec<RuleInput> {
+    files.iter().map(RuleInput::from).collect()
 }
 
 fn unknown_codes(allowed: bool) -> UnknownCodes {

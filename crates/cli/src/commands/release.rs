@@ -83,7 +83,7 @@ fn share(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &ReleaseArguments) -> Result<Outcome, Error> {
     let limits = &arguments.limits;
     let task = ReleaseTask {
-        rules: arguments.rules.clone(),
+        rules: super::rule_inputs(&arguments.rules),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         no_own_rules: arguments.no_own_rules,
         rare_below: arguments.rare_below,

@@ -246,7 +246,7 @@ impl TableArguments {
     /// What the arguments say, and nothing that belongs to one table alone.
     fn options(&self) -> RulesFromTask {
         RulesFromTask {
-            cohort: self.cohort.clone(),
+            cohort: self.cohort.as_ref().map(Into::into),
             vocabulary: self.vocabulary.clone(),
             prefix: self.prefix.clone(),
             ..RulesFromTask::new(&self.file, Out::new(&self.out).replacing(self.force))

@@ -46,7 +46,7 @@ pub fn run(arguments: &SimulateArguments, seed: u64) -> Result<Outcome, Error> {
             PresetName::Outpatient => Preset::Outpatient,
         },
         patients: arguments.patients.map(|patients| patients as usize),
-        out: Out::new(&arguments.out).replacing(arguments.force),
+        out: Some(Out::new(&arguments.out).replacing(arguments.force)),
         seed,
         codes_only: arguments.codes_only,
     };

@@ -4,10 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use consequence::train::{
-    ModelChoice, NetworkKind, NetworkSizes, NetworkTask, Preset, Size, TrainMode, TrainOptions,
-    TrainTask,
-};
+use consequence::train::{ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask};
 use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
@@ -155,7 +152,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
     let out = Out::new(&arguments.out).replacing(arguments.force).resuming(arguments.resume);
     let task = TrainTask {
         accept_broken: arguments.accept_broken,
-        writing_rules: arguments.writing_rules.clone(),
+        writing_rules: super::rule_inputs(&arguments.writing_rules),
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         max_visits: arguments.max_visits,
@@ -166,149 +163,48 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
 }
 
 impl TrainingArguments {
+    /// What is to be trained.
     pub fn model_kind(&self, seed: u64) -> Result<ModelChoice, Error> {
+        let settings = self.network.settings();
+        let mode = self.train_mode.map(|mode| match mode {
+            ModeName::Causal => TrainMode::Causal,
+            ModeName::Paper => TrainMode::Paper,
+            ModeName::Off => TrainMode::Off,
+        });
         match self.generator {
-            Kind::Network => {
-                let mut task = self.network.task(Size::default(), seed)?;
-                task.mode = match self.train_mode {
-                    Some(ModeName::Causal) | None => TrainMode::Causal,
-                    Some(ModeName::Paper) => TrainMode::Paper,
-                    Some(ModeName::Off) => TrainMode::Off,
-                };
-                Ok(ModelChoice::Network(task))
-            }
-            Kind::Markov => match self.of_networks() {
-                Some(option) => Err(Error::refused(
-                    format!("--{option} is for networks, and a Markov model has none"),
-                    "leave the option out, or choose {generator=network}",
-                )),
-                None => Ok(ModelChoice::Markov),
-            },
+            Kind::Network => ModelChoice::network(&settings, mode, seed),
+            Kind::Markov => ModelChoice::markov(&settings, mode),
         }
-    }
-
-    /// The first option given that means nothing for counts.
-    fn of_networks(&self) -> Option<&'static str> {
-        self.train_mode.map(|_| "train-mode").or_else(|| self.network.first_given())
     }
 }
 
 impl NetworkArguments {
-    /// The network asked for; where nothing is said, of the size that is usual.
-    pub fn task(&self, usual: Size, seed: u64) -> Result<NetworkTask, Error> {
-        let mut task = NetworkTask::of(self.preset(usual)?);
-        let (sizes, options) = (&mut task.sizes, &mut task.options);
-        options.seed = seed;
-        let set = |given: Option<usize>, setting: &mut usize| *setting = given.unwrap_or(*setting);
-        match sizes {
-            NetworkSizes::Recurrent(sizes) => {
-                refuse_foreign(
-                    "recurrent",
-                    &self.of_halo(),
-                    "leave it out, or choose {network=halo}",
-                )?;
-                set(self.head_width, &mut sizes.head);
-                set(self.width, &mut sizes.width);
-            }
-            NetworkSizes::Halo(sizes) => {
-                let foreign = [(self.head_width.is_some(), "head-width")];
-                refuse_foreign("halo", &foreign, "leave it out, or choose {network=recurrent}")?;
-                set(self.width, &mut sizes.width);
-                set(self.layers, &mut sizes.layers);
-                set(self.heads, &mut sizes.heads);
-                set(self.head_units, &mut sizes.head_units);
-            }
-        }
-        self.set_length(options);
-        options.rate = self.rate.unwrap_or(options.rate);
-        options.decay = self.decay.unwrap_or(options.decay);
-        options.dropout = self.dropout.unwrap_or(options.dropout);
-        Ok(task)
-    }
-
-    /// The published network of the same size: it trains as long, and at a rate of its own.
-    pub fn halo_beside(&self, usual: Size) -> Result<NetworkTask, Error> {
-        let preset = Preset::new(NetworkKind::Halo, self.size(usual))
-            .map_err(|error| Error::refused(error.to_string(), "choose {size=small}"))?;
-        let mut task = NetworkTask::of(preset);
-        self.set_length(&mut task.options);
-        Ok(task)
-    }
-
-    /// How long, and how much at once.
-    fn set_length(&self, options: &mut TrainOptions) {
+    /// What is set of the network.
+    pub fn settings(&self) -> NetworkSettings {
         let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        options.batch = self.batch;
-        options.epochs = self.epochs.map_or(options.epochs, short);
-        options.patience = self.patience.map_or(options.patience, short);
-    }
-
-    fn size(&self, usual: Size) -> Size {
-        match self.size {
-            Some(SizeName::Tiny) => Size::Tiny,
-            Some(SizeName::Small) => Size::Small,
-            Some(SizeName::Large) => Size::Large,
-            Some(SizeName::Paper) => Size::Paper,
-            None => usual,
+        NetworkSettings {
+            network: self.network.map(|network| match network {
+                NetworkName::Recurrent => NetworkKind::Recurrent,
+                NetworkName::Halo => NetworkKind::Halo,
+            }),
+            size: self.size.map(|size| match size {
+                SizeName::Tiny => Size::Tiny,
+                SizeName::Small => Size::Small,
+                SizeName::Large => Size::Large,
+                SizeName::Paper => Size::Paper,
+            }),
+            epochs: self.epochs.map(short),
+            batch: self.batch,
+            rate: self.rate,
+            patience: self.patience.map(short),
+            decay: self.decay,
+            width: self.width,
+            head_width: self.head_width,
+            head_units: self.head_units,
+            layers: self.layers,
+            heads: self.heads,
+            dropout: self.dropout,
         }
-    }
-
-    fn preset(&self, usual: Size) -> Result<Preset, Error> {
-        let size = self.size(usual);
-        let kind = match (self.network, size) {
-            (Some(NetworkName::Recurrent), _) => NetworkKind::Recurrent,
-            (Some(NetworkName::Halo), _) | (None, Size::Paper) => NetworkKind::Halo,
-            (None, _) => NetworkKind::Recurrent,
-        };
-        Preset::new(kind, size).map_err(|error| {
-            let advice = match size {
-                Size::Paper => "the published size is that of {network=halo}",
-                _ => "choose {size=small}",
-            };
-            Error::refused(error.to_string(), advice)
-        })
-    }
-
-    /// The options that only HALO has.
-    fn of_halo(&self) -> [(bool, &'static str); 4] {
-        [
-            (self.head_units.is_some(), "head-units"),
-            (self.layers.is_some(), "layers"),
-            (self.heads.is_some(), "heads"),
-            (self.dropout.is_some(), "dropout"),
-        ]
-    }
-
-    /// The first option that was given.
-    fn first_given(&self) -> Option<&'static str> {
-        let given = [
-            (self.network.is_some(), "network"),
-            (self.size.is_some(), "size"),
-            (self.epochs.is_some(), "epochs"),
-            (self.batch.is_some(), "batch"),
-            (self.rate.is_some(), "rate"),
-            (self.patience.is_some(), "patience"),
-            (self.decay.is_some(), "decay"),
-            (self.width.is_some(), "width"),
-            (self.head_width.is_some(), "head-width"),
-        ];
-        let all = given.into_iter().chain(self.of_halo());
-        all.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
-    }
-}
-
-/// Refuses the first option given that means nothing for a network.
-fn refuse_foreign(
-    network: &str,
-    options: &[(bool, &str)],
-    advice: &'static str,
-) -> Result<(), Error> {
-    match options.iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(Error::refused(
-            format!("--{option} means nothing for the {network} network"),
-            advice,
-        )),
-        None => Ok(()),
     }
 }
 

@@ -235,7 +235,7 @@ impl Task for AuditTask {
         let broken = self.broken(set, found.rules, &auditor, &causes, &seen);
         let hard = set.iter().filter(|rule| rule.is_hard()).count();
         let mut report = AuditReport {
-            cohort: self.inputs.cohort.display().to_string(),
+            cohort: self.inputs.cohort.shown(),
             files: loaded.files,
             split: self.split.map(Split::name),
             records: found.records,

@@ -6,7 +6,7 @@ mod text;
 use std::path::PathBuf;
 
 use consequence_evaluate::{Describer, Description, Spread};
-use consequence_pipeline::{Error, Out, Report, Task, Watch};
+use consequence_pipeline::{CohortInput, Error, Out, Report, Task, Watch};
 use consequence_record::calendar::{DAY, Date};
 use consequence_record::{Code, Part, Split, Vocabulary};
 use serde::Serialize;
@@ -30,8 +30,8 @@ use crate::look::{Source, Titles};
 /// ```
 #[derive(Clone, Debug)]
 pub struct DescribeTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
     /// Lists of codes with titles, for codes that the cohort gives none.
     pub titles: Vec<PathBuf>,
     /// Codes and tests that are told; the rest are counted.
@@ -46,7 +46,7 @@ pub struct DescribeTask {
 
 impl DescribeTask {
     /// All records, titles of the cohort alone, and no page.
-    pub fn new(cohort: impl Into<PathBuf>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>) -> Self {
         Self {
             cohort: cohort.into(),
             titles: Vec::new(),
@@ -196,7 +196,7 @@ impl DescribeReport {
             titles.of_test(parts).map(str::to_owned)
         });
         Self {
-            cohort: task.cohort.display().to_string(),
+            cohort: task.cohort.shown(),
             split: task.split.map(Split::name),
             hide_below: task.hide_below,
             first_date: described.first_day.map(date),

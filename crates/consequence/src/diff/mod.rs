@@ -5,10 +5,10 @@ mod text;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use consequence_evaluate::{Description, SplitCounts, Spread};
-use consequence_pipeline::{Error, Report, Task, Watch};
+use consequence_pipeline::{CohortInput, Error, Report, Task, Watch};
 use consequence_record::{Code, Vocabulary};
 use serde::Serialize;
 
@@ -36,9 +36,9 @@ pub use self::records::RecordCounts;
 #[derive(Clone, Debug)]
 pub struct DiffTask {
     /// One cohort: JSON lines, or a MEDS dataset.
-    pub a: PathBuf,
+    pub a: CohortInput,
     /// The other.
-    pub b: PathBuf,
+    pub b: CohortInput,
     /// Lists of codes with titles, for codes that the cohorts give none.
     pub titles: Vec<PathBuf>,
     /// Codes and tests that are told of each kind; the rest are counted.
@@ -47,7 +47,7 @@ pub struct DiffTask {
 
 impl DiffTask {
     /// With the titles of the cohorts alone.
-    pub fn new(a: impl Into<PathBuf>, b: impl Into<PathBuf>) -> Self {
+    pub fn new(a: impl Into<CohortInput>, b: impl Into<CohortInput>) -> Self {
         Self { a: a.into(), b: b.into(), titles: Vec::new(), top: 20 }
     }
 }
@@ -205,10 +205,10 @@ impl Task for DiffTask {
 
     /// Sees every record of both.
     fn run(&self, watch: &dyn Watch) -> Result<DiffReport, Error> {
-        let look = |path: &Path| -> Result<Looked, Error> {
-            let source = Source::open(path, &self.titles, watch)?;
+        let look = |cohort: &CohortInput| -> Result<Looked, Error> {
+            let source = Source::open(cohort, &self.titles, watch)?;
             let described = described(&source, None, watch)?;
-            Ok(Looked { name: path.display().to_string(), source, described })
+            Ok(Looked { name: cohort.shown(), source, described })
         };
         let [a, b] = [look(&self.a)?, look(&self.b)?];
         let records = RecordCounts::of(&a.source, &b.source, watch)?;

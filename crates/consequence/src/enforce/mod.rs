@@ -13,13 +13,15 @@ use consequence_enforce::{Repair, RepairPlan, Repaired, repair, repair_by};
 use consequence_pipeline::load::LoadedCohort;
 use consequence_pipeline::model_rules::ReadModel;
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched};
+use consequence_pipeline::{
+    Error, ModelInput, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched,
+};
 use consequence_prng::Draws;
-use consequence_record::{Code, Cohort, Split};
+use consequence_record::{Code, Cohort, CohortDetails, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Rule, RuleSet};
-use consequence_tables::CohortWriter;
 use consequence_tables::meds::{Subject, WriterOptions};
+use consequence_tables::{CohortWriter, Dataset};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -49,13 +51,14 @@ const TOLD_RULES: usize = 5;
 pub struct EnforceTask {
     /// The cohort, and the rules.
     pub inputs: RecordInputs,
-    /// The file to write if its name ends in `.jsonl`, else the folder of a MEDS dataset.
-    pub out: Out,
+    /// The file to write if its name ends in `.jsonl`, else the folder of a MEDS dataset; none: the records
+    /// are given by [`repaired`](Self::repaired) alone.
+    pub out: Option<Out>,
     /// A file that lists every code put in or taken out: CSV if its name ends so, else JSON lines.
     pub changes: Option<PathBuf>,
     /// The folder of a model: where a rule leaves a choice of codes, one that the patient did not have
     /// before is drawn by how likely the model finds it. Without, by how often it is in the cohort.
-    pub model: Option<PathBuf>,
+    pub model: Option<ModelInput>,
     /// Whether soft rules draw their outputs anew; else only hard rules change anything.
     pub soft: bool,
     /// What draws depend on: those of soft rules, and those between codes where a rule leaves a choice.
@@ -71,8 +74,8 @@ pub struct EnforceReport {
     pub files: Vec<String>,
     /// The model that choices went by.
     pub model: Option<String>,
-    /// The cohort that was written.
-    pub out: String,
+    /// The cohort that was written, if one was.
+    pub out: Option<String>,
     /// Hard rules that now hold.
     pub hard_rules: usize,
     /// Soft rules that were drawn.
@@ -106,9 +109,14 @@ pub struct EnforceReport {
 }
 
 impl EnforceTask {
+    /// A repair by hard rules alone, and nothing is written.
+    pub fn in_memory(inputs: RecordInputs) -> Self {
+        Self { inputs, out: None, changes: None, model: None, soft: false, seed: 0 }
+    }
+
     /// A repair by hard rules alone.
     pub fn new(inputs: RecordInputs, out: impl Into<Out>) -> Self {
-        Self { inputs, out: out.into(), changes: None, model: None, soft: false, seed: 0 }
+        Self { out: Some(out.into()), ..Self::in_memory(inputs) }
     }
 }
 
@@ -118,16 +126,38 @@ impl Task for EnforceTask {
     /// Repairs every record of the cohort and writes those that the referee finds valid: all of them,
     /// or nothing is written. Splits, titles and times are those of the cohort that was read.
     fn run(&self, watch: &dyn Watch) -> Result<EnforceReport, Error> {
-        let _out = self.out.cohort()?;
+        Ok(self.repaired(watch)?.1)
+    }
+}
+
+impl EnforceTask {
+    /// The same, and gives the records too.
+    ///
+    /// ```
+    /// use consequence::enforce::EnforceTask;
+    /// use consequence::{RecordInputs, RuleInput, Unwatched};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let cohort = folder.path().join("a.jsonl");
+    /// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["DIABETES"], []]}"#)?;
+    /// let rules = RuleInput::text("lifelong", "rule lifelong: DIABETES in previous => DIABETES");
+    /// let task = EnforceTask::in_memory(RecordInputs::new(&cohort).with_rules([rules]));
+    /// let (records, report) = task.repaired(&Unwatched)?;
+    /// assert_eq!((records.cohort.record(0).visit(2).len(), report.added_codes), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repaired(&self, watch: &dyn Watch) -> Result<(Dataset, EnforceReport), Error> {
+        let out = self.out.as_ref().map(Out::cohort).transpose()?;
+        let force = self.out.as_ref().is_some_and(|out| out.force);
         let changes = self.changes.as_ref();
-        let changes = changes.map(|path| Out::new(path).replacing(self.out.force));
+        let changes = changes.map(|path| Out::new(path).replacing(force));
         let changes_file = changes.as_ref().map(Out::file).transpose()?;
         let OpenedRecords { rules: loaded, cohort: known } = self.inputs.open_detailed(watch)?;
         let cohort = &known.cohort;
         let set = chosen(&loaded.rules, self.soft);
         let plan = watched(watch, "compiling and proving", None, || plan(&set, cohort.longest()))?;
         let records = cohort.len() as u64;
-        let model = self.model.as_ref().map(|folder| ReadModel::open(folder, watch)).transpose()?;
+        let model = self.model.as_ref().map(|model| ReadModel::open(model, watch)).transpose()?;
         let model = model.as_ref().map(|model| ModelLikelihoods::new(&model.trained, &set));
         let found = watched(watch, "repairing", Some(records), || {
             let draws = Draws::new(self.seed);
@@ -145,22 +175,25 @@ impl Task for EnforceTask {
             return Err(Error::NothingLeft { records });
         }
         watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
-        watched(watch, "writing", None, || write(&self.out, &repaired, &known, &set))?;
+        let dataset = with_what_was_known(repaired, &known, &set);
+        if let (Some(_), Some(out)) = (&out, &self.out) {
+            watched(watch, "writing", None, || write(out, &dataset))?;
+        }
         if let (Some(file), Some(out)) = (&changes_file, &changes) {
             file.write(|file| changes::list(file, &out.path, plan.plan(), cohort, &every))?;
         }
         let Repair { changed, added, removed, last_resorts, cut, dropped_visits, refused, .. } =
             done;
         let hard = set.iter().filter(|rule| rule.is_hard()).count();
-        Ok(EnforceReport {
-            cohort: self.inputs.cohort.display().to_string(),
+        let report = EnforceReport {
+            cohort: self.inputs.cohort.shown(),
             files: loaded.files,
-            model: self.model.as_ref().map(|folder| folder.display().to_string()),
-            out: self.out.shown(),
+            model: self.model.as_ref().map(ModelInput::to_string),
+            out: self.out.as_ref().map(Out::shown),
             hard_rules: hard,
             soft_rules: set.len() - hard,
             records,
-            written: repaired.len() as u64,
+            written: dataset.cohort.len() as u64,
             changed,
             added_codes: added,
             removed_codes: removed,
@@ -176,30 +209,27 @@ impl Task for EnforceTask {
             cut_records: cut,
             dropped_visits,
             refused_records: refused,
-        })
+        };
+        Ok((dataset, report))
     }
 }
 
-/// Writes the records with what was known of them: splits, titles, concepts, dates and values. A record that a rule
+/// The records with what was known of them: splits, titles, concepts, dates and values. A record that a rule
 /// ended early loses what comes later, and a code that a rule took away its value.
-fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> Result<(), Error> {
+fn with_what_was_known(repaired: Cohort, known: &LoadedCohort, set: &RuleSet) -> Dataset {
     let code = |code: &Code| set.vocabulary().code(known.vocabulary.name(*code));
-    let titles = known.titles.iter();
-    let concepts = known.concepts.iter();
+    let (titles, concepts) = (known.titles.iter(), known.concepts.iter());
     let scales = known.scales.iter();
-    let writer = WriterOptions {
-        replace: out.force,
-        scales: scales.filter_map(|(old, scale)| Some((code(old)?, scale.clone()))).collect(),
-        titles: titles.filter_map(|(old, title)| Some((code(old)?, title.clone()))).collect(),
-        concepts: concepts.filter_map(|(old, known)| Some((code(old)?, known.clone()))).collect(),
-        ..WriterOptions::default()
-    };
-    let mut writer = CohortWriter::create(&out.path, Arc::clone(set.vocabulary()), writer)?;
+    let mut splits = Vec::new();
+    let mut all_details = known.details.as_ref().map(|_| CohortDetails::default());
     let mut before = 0..known.cohort.len();
     for (index, record) in repaired.records().enumerate() {
         let id = repaired.id(index);
         // Records keep their order, and some are left out.
         let index = before.find(|&index| known.cohort.id(index) == id);
+        let split = index.and_then(|index| known.splits.get(index)).copied();
+        splits.push(split.unwrap_or_else(|| Split::of(id)));
+        let Some(all_details) = &mut all_details else { continue };
         let details = known.details.as_ref().zip(index).map(|(details, index)| details.of(index));
         let mut details = details.unwrap_or_default().to_details();
         details.events.retain_mut(|event| {
@@ -208,13 +238,34 @@ fn write(out: &Out, repaired: &Cohort, known: &LoadedCohort, set: &RuleSet) -> R
             now.is_some()
         });
         let has = |visit: usize, code| record.visit(visit).binary_search(&code).is_ok();
-        let details = details.view().kept(record.len() - 1, has);
-        let split = index.and_then(|index| known.splits.get(index)).copied();
+        all_details.push(details.view().kept(record.len() - 1, has).view());
+    }
+    Dataset {
+        splits,
+        scales: scales.filter_map(|(old, scale)| Some((code(old)?, scale.clone()))).collect(),
+        titles: titles.filter_map(|(old, title)| Some((code(old)?, title.clone()))).collect(),
+        concepts: concepts.filter_map(|(old, known)| Some((code(old)?, known.clone()))).collect(),
+        details: all_details,
+        ..Dataset::new(repaired, Arc::clone(set.vocabulary()))
+    }
+}
+
+/// Writes the records.
+fn write(out: &Out, dataset: &Dataset) -> Result<(), Error> {
+    let writer = WriterOptions {
+        replace: out.force,
+        scales: dataset.scales.clone(),
+        titles: dataset.titles.clone(),
+        concepts: dataset.concepts.clone(),
+        ..WriterOptions::default()
+    };
+    let mut writer = CohortWriter::create(&out.path, Arc::clone(&dataset.vocabulary), writer)?;
+    for (index, record) in dataset.cohort.records().enumerate() {
         let subject = Subject {
-            id,
-            split: split.unwrap_or_else(|| Split::of(id)),
+            id: dataset.cohort.id(index),
+            split: dataset.splits[index],
             ended: record.ended(),
-            details: details.view(),
+            details: dataset.details_of(index),
         };
         writer.push(subject, record.visits())?;
     }
@@ -269,7 +320,10 @@ impl Display for EnforceReport {
             ),
         };
         let written = count(self.written, "record");
-        writeln!(out, "{}: {written} written{obeying}{drawn}", self.out)?;
+        match &self.out {
+            Some(file) => writeln!(out, "{file}: {written} written{obeying}{drawn}")?,
+            None => writeln!(out, "{written} repaired{obeying}{drawn}")?,
+        }
         writeln!(
             out,
             "  {} changed: {} added, {} removed",

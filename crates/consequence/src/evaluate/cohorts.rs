@@ -1,6 +1,5 @@
 //! How close generated records come to real ones.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consequence_evaluate::{
@@ -9,7 +8,9 @@ use consequence_evaluate::{
     violations,
 };
 use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
-use consequence_pipeline::{CodeSource, Error, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{
+    CodeSource, CohortInput, Error, Out, Report, RuleInput, Task, Watch, watched,
+};
 use consequence_record::Selection;
 use consequence_rules::{CompileLimits, UnknownCodes};
 use consequence_store::{AtomicFolder, Belongs, StoreError, write_atomically};
@@ -44,11 +45,11 @@ const METRICS_FILE: &str = "metrics.json";
 #[derive(Clone, Debug)]
 pub struct EvaluateTask {
     /// The real cohort: its train split is what the other is held against.
-    pub real: PathBuf,
+    pub real: CohortInput,
     /// The generated cohort, from any source.
-    pub synthetic: PathBuf,
+    pub synthetic: CohortInput,
     /// Rule files that the generated records are audited by.
-    pub rules: Vec<PathBuf>,
+    pub rules: Vec<RuleInput>,
     /// What a code means that a rule names and neither cohort has.
     pub unknown_codes: UnknownCodes,
     /// Whether to leave out the rules that the real cohort brings along.
@@ -176,8 +177,8 @@ impl Task for EvaluateTask {
             None => None,
         };
         let report = EvaluateReport {
-            real: shown(&self.real),
-            synthetic: shown(&self.synthetic),
+            real: self.real.shown(),
+            synthetic: self.synthetic.shown(),
             of_train_split: pair.of_train_split,
             codes: pair.codes.clone(),
             copies: pair.copies(),
@@ -219,7 +220,7 @@ impl Report for EvaluateReport {
 
 impl EvaluateTask {
     /// Without rules, and without a report to read.
-    pub fn new(real: impl Into<PathBuf>, synthetic: impl Into<PathBuf>) -> Self {
+    pub fn new(real: impl Into<CohortInput>, synthetic: impl Into<CohortInput>) -> Self {
         Self {
             real: real.into(),
             synthetic: synthetic.into(),
@@ -259,7 +260,7 @@ pub(crate) fn judged(
 
 /// The rules, over the codes of both cohorts.
 pub(crate) fn rules_over(
-    files: &[PathBuf],
+    files: &[RuleInput],
     pair: &Pair,
     unknown_codes: UnknownCodes,
 ) -> Result<LoadedRules, Error> {
@@ -282,8 +283,4 @@ impl Obedience {
             broken_rules: found.hard.iter().filter(|rule| rule.violations > 0).count(),
         }
     }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

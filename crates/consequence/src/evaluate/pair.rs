@@ -1,15 +1,12 @@
 //! A real cohort and a generated one, over one vocabulary.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use consequence_evaluate::{Samples, TimingSample, TimingSamples};
-use consequence_pipeline::load::{self, LoadedCohort};
-use consequence_pipeline::{Error, Watch};
-use consequence_record::{
-    Code, Cohort, CohortDetails, EventDetail, Part, Record, Scale, Selection, Split, Vocabulary,
-};
+use consequence_pipeline::{CohortInput, Error, Watch, load};
+use consequence_record::{Code, Cohort, CohortDetails, Part, Scale, Selection, Split, Vocabulary};
+use consequence_tables::Dataset;
 use serde::Serialize;
 
 use super::FreshSample;
@@ -57,17 +54,23 @@ pub struct OnlyIn {
 const EXAMPLES: usize = 5;
 
 impl Pair {
-    pub fn load(real_at: &Path, synthetic_at: &Path, watch: &dyn Watch) -> Result<Self, Error> {
+    pub fn load(
+        real_at: &CohortInput,
+        synthetic_at: &CohortInput,
+        watch: &dyn Watch,
+    ) -> Result<Self, Error> {
         let real = load::detailed_cohort(real_at, None, watch)?;
         let synthetic = load::detailed_cohort(synthetic_at, None, watch)?;
         for (loaded, path) in [(&real, real_at), (&synthetic, synthetic_at)] {
             refuse_empty(&loaded.cohort, path)?;
         }
         let codes = OnlyIn::of(&real.vocabulary, &synthetic.vocabulary);
-        let Union { vocabulary, cohort, details, scales } =
-            Union::of(&real.vocabulary, synthetic, synthetic_at)?;
-        let (synthetic, synthetic_details, mut all_scales) = (cohort, details, scales);
-        let LoadedCohort { cohort: real, splits, titles, scales, details, .. } = real;
+        let vocabulary = Arc::new(joined(&real.vocabulary, &synthetic.vocabulary, synthetic_at)?);
+        let synthetic = synthetic.over(Arc::clone(&vocabulary), &synthetic_at.shown())?;
+        let Dataset {
+            cohort: synthetic, details: synthetic_details, scales: mut all_scales, ..
+        } = synthetic;
+        let Dataset { cohort: real, splits, titles, scales, details, .. } = real.into_dataset();
         all_scales.extend(scales);
         let [train, held_out, tuning] =
             [Split::Train, Split::HeldOut, Split::Tuning].map(|split| split.indices(&splits));
@@ -86,7 +89,7 @@ impl Pair {
             false => Vec::new(),
         };
         Ok(Self {
-            names: format!("{} and {}", real_at.display(), synthetic_at.display()),
+            names: format!("{real_at} and {synthetic_at}"),
             real,
             synthetic,
             vocabulary,
@@ -176,7 +179,7 @@ impl Pair {
     }
 }
 
-fn refuse_empty(cohort: &Cohort, path: &Path) -> Result<(), Error> {
+fn refuse_empty(cohort: &Cohort, path: &CohortInput) -> Result<(), Error> {
     match cohort.is_empty() {
         false => Ok(()),
         true => {
@@ -202,51 +205,8 @@ impl OnlyIn {
     }
 }
 
-/// The vocabulary of one cohort with the codes that only another has after it, and the other cohort
-/// numbered by it. The numbers of the first stay as they are.
-struct Union {
-    vocabulary: Arc<Vocabulary>,
-    cohort: Cohort,
-    details: Option<CohortDetails>,
-    scales: BTreeMap<Code, Scale>,
-}
-
-impl Union {
-    fn of(first: &Vocabulary, other: LoadedCohort, path: &Path) -> Result<Self, Error> {
-        let vocabulary = joined(first, &other.vocabulary, path)?;
-        let codes = other.vocabulary.codes();
-        let numbers: Vec<Option<Code>> =
-            codes.map(|code| vocabulary.code(other.vocabulary.name(code))).collect();
-        let number = |code: Code| numbers.get(code.index()).copied().flatten();
-        let mut cohort = Cohort::default();
-        for (index, record) in other.cohort.records().enumerate() {
-            let visits = record.visits();
-            let visits =
-                visits.map(|visit| visit.iter().filter_map(|&code| number(code)).collect());
-            let again = Record::new(visits.collect());
-            let again = if record.ended() { again } else { again.cut() };
-            cohort.push(other.cohort.id(index), &again);
-        }
-        let details = other.details.map(|details| {
-            let mut renumbered = CohortDetails::default();
-            for index in 0..details.len() {
-                let mut again = details.of(index).to_details();
-                let event =
-                    |event: EventDetail| Some(EventDetail { code: number(event.code)?, ..event });
-                again.events = again.events.into_iter().filter_map(event).collect();
-                again.events.sort_by_key(|event| (event.visit, event.code));
-                renumbered.push(again.view());
-            }
-            renumbered
-        });
-        let scales = other.scales.into_iter();
-        let scales = scales.filter_map(|(code, scale)| Some((number(code)?, scale))).collect();
-        Ok(Self { vocabulary: Arc::new(vocabulary), cohort, details, scales })
-    }
-}
-
 /// The codes of one vocabulary, and after them those that only another has.
-fn joined(first: &Vocabulary, other: &Vocabulary, path: &Path) -> Result<Vocabulary, Error> {
+fn joined(first: &Vocabulary, other: &Vocabulary, path: &CohortInput) -> Result<Vocabulary, Error> {
     let own = |vocabulary: &Vocabulary| -> Vec<Code> {
         vocabulary.codes().filter(|&code| code != vocabulary.end()).collect()
     };
@@ -272,12 +232,12 @@ fn joined(first: &Vocabulary, other: &Vocabulary, path: &Path) -> Result<Vocabul
 mod tests {
     use std::sync::Arc;
 
-    use consequence_pipeline::load::LoadedCohort;
     use consequence_record::{
         Cohort, CohortDetails, Details, EventDetail, Kind, Record, Scale, Vocabulary,
     };
+    use consequence_tables::Dataset;
 
-    use super::{Union, joined};
+    use super::joined;
 
     #[test]
     fn codes_of_both_are_there_once() {
@@ -292,18 +252,14 @@ mod tests {
         let mut details = CohortDetails::default();
         details.push(Details { times: vec![5], events, ..Details::default() }.view());
         let scale = Scale { test: "B".into(), ..Scale::default() };
-        let other = LoadedCohort {
-            cohort,
-            vocabulary: Arc::new(other),
-            splits: Vec::new(),
-            titles: Default::default(),
-            concepts: Default::default(),
+        let other = Dataset {
             scales: [(b, scale.clone())].into(),
             details: Some(details),
-            records_are_lines: false,
+            ..Dataset::new(cohort, Arc::new(other))
         };
-        let found = Union::of(&first, other, "x".as_ref()).unwrap();
-        let all = found.vocabulary;
+        let path = "x".into();
+        let all = Arc::new(joined(&first, &other.vocabulary, &path).unwrap());
+        let found = other.over(Arc::clone(&all), "x").unwrap();
         let names: Vec<&str> = all.codes().map(|code| all.name(code)).collect();
         assert_eq!(names, ["A", "F", "B", "END"]);
         let record = found.cohort.record(0);
@@ -318,6 +274,6 @@ mod tests {
         assert_eq!(found.scales.get(&b), Some(&scale));
 
         let clash = Vocabulary::new([("A", Kind::Static)]).unwrap();
-        assert!(joined(&first, &clash, "x".as_ref()).is_err());
+        assert!(joined(&first, &clash, &path).is_err());
     }
 }

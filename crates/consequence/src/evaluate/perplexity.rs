@@ -1,18 +1,20 @@
 //! How well a model predicts real records.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_enforce::Enforcer;
 use consequence_evaluate::{
     Likelihood, ReplayOptions, UnnormalisedLikelihood, likelihood, likelihood_with_rules,
-    likelihood_with_settled,
+    likelihood_with_settled, log_probabilities,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
+use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::words::count;
-use consequence_pipeline::{Error, Report, Task, Watch, load, watched};
+use consequence_pipeline::{
+    CohortInput, Error, ModelInput, Report, RuleInput, Task, Watch, load, watched,
+};
 use consequence_record::{RecordView, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
@@ -39,13 +41,13 @@ use serde::Serialize;
 #[derive(Clone, Debug)]
 pub struct PerplexityTask {
     /// The folder of the model.
-    pub model: PathBuf,
+    pub model: ModelInput,
     /// The real cohort.
-    pub real: PathBuf,
+    pub real: CohortInput,
     /// The split whose records are predicted.
     pub split: Split,
     /// Rule files; none: the rules that the model was trained with.
-    pub rules: Vec<PathBuf>,
+    pub rules: Vec<RuleInput>,
     /// Whether the model is measured alone, without any rules.
     pub no_rules: bool,
     /// What a code means that a rule names and the model does not have.
@@ -54,7 +56,7 @@ pub struct PerplexityTask {
 
 impl PerplexityTask {
     /// A model with its own rules, on the held-out split.
-    pub fn new(model: impl Into<PathBuf>, real: impl Into<PathBuf>) -> Self {
+    pub fn new(model: impl Into<ModelInput>, real: impl Into<CohortInput>) -> Self {
         Self {
             model: model.into(),
             real: real.into(),
@@ -97,14 +99,8 @@ impl Task for PerplexityTask {
     /// Measures the likelihood of real records under a model with rules: each code is predicted from what
     /// is already decided, as when records are generated.
     fn run(&self, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
-        let model = ReadModel::open(&self.model, watch)?;
-        let mut loaded =
-            model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
+        let (model, loaded) = self.opened(watch)?;
         let vocabulary = model.trained.codes().vocabulary();
-        if self.no_rules {
-            let none = RuleSet::empty(Arc::clone(vocabulary));
-            (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
-        }
         let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
         let records = self.split.indices(&real.splits);
         if records.is_empty() {
@@ -121,9 +117,9 @@ impl Task for PerplexityTask {
         };
         let hard = loaded.rules.iter().filter(|rule| rule.is_hard()).count();
         Ok(PerplexityReport {
-            model: self.model.display().to_string(),
+            model: self.model.to_string(),
             generator: model.card.kind,
-            real: self.real.display().to_string(),
+            real: self.real.shown(),
             split: self.split.name(),
             files: loaded.files,
             hard_rules: hard,
@@ -132,6 +128,55 @@ impl Task for PerplexityTask {
             paper,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
         })
+    }
+}
+
+impl PerplexityTask {
+    /// The logarithm of the probability of every record of the cohort, whatever its split, in their order. It is
+    /// minus infinity for a record that the rules forbid, and for one that cannot be written.
+    ///
+    /// ```
+    /// use consequence::evaluate::PerplexityTask;
+    /// use consequence::train::{ModelChoice, TrainTask};
+    /// use consequence::{Task, Unwatched};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let [cohort, model] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
+    /// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+    /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+    /// TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(&cohort, &model) }.run(&Unwatched)?;
+    ///
+    /// let each = PerplexityTask::new(&model, &cohort).log_probabilities(&Unwatched)?;
+    /// assert!(each.len() == 50 && each.iter().all(|one| one.is_finite() && *one < 0.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn log_probabilities(&self, watch: &dyn Watch) -> Result<Vec<f64>, Error> {
+        let (model, loaded) = self.opened(watch)?;
+        let vocabulary = model.trained.codes().vocabulary();
+        let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
+        let trained_with = model_rules::trained_with(&model, &self.model)?;
+        let measure = Measure {
+            model: &model,
+            rules: &loaded.rules,
+            trained_with: trained_with.as_deref(),
+            records: Selection::all(&real.cohort),
+        };
+        match &model.trained {
+            Trained::Network(network) => measure.each(&NetworkGenerator::new(network), watch),
+            Trained::Markov(markov) => measure.each(&**markov, watch),
+        }
+    }
+
+    /// The model, and the rules over its codes.
+    fn opened(&self, watch: &dyn Watch) -> Result<(ReadModel, LoadedRules), Error> {
+        let model = ReadModel::open(&self.model, watch)?;
+        let mut loaded =
+            model_rules::over_model(&model, &self.model, &self.rules, self.unknown_codes)?;
+        if self.no_rules {
+            let none = RuleSet::empty(Arc::clone(model.trained.codes().vocabulary()));
+            (loaded.rules, loaded.files) = (Arc::new(none), Vec::new());
+        }
+        Ok((model, loaded))
     }
 }
 
@@ -170,6 +215,21 @@ impl Measure<'_> {
             likelihood_with_settled(generator, settled, self.records, &options)
         })?;
         Ok((with_rules, Some(paper)))
+    }
+
+    /// The logarithm of the probability of each record.
+    fn each<G: Generator>(&self, generator: &G, watch: &dyn Watch) -> Result<Vec<f64>, Error> {
+        let total = Some(self.records.len() as u64);
+        let options = ReplayOptions { watch, ..ReplayOptions::default() };
+        let enforcer = match self.rules.is_empty() {
+            true => None,
+            false => {
+                Some(watched(watch, "compiling and proving", None, || self.enforcer(generator))?)
+            }
+        };
+        Ok(watched(watch, "measuring", total, || {
+            log_probabilities(generator, enforcer.as_ref(), self.records, &options)
+        })?)
     }
 
     /// The rules closed and proved in the model's order of codes.

@@ -2,10 +2,10 @@
 //! lines are read whole, as their codes are known at their end.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use consequence_pipeline::load::{self, LoadedCohort};
-use consequence_pipeline::{Error, Watch};
+use consequence_pipeline::{CohortInput, Error, Watch};
 use consequence_record::{Code, DetailsView, RecordView, Scale, Split, Vocabulary};
 use consequence_tables::meds::{MedsOptions, Stream};
 use consequence_tables::{Format, TableError};
@@ -22,7 +22,7 @@ pub(crate) struct Source {
 
 enum Inner {
     Stream(Box<Stream>),
-    Whole(Box<LoadedCohort>),
+    Whole(LoadedCohort),
 }
 
 /// What codes are called, mean and measure.
@@ -57,12 +57,14 @@ impl From<TableError> for Halt {
 
 impl Source {
     /// Opens a cohort, with titles from these files for codes that it gives none.
-    pub fn open(path: &Path, titles: &[PathBuf], watch: &dyn Watch) -> Result<Self, Error> {
-        let inner = match Format::of(path)? {
-            Format::Meds => Inner::Stream(Box::new(Stream::open(path, &MedsOptions::default())?)),
-            Format::Lines => Inner::Whole(Box::new(load::detailed_cohort(path, None, watch)?)),
+    pub fn open(input: &CohortInput, titles: &[PathBuf], watch: &dyn Watch) -> Result<Self, Error> {
+        let inner = match input {
+            CohortInput::Path(path) if Format::of(path)? == Format::Meds => {
+                Inner::Stream(Box::new(Stream::open(path, &MedsOptions::default())?))
+            }
+            _ => Inner::Whole(load::detailed_cohort(input, None, watch)?),
         };
-        let mut source = Self { path: path.to_path_buf(), inner, titles: Titles::default() };
+        let mut source = Self { path: input.into(), inner, titles: Titles::default() };
         let known = match &source.inner {
             Inner::Stream(stream) => stream.titles(),
             Inner::Whole(loaded) => &loaded.titles,

@@ -4,13 +4,15 @@ mod review;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_mine::MineError;
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Advice, Error, OpenOut, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{
+    Advice, CohortInput, Error, OpenOut, Out, Report, Task, Watch, load, watched,
+};
 use consequence_record::Code;
 use consequence_rules::{
     CompileError, CompileOptions, LanguageLimits, Plan, ResolveOptions, RuleSet, compile, parse,
@@ -45,10 +47,10 @@ pub use consequence_mine::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct MineTask {
-    /// The cohort: JSON lines, or a MEDS dataset.
-    pub cohort: PathBuf,
-    /// The rule file to write.
-    pub out: Out,
+    /// The cohort: JSON lines, a MEDS dataset, or one in memory.
+    pub cohort: CohortInput,
+    /// The rule file to write; none: the rules are in the report alone.
+    pub out: Option<Out>,
     /// The page to write on which an expert chooses from the rules; none: no page.
     pub review: Option<Out>,
     /// A list of codes with titles, for codes that the cohort gives none.
@@ -62,8 +64,8 @@ pub struct MineTask {
 pub struct MineReport {
     /// The cohort, as the user named it.
     pub cohort: String,
-    /// The rule file that was written.
-    pub out: String,
+    /// The rule file that was written, if one was.
+    pub out: Option<String>,
     /// The page that was written.
     pub review: Option<String>,
     /// Rules that must hold.
@@ -78,6 +80,9 @@ pub struct MineReport {
     pub proof: MinedProof,
     /// How long it took.
     pub seconds: Seconds,
+    /// The rules as text, each with its evidence.
+    #[serde(skip)]
+    pub text: String,
     /// The rules with their evidence, and what did not become a rule.
     #[serde(flatten)]
     pub mined: Mined,
@@ -139,15 +144,23 @@ pub struct Seconds {
 
 impl MineTask {
     /// The usual cut-offs, titles of the cohort alone, and no page.
-    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>, out: impl Into<Out>) -> Self {
+        Self { out: Some(out.into()), ..Self::in_memory(cohort) }
+    }
+
+    /// The same, and no file is written.
+    pub fn in_memory(cohort: impl Into<CohortInput>) -> Self {
         let search = SearchOptions::default();
-        Self { cohort: cohort.into(), out: out.into(), review: None, titles: None, search }
+        Self { cohort: cohort.into(), out: None, review: None, titles: None, search }
     }
 
     fn review_file(&self) -> Result<Option<OpenOut<'_>>, Error> {
-        if self.review.as_ref().is_some_and(|review| review.path == self.out.path) {
+        let same = |(review, out): (&Out, &Out)| review.path == out.path;
+        if let Some(review) = &self.review
+            && self.out.as_ref().is_some_and(|out| same((review, out)))
+        {
             let what = "the rules and the page to choose from would be one file";
-            return Err(Error::refused_at(&self.out.path, what, "give the page another name"));
+            return Err(Error::refused_at(&review.path, what, "give the page another name"));
         }
         self.review.as_ref().map(Out::file).transpose()
     }
@@ -161,14 +174,13 @@ impl Task for MineTask {
     /// Mines the train split of a cohort, drops what the tuning split contradicts, proves that the
     /// rules can be kept together, and writes them with their evidence.
     fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
-        let out = self.out.file()?;
+        let out = self.out.as_ref().map(Out::file).transpose()?;
         let review = self.review_file()?;
         let list = self.titles.as_deref().map(code_list).transpose()?;
-        let (dataset, reading) = timed(|| {
-            watched(watch, "reading the cohort", None, || Dataset::open_codes(&self.cohort))
-        });
-        let dataset = dataset?;
-        let Dataset { cohort, vocabulary, splits, titles, .. } = &dataset;
+        let (loaded, reading) = timed(|| load::cohort(&self.cohort, None, watch));
+        let loaded = loaded?;
+        let dataset: &Dataset = &loaded;
+        let Dataset { cohort, vocabulary, splits, titles, .. } = dataset;
         let known: BTreeMap<&str, &str> = titles
             .iter()
             .map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title))
@@ -182,7 +194,7 @@ impl Task for MineTask {
             title(code).or_else(|| list.as_ref().and_then(|list| list.any_title(code)))
         };
         let (mined, mining) = timed(|| {
-            let known = Known { titles: &title, groups: &below_concepts(&dataset) };
+            let known = Known { titles: &title, groups: &below_concepts(dataset) };
             let work = || search_knowing(cohort, vocabulary, splits, &known, &self.search);
             watched(watch, "mining", None, work)
         });
@@ -191,7 +203,7 @@ impl Task for MineTask {
         let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
         let (plan, proving) = timed(|| {
             watched(watch, "compiling and proving", None, || {
-                let name = self.out.shown();
+                let name = self.out.as_ref().map_or_else(|| "mined rules".into(), Out::shown);
                 let file = parse(&name, text.as_bytes(), &LanguageLimits::default())?;
                 let resolve_options = ResolveOptions::default();
                 let rules = resolve(&[file], Some(Arc::clone(vocabulary)), &resolve_options)?.rules;
@@ -199,15 +211,17 @@ impl Task for MineTask {
             })
         });
         let statements = plan?.proof().goals;
-        out.write(|file| file.write_all(text.as_bytes()))?;
+        if let Some(out) = out {
+            out.write(|file| file.write_all(text.as_bytes()))?;
+        }
         if let Some(review) = review {
-            let page = review::page(&self.cohort, &dataset, &mined, &read).html();
+            let page = review::page(&self.cohort, dataset, &mined, &read).html();
             review.write(|file| file.write_all(page.as_bytes()))?;
         }
         let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
         Ok(MineReport {
-            cohort: self.cohort.display().to_string(),
-            out: self.out.shown(),
+            cohort: self.cohort.shown(),
+            out: self.out.as_ref().map(Out::shown),
             review: self.review.as_ref().map(Out::shown),
             hard_rules: mined.rules.len() - soft_rules,
             soft_rules,
@@ -215,6 +229,7 @@ impl Task for MineTask {
             templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
             proof: MinedProof { max_visits: longest, statements },
             seconds: Seconds { reading, mining, proving },
+            text,
             mined,
         })
     }
@@ -257,7 +272,7 @@ fn cannot_be_kept(set: &RuleSet, error: CompileError) -> Error {
     }
 }
 
-fn refused(cohort: &Path, error: &MineError) -> Error {
+fn refused(cohort: &CohortInput, error: &MineError) -> Error {
     let help = match error {
         MineError::NoTrain => {
             "a record without a split of its own gets one by its id, eight in ten train; bring more \
@@ -305,10 +320,12 @@ const SHOWN: usize = 10;
 impl Display for MineReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let mined = &self.mined;
+        if let Some(file) = &self.out {
+            write!(out, "{file}: ")?;
+        }
         writeln!(
             out,
-            "{}: {} found in {} ({} hard, {} soft)",
-            self.out,
+            "{} found in {} ({} hard, {} soft)",
             count(mined.rules.len() as u64, "rule"),
             self.cohort,
             number(self.hard_rules as u64),

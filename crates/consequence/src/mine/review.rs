@@ -1,8 +1,7 @@
 //! The page on which an expert chooses from mined rules.
 
-use std::path::Path;
-
 use consequence_mine::{Mined, MinedRule, Reason, static_codes};
+use consequence_pipeline::CohortInput;
 use consequence_pipeline::pages::{program, today};
 use consequence_pipeline::words::{count, number};
 use consequence_record::{Cohort, Split, Vocabulary};
@@ -41,7 +40,7 @@ const CLASSES: [(&str, &str, bool); 4] = [
 /// The page, for rules mined in this cohort. It tells how often codes were seen, and nothing else of
 /// a record.
 pub(super) fn page(
-    path: &Path,
+    path: &CohortInput,
     dataset: &Dataset,
     mined: &Mined,
     titles: &dyn Fn(&str) -> Option<String>,
@@ -76,7 +75,7 @@ pub(super) fn page(
             .map(|(_, rule)| drawn(rule, ticked))
             .collect(),
     });
-    let (cohort, listed) = (path.display().to_string(), count(rules.len() as u64, "rule"));
+    let (cohort, listed) = (path.shown(), count(rules.len() as u64, "rule"));
     let facts = [
         ("Cohort", cohort.clone()),
         ("Found in the train split", count(mined.train_records, "record")),

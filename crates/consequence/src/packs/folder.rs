@@ -46,8 +46,7 @@ impl<'a> From<&'a Dataset> for PackCohort<'a> {
 
 impl<'a> From<&'a LoadedCohort> for PackCohort<'a> {
     fn from(loaded: &'a LoadedCohort) -> Self {
-        let LoadedCohort { cohort, vocabulary, splits, concepts, .. } = loaded;
-        Self { cohort, vocabulary, splits, concepts }
+        Self::from(&**loaded)
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use consequence_packs::{Ancestors, ExpertTable, PackError, PackLimits, PackOptions};
 use consequence_pipeline::load::{self, LoadedCohort};
-use consequence_pipeline::{CodeSource, Error, Out, Task, Watch, watched};
+use consequence_pipeline::{CodeSource, CohortInput, Error, Out, Task, Watch, watched};
 use consequence_record::{Selection, Split};
 
 pub use consequence_packs::{CodeList, Level, Over, System};
@@ -59,10 +59,10 @@ pub struct RulesFromTask {
     pub table: RuleTable,
     /// The table's file, plain or gzip.
     pub file: PathBuf,
-    /// The rule file to write.
-    pub out: Out,
+    /// The rule file to write; none: the rules are in the report alone.
+    pub out: Option<Out>,
     /// Only codes of this cohort, as it spells them.
-    pub cohort: Option<PathBuf>,
+    pub cohort: Option<CohortInput>,
     /// Only codes of this vocabulary file, as it spells them.
     pub vocabulary: Option<PathBuf>,
     /// Single codes or categories; none: as the cohort or vocabulary has them.
@@ -100,7 +100,7 @@ impl RulesFromTask {
         Self {
             table: RuleTable::default(),
             file: file.into(),
-            out: out.into(),
+            out: Some(out.into()),
             cohort: None,
             vocabulary: None,
             level,
@@ -123,7 +123,7 @@ impl Task for RulesFromTask {
 
     /// Makes rules of an expert table and writes them.
     fn run(&self, watch: &dyn Watch) -> Result<RulesFromReport, Error> {
-        let out = self.out.file()?;
+        let out = self.out.as_ref().map(Out::file).transpose()?;
         let table = expert_table(&self.file, self.table)?;
         let list = self.codes.as_deref().map(code_list).transpose()?;
         let mut cohort: Option<LoadedCohort> = None;
@@ -132,9 +132,9 @@ impl Task for RulesFromTask {
                 let source = CodeSource::Vocabulary(path.display().to_string());
                 (Some(load::vocabulary_file(path)?), Some(source))
             }
-            (None, Some(path)) => {
-                let source = CodeSource::Cohort(path.display().to_string());
-                let loaded = cohort.insert(load::cohort(path, None, watch)?);
+            (None, Some(input)) => {
+                let source = CodeSource::Cohort(input.shown());
+                let loaded = cohort.insert(load::cohort(input, None, watch)?);
                 (Some(loaded.vocabulary.clone()), Some(source))
             }
             (None, None) => (None, None),
@@ -174,8 +174,11 @@ impl Task for RulesFromTask {
             let (what, help) = why::no_rules(&table, &pack, vocabulary.as_deref());
             return Err(Error::refused_at(&self.file, what, help));
         }
-        out.write(|file| file.write_all(pack.text().as_bytes()))?;
-        Ok(RulesFromReport::new(&table, &pack, self.out.shown(), source))
+        let report = RulesFromReport::new(&table, &pack, self.out.as_ref().map(Out::shown), source);
+        if let Some(out) = out {
+            out.write(|file| file.write_all(report.text.as_bytes()))?;
+        }
+        Ok(report)
     }
 }
 

@@ -15,8 +15,11 @@ pub struct RulesFromReport {
     pub about: String,
     /// Its file, as the user named it.
     pub file: String,
-    /// The rule file that was written.
-    pub out: String,
+    /// The rule file that was written, if one was.
+    pub out: Option<String>,
+    /// The rules as text.
+    #[serde(skip)]
+    pub text: String,
     /// What the table says: limits on codes, or notes.
     pub entries: usize,
     /// Notes of the table that no rule can be made of: they name no codes, or examples, or
@@ -105,7 +108,7 @@ impl RulesFromReport {
     pub(super) fn new(
         table: &ExpertTable,
         pack: &Pack,
-        out: String,
+        out: Option<String>,
         codes: Option<CodeSource>,
     ) -> Self {
         let mut kinds: BTreeMap<Limit, usize> = BTreeMap::new();
@@ -120,6 +123,7 @@ impl RulesFromReport {
             about: pack.about.clone(),
             file: pack.file.clone(),
             out,
+            text: pack.text(),
             entries: table.statements(),
             passed_over: table.passed_over(),
             spoken: pack.dialects.iter().map(Spoken::of).collect(),
@@ -145,14 +149,10 @@ impl Report for RulesFromReport {}
 
 impl Display for RulesFromReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(
-            out,
-            "{}: {} from {} ({})",
-            self.out,
-            count(self.rules as u64, "rule"),
-            self.file,
-            self.about
-        )?;
+        if let Some(file) = &self.out {
+            write!(out, "{file}: ")?;
+        }
+        writeln!(out, "{} from {} ({})", count(self.rules as u64, "rule"), self.file, self.about)?;
         for kind in &self.kinds {
             writeln!(out, "  {:>6}  {}", number(kind.rules as u64), kind.limit)?;
         }

@@ -4,11 +4,9 @@ mod checks;
 mod page;
 mod text;
 
-use std::path::PathBuf;
-
 use consequence_evaluate::{Privacy, PrivacyOptions, Rarity, RarityOptions, privacy, rarity};
 use consequence_pipeline::load::{self, LoadedRules};
-use consequence_pipeline::{Error, Out, Report, Task, Watch, watched};
+use consequence_pipeline::{CohortInput, Error, Out, Report, RuleInput, Task, Watch, watched};
 use consequence_record::{Code, Part};
 use consequence_rules::UnknownCodes;
 use serde::Serialize;
@@ -37,11 +35,11 @@ use page::page;
 #[derive(Clone, Debug)]
 pub struct ReleaseTask {
     /// The real cohort, with its splits.
-    pub real: PathBuf,
+    pub real: CohortInput,
     /// The synthetic cohort, from any tool.
-    pub synthetic: PathBuf,
+    pub synthetic: CohortInput,
     /// Rule files that every synthetic record must obey.
-    pub rules: Vec<PathBuf>,
+    pub rules: Vec<RuleInput>,
     /// What a code means that a rule names and neither cohort has.
     pub unknown_codes: UnknownCodes,
     /// Whether to leave out the rules that the real cohort brings along.
@@ -56,7 +54,7 @@ pub struct ReleaseTask {
 
 impl ReleaseTask {
     /// With the usual limits, without rules but those of the real cohort, and without a page.
-    pub fn new(real: impl Into<PathBuf>, synthetic: impl Into<PathBuf>) -> Self {
+    pub fn new(real: impl Into<CohortInput>, synthetic: impl Into<CohortInput>) -> Self {
         Self {
             real: real.into(),
             synthetic: synthetic.into(),
@@ -184,8 +182,8 @@ impl Task for ReleaseTask {
         let checks = checks::checks(&self.limits, obedience.as_ref(), &rarity, &privacy);
         let warnings = rules.iter().flat_map(|loaded| &loaded.warnings);
         let report = ReleaseReport {
-            real: self.real.display().to_string(),
-            synthetic: self.synthetic.display().to_string(),
+            real: self.real.shown(),
+            synthetic: self.synthetic.shown(),
             may_leave: checks.iter().all(|check| check.outcome == Outcome::Passed),
             checks,
             limits: self.limits,

@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use consequence_import::Source;
-use consequence_pipeline::load::{self, LoadedCohort};
 use consequence_pipeline::{
-    Error, Inputs, Out, RecordInputs, Report, Task, Watch, refuse_cohort, whole_path,
+    CohortInput, Error, Inputs, Out, RecordInputs, Report, RuleInput, Task, Watch, load,
+    refuse_cohort, whole_path,
 };
 use consequence_record::Split;
 use consequence_rules::UnknownCodes;
@@ -279,8 +279,8 @@ impl SynthesizeTask {
             watch.note(&format!("note: {broken}"));
         }
         let inputs = Inputs {
-            rules: rules.clone(),
-            cohort: Some(cohort.clone()),
+            rules: rules.iter().map(RuleInput::from).collect(),
+            cohort: Some(CohortInput::from(&cohort)),
             unknown_codes: self.unknown_codes,
             no_own_rules: self.no_own_rules,
             ..Inputs::default()
@@ -295,7 +295,7 @@ impl SynthesizeTask {
             writing_rules: rules
                 .iter()
                 .filter(|path| **path == files.never_seen)
-                .cloned()
+                .map(RuleInput::from)
                 .collect(),
             model_kind: self.model_kind.clone(),
             // Reality was asked above, and of all records.
@@ -304,8 +304,8 @@ impl SynthesizeTask {
         };
         let trained = chain.step(Step::Train, &train, |report| Done::Trained(report))?;
         let (in_all, held_out) = {
-            let LoadedCohort { cohort, splits, .. } = load::cohort(&cohort, None, watch)?;
-            (cohort.len() as u64, splits.contains(&Split::HeldOut))
+            let loaded = load::cohort(&(&cohort).into(), None, watch)?;
+            (loaded.cohort.len() as u64, loaded.splits.contains(&Split::HeldOut))
         };
         let records = self.records.unwrap_or(in_all);
         let generate = GenerateTask {
@@ -320,7 +320,7 @@ impl SynthesizeTask {
             false => None,
         };
         let evaluate = EvaluateTask {
-            rules: rules.clone(),
+            rules: rules.iter().map(RuleInput::from).collect(),
             unknown_codes: self.unknown_codes,
             no_own_rules: self.no_own_rules,
             out: Some(Out::new(&files.report).replacing(true)),
@@ -518,7 +518,7 @@ impl Chain<'_> {
             return Ok(());
         };
         self.narrator.begins(Step::Experts)?;
-        let loaded = load::cohort(cohort, None, self.watch)?;
+        let loaded = load::cohort(&cohort.into(), None, self.watch)?;
         // How often something stays, the network learns from more than a rule can say.
         let options = FolderOptions { hard_only: true, ..FolderOptions::default() };
         let packs = from_folder(&folder, &loaded, &options, self.watch)?;

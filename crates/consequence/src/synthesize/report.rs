@@ -93,7 +93,7 @@ impl Display for SynthesizeReport {
             Some(None) => {}
             None => writeln!(out, "           no perplexity: nobody is in the held-out split")?,
         }
-        writeln!(out, "  records  {}", self.synthetic.out)?;
+        writeln!(out, "  records  {}", self.synthetic.out.as_deref().unwrap_or_default())?;
         writeln!(out, "           R2 of {}", agreement(&self.comparison))?;
         if let Some(fresh) = &self.fresh {
             let records = count(fresh.records as u64, "fresh real record");

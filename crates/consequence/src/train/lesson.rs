@@ -6,12 +6,13 @@ use std::sync::Arc;
 use consequence_details::DetailModel;
 use consequence_enforce::Enforcer;
 use consequence_model::{Card, Concepts, Data};
-use consequence_pipeline::load::{self, LoadedCohort, RuleOptions};
+use consequence_pipeline::load::{self, RuleOptions};
 use consequence_pipeline::{
     Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
 };
 use consequence_record::{Cohort, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
+use consequence_tables::Dataset;
 use consequence_train::{TrainError, TrainMode};
 use serde_json::json;
 
@@ -48,8 +49,8 @@ pub(super) struct Lesson {
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
         let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open_detailed(watch)?;
-        let LoadedCohort { cohort, splits, titles, concepts, vocabulary, details, scales, .. } =
-            known;
+        let Dataset { cohort, splits, titles, concepts, vocabulary, details, scales } =
+            known.into_dataset();
         let rules = loaded.rules;
         let (train, tuning) = (Split::Train.indices(&splits), Split::Tuning.indices(&splits));
         let needed: &[(&[usize], &str)] = match task.model_kind {
@@ -78,7 +79,7 @@ impl Lesson {
                     unknown_codes: task.inputs.unknown_codes,
                     ..RuleOptions::default()
                 };
-                let source = CodeSource::Cohort(task.inputs.cohort.display().to_string());
+                let source = CodeSource::Cohort(task.inputs.cohort.shown());
                 let loaded = load::rules_over(&task.writing_rules, &options, &source)?;
                 model_rules::text(&loaded.rules)
             }

@@ -3,6 +3,7 @@
 mod fit;
 mod lesson;
 mod report;
+mod settings;
 mod task;
 
 use std::ffi::OsStr;
@@ -12,9 +13,9 @@ use consequence_model::{
     CARD_FILE, CHECKPOINT_FILE, CONCEPTS_FILE, Card, DETAILS_FILE, Markov, Model, TABLES_FILE,
     Trained, WEIGHTS_FILE,
 };
-use consequence_pipeline::{Advice, Error, Task, Watch, watched};
+use consequence_pipeline::{Advice, Error, Out, Task, Watch, watched};
 use consequence_record::Selection;
-use consequence_store::{RunError, RunFolder, Site, digest, remove_file};
+use consequence_store::{RunError, RunFolder, Site, StoreError, digest, remove_file};
 
 use fit::Outcome;
 use lesson::Lesson;
@@ -26,6 +27,7 @@ pub use consequence_train::{
     NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
 };
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
+pub use settings::NetworkSettings;
 pub use task::{ModelChoice, NetworkTask, TrainTask};
 
 /// The number of the format of the folder that a model is trained in.
@@ -96,6 +98,30 @@ impl Task for TrainTask {
 }
 
 impl TrainTask {
+    /// Trains a model and gives it. What a stopped run would be resumed from is in a folder that is gone
+    /// afterwards; [`out`](Self::out) is not written, and its path is what the report calls the model.
+    ///
+    /// ```
+    /// use consequence::train::{ModelChoice, TrainTask};
+    /// use consequence::Unwatched;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let cohort = folder.path().join("cohort.jsonl");
+    /// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+    /// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+    /// let task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, "model") };
+    /// let (model, report) = task.trained(&Unwatched)?;
+    /// assert_eq!((model.trained.max_visits(), &*report.out), (2, "model"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trained(&self, watch: &dyn Watch) -> Result<(Model, TrainReport), Error> {
+        let failed = |error| StoreError::new(&std::env::temp_dir(), error);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let path = folder.path().join("model");
+        let report = Self { out: path.clone().into(), ..self.clone() }.run(watch)?;
+        Ok((Model::open(&path)?, TrainReport { out: self.out.shown(), ..report }))
+    }
+
     /// Refuses a run in the folder of the model itself, where older versions trained.
     fn refuse_old_run(&self) -> Result<(), Error> {
         let path = self.out.path.join(CHECKPOINT_FILE);
@@ -105,6 +131,31 @@ impl TrainTask {
         let ours = env!("CARGO_PKG_VERSION").to_owned();
         Err(RunError::OtherVersion { path, version: None, format: None, ours }.into())
     }
+}
+
+/// Writes a model to a folder, whole or not at all.
+///
+/// ```
+/// use consequence::train::{ModelChoice, TrainTask, save};
+/// use consequence::{Model, Out, Unwatched};
+///
+/// let folder = tempfile::tempdir()?;
+/// let [cohort, out] = ["cohort.jsonl", "model"].map(|name| folder.path().join(name));
+/// let line = |n| format!("{{\"id\": {n}, \"static\": [], \"visits\": [[\"A\"], [\"B\"]]}}\n");
+/// std::fs::write(&cohort, (0..50).map(line).collect::<String>())?;
+/// let task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, "model") };
+/// let (model, _) = task.trained(&Unwatched)?;
+/// save(&model, &Out::new(&out))?;
+/// assert_eq!(Model::open(&out)?.trained.max_visits(), 2);
+/// assert!(save(&model, &Out::new(&out)).is_err(), "it is there");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save(model: &Model, out: &Out) -> Result<(), Error> {
+    let options = out.run_options(Site::Beside(is_part), RUN_FORMAT);
+    let run = RunFolder::reserve(&out.path, &options)?.begin_without_manifest()?;
+    let mut model = model.clone();
+    model.write(&run.path(""))?;
+    put_in_place(run, &model.trained)
 }
 
 /// Tells of records to train on that break a rule.

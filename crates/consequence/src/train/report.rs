@@ -114,7 +114,7 @@ impl TrainReport {
         let epochs = model.card.history.clone();
         let best = epochs.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));
         Self {
-            cohort: task.inputs.cohort.display().to_string(),
+            cohort: task.inputs.cohort.shown(),
             out: task.out.shown(),
             generator: model.card.kind,
             was_finished: run.is_none() && network.is_some(),

@@ -1,10 +1,9 @@
 //! What to train, and on what.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use consequence_model::{NetworkSizes, Sizes};
-use consequence_pipeline::{Out, RecordInputs};
+use consequence_pipeline::{CohortInput, Out, RecordInputs, RuleInput};
 use consequence_train::{Preset, TrainMode, TrainOptions};
 use serde_json::{Value, json};
 
@@ -25,7 +24,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(120);
 /// std::fs::write(&rules, "rule lifelong: A in previous => A")?;
 ///
 /// let mut task = TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort, &out) };
-/// task.inputs.rules = vec![rules];
+/// task.inputs.rules = vec![rules.into()];
 /// let report = task.run(&Unwatched)?;
 /// assert_eq!((report.max_visits, report.rules.hard, report.rules.broken.records), (2, 1, 0));
 /// assert!(out.join("model.json").is_file());
@@ -37,7 +36,7 @@ pub struct TrainTask {
     pub inputs: RecordInputs,
     /// Rule files that the model obeys when it writes, and that have no part in training or in what it
     /// predicts.
-    pub writing_rules: Vec<PathBuf>,
+    pub writing_rules: Vec<RuleInput>,
     /// The folder to write.
     pub out: Out,
     /// What is to be trained.
@@ -52,7 +51,7 @@ pub struct TrainTask {
 
 impl TrainTask {
     /// The usual network for a cohort, without rules.
-    pub fn new(cohort: impl Into<PathBuf>, out: impl Into<Out>) -> Self {
+    pub fn new(cohort: impl Into<CohortInput>, out: impl Into<Out>) -> Self {
         Self {
             inputs: RecordInputs::new(cohort),
             writing_rules: Vec::new(),

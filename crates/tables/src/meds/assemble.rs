@@ -10,7 +10,7 @@ use crate::{Limits, Problem};
 
 /// The records of one data file.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(crate) struct Part {
     pub cohort: Cohort,
     /// The number of each record's subject, and the row of its first event.
     pub subjects: Vec<(i64, u64)>,
@@ -19,7 +19,7 @@ pub(super) struct Part {
 
 /// One event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
+pub(crate) struct Event {
     pub subject: i64,
     /// None for a static event.
     pub time: Option<i64>,
@@ -31,7 +31,7 @@ pub(super) struct Event {
 
 /// How records are put together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Keeping {
+pub(crate) struct Keeping {
     /// Whether dates, stays, births and values are kept.
     pub details: bool,
     /// Whether times are real, and not only an order.
@@ -61,14 +61,14 @@ struct Visit {
 }
 
 /// Puts records together from the events of a file, in their order.
-pub(super) struct Assembler<'a> {
-    /// The ids of subjects that are not their number.
-    ids: &'a FxHashMap<i64, Box<str>>,
-    limits: &'a Limits,
+pub(crate) struct Assembler {
+    limits: Limits,
     keeping: Keeping,
     part: Part,
     finished: FxHashSet<i64>,
     subject: Option<(i64, u64)>,
+    /// The id of the open subject, where that is not its number.
+    id: Option<Box<str>>,
     cut: bool,
     birth: Option<i64>,
     last_time: i64,
@@ -98,15 +98,15 @@ struct Buffers {
     events: Vec<EventDetail>,
 }
 
-impl<'a> Assembler<'a> {
-    pub fn new(ids: &'a FxHashMap<i64, Box<str>>, limits: &'a Limits, keeping: Keeping) -> Self {
+impl Assembler {
+    pub fn new(limits: Limits, keeping: Keeping) -> Self {
         Self {
-            ids,
             limits,
             keeping,
             part: Part::default(),
             finished: FxHashSet::default(),
             subject: None,
+            id: None,
             cut: false,
             birth: None,
             last_time: i64::MIN,
@@ -190,6 +190,11 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
+    /// Says what the id of the open subject is, if not its number.
+    pub fn name(&mut self, id: &str) {
+        self.id = Some(id.into());
+    }
+
     #[inline]
     fn put(&mut self, visit: u32, code: Code, time: Option<i64>, value: Option<f32>) {
         self.events.push((visit, code));
@@ -227,6 +232,7 @@ impl<'a> Assembler<'a> {
         if !self.visits.is_empty() {
             self.push_record(subject, row);
         }
+        self.id = None;
         self.cut = false;
         self.birth = None;
         self.last_time = i64::MIN;
@@ -289,7 +295,7 @@ impl<'a> Assembler<'a> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let visits = starts.zip(&self.ends).map(|(start, &end)| &self.codes[start..end]);
         let cohort = &mut self.part.cohort;
-        match self.ids.get(&subject) {
+        match &self.id {
             Some(id) => cohort.push_visits(id, visits, !self.cut),
             None => cohort.push_visits(&subject.to_string(), visits, !self.cut),
         }

@@ -8,13 +8,16 @@ use arrow_array::Array;
 use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 use rayon::prelude::*;
 
-use super::columns::{Strings, Table, strings, times};
+use super::columns::{Integers, Strings, strings};
 use super::layout::{
     AGE_KIND, BIRTH, BIRTH_KIND, CODE, CUT_KIND, DEATH, DEATH_KIND, END_KIND, KIND, MEDS_DEATH,
     Markers, TIME, TITLE, VISIT_KIND, age_named,
 };
+use super::table::Table;
+use super::times::times;
 use super::{MedsOptions, MedsProblem};
 use crate::document::{check_name, shown};
+use crate::error::Origin;
 use crate::{Limits, Problem, TableError};
 
 /// What stands before the name of a code in its static use, where it also has a timed one.
@@ -22,7 +25,7 @@ const STATIC_PREFIX: &str = "STATIC//";
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// A code of the vocabulary.
     Code(Code),
     /// That there is an encounter.
@@ -41,7 +44,7 @@ pub(super) enum Meaning {
 
 /// The vocabulary and what else the events of a dataset can mean.
 #[derive(Debug)]
-pub(super) struct Codebook {
+pub(crate) struct Codebook {
     pub vocabulary: Arc<Vocabulary>,
     pub markers: Markers,
     pub deaths: Deaths,
@@ -49,7 +52,7 @@ pub(super) struct Codebook {
 
 /// What the events say that are named as MEDS names deaths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deaths {
+pub(crate) enum Deaths {
     /// The code of that name.
     Kept,
     /// The code `DEATH`, as our list of codes says.
@@ -59,6 +62,24 @@ pub(super) enum Deaths {
 }
 
 impl Codebook {
+    /// That of events of another tool, over a vocabulary.
+    pub fn foreign(vocabulary: Arc<Vocabulary>) -> Self {
+        Self { vocabulary, markers: Markers::default(), deaths: Deaths::Foreign }
+    }
+
+    /// That over a given vocabulary, of events whose own codebook is known or is not.
+    pub fn over(given: Arc<Vocabulary>, own: Option<Self>) -> Self {
+        match own {
+            Some(own) => Self { vocabulary: given, ..own },
+            None => Self::foreign(given),
+        }
+    }
+
+    /// The code of a death that may come without the visit or admission that it belongs to.
+    pub fn loose_death(&self) -> Option<Code> {
+        self.vocabulary.code(DEATH).filter(|_| self.deaths == Deaths::Foreign)
+    }
+
     /// What a code means in a static event and in a timed one.
     pub fn meanings(&self, name: &str) -> [Meaning; 2] {
         let Markers { visit, cut, birth, end, ages } = &self.markers;
@@ -113,7 +134,7 @@ fn renamed(name: &str) -> String {
 
 /// The list of codes of a dataset.
 #[derive(Debug, Default)]
-pub(super) struct ListedCodes {
+pub(crate) struct ListedCodes {
     /// Names with their titles and what the list says of their kind, in its order.
     entries: Vec<Entry>,
 }
@@ -126,9 +147,9 @@ struct Entry {
 }
 
 impl ListedCodes {
-    /// Reads `codes.parquet`.
-    pub fn read(path: &Path, limits: &Limits) -> Result<Self, TableError> {
-        let table = Table::open(path)?;
+    /// Reads a table of codes.
+    pub fn read(table: Table, limits: &Limits) -> Result<Self, TableError> {
+        let origin = table.origin.clone();
         table.require(CODE)?;
         table.bound_strings(CODE, limits.code_bytes)?;
         // A title is a sentence, not a file.
@@ -137,8 +158,7 @@ impl ListedCodes {
         columns.extend([TITLE, KIND].into_iter().filter(|column| table.kind(column).is_some()));
         let mut entries = Vec::new();
         table.each_batch(&columns, |arrays, before| {
-            let fail = |problem| TableError::of_file(path, problem);
-            let names = strings(CODE, &arrays[0]).map_err(fail)?;
+            let names = strings(CODE, &arrays[0]).map_err(|problem| origin.fail(problem))?;
             let of = |column: &'static str| -> Result<Option<Strings<'_>>, MedsProblem> {
                 let index = columns.iter().position(|name| *name == column);
                 index.map(|index| strings(column, &arrays[index])).transpose()
@@ -148,8 +168,8 @@ impl ListedCodes {
             let kinds = of(KIND).unwrap_or(None);
             for row in 0..arrays[0].len() {
                 let Some(name) = names.get(row) else {
-                    let problem = MedsProblem::Null(CODE);
-                    return Err(TableError::of_row(path, before + row as u64 + 1, problem));
+                    let problem = MedsProblem::null(CODE);
+                    return Err(origin.at_row(before + row as u64 + 1, problem));
                 };
                 let text = |column: &Option<Strings<'_>>| {
                     column.as_ref().and_then(|column| column.get(row)).map(Into::into)
@@ -163,7 +183,11 @@ impl ListedCodes {
     }
 
     /// The vocabulary and markers, if the list says of each code what kind it is, as ours does.
-    pub fn codebook(&self, path: &Path, limits: &Limits) -> Result<Option<Codebook>, TableError> {
+    pub fn codebook(
+        &self,
+        origin: &Origin,
+        limits: &Limits,
+    ) -> Result<Option<Codebook>, TableError> {
         let (mut markers, mut deaths) = (Markers::default(), Deaths::Kept);
         let mut codes = Vec::with_capacity(self.entries.len());
         for Entry { name, kind, .. } in &self.entries {
@@ -189,11 +213,10 @@ impl ListedCodes {
             return Ok(None);
         }
         for (row, (name, _)) in codes.iter().enumerate() {
-            check_name(name, limits)
-                .map_err(|problem| TableError::of_row(path, row as u64 + 1, problem))?;
+            check_name(name, limits).map_err(|problem| origin.at_row(row as u64 + 1, problem))?;
         }
-        let vocabulary = Vocabulary::new(codes)
-            .map_err(|error| TableError::of_file(path, Problem::from(error)))?;
+        let vocabulary =
+            Vocabulary::new(codes).map_err(|error| origin.fail(Problem::from(error)))?;
         Ok(Some(Codebook { vocabulary: Arc::new(vocabulary), markers, deaths }))
     }
 
@@ -217,10 +240,76 @@ impl ListedCodes {
     }
 }
 
-/// Whether a code is used in static events, and whether in timed ones.
-type Uses = BTreeMap<Box<str>, [bool; 2]>;
+/// Whether codes are used in static events, and whether in timed ones.
+#[derive(Debug, Default)]
+pub(crate) struct Uses(BTreeMap<Box<str>, [bool; 2]>);
 
-/// The codebook of a dataset that does not say which codes are static: those without a time are.
+impl Uses {
+    fn add(&mut self, name: &str, [of_static, timed]: [bool; 2]) {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.into(), [false; 2]);
+        }
+        if let Some(known) = self.0.get_mut(name) {
+            known[0] |= of_static;
+            known[1] |= timed;
+        }
+    }
+
+    /// Takes in the codes of a batch of so many rows; what is refused is told with its row in the batch.
+    pub fn take(
+        &mut self,
+        column: &str,
+        names: &Strings<'_>,
+        times: &Integers<'_>,
+        rows: usize,
+        limits: &Limits,
+    ) -> Result<(), (usize, Problem)> {
+        let mut met = vec![[false; 2]; names.count()];
+        for row in 0..rows {
+            let key = names.key(row).ok_or_else(|| (row, MedsProblem::null(column).into()))?;
+            if met[key] == [false; 2] {
+                check_name(names.value(key), limits).map_err(|problem| (row, problem))?;
+            }
+            met[key][usize::from(times.get(row).is_some())] = true;
+        }
+        for (key, &uses) in met.iter().enumerate() {
+            if uses != [false; 2] {
+                self.add(names.value(key), uses);
+            }
+        }
+        Ok(())
+    }
+
+    /// The codebook of events that do not say which codes are static: those without a time are.
+    pub fn codebook(mut self) -> Result<Codebook, Problem> {
+        self.0.remove(BIRTH);
+        if let Some(uses) = self.0.remove(MEDS_DEATH) {
+            self.add(DEATH, uses);
+        }
+        let mut static_names = Vec::new();
+        for (name, uses) in &self.0 {
+            match uses {
+                [true, true] => {
+                    let new = renamed(name);
+                    if self.0.contains_key(new.as_str()) {
+                        let (code, renamed) = (shown(name), shown(&new));
+                        return Err(MedsProblem::TwoKinds { code, renamed }.into());
+                    }
+                    static_names.push(new);
+                }
+                [true, false] => static_names.push(name.to_string()),
+                _ => {}
+            }
+        }
+        static_names.sort_unstable();
+        let timed = self.0.iter().filter(|(_, uses)| uses[1]).map(|(name, _)| name.to_string());
+        let codes = static_names.into_iter().map(|name| (name, Kind::Static));
+        let vocabulary = Vocabulary::new(codes.chain(timed.map(|name| (name, Kind::Encounter))))?;
+        Ok(Codebook::foreign(Arc::new(vocabulary)))
+    }
+}
+
+/// The codebook of a dataset that does not say which codes are static.
 pub(super) fn from_events(
     files: &[PathBuf],
     options: &MedsOptions,
@@ -228,41 +317,11 @@ pub(super) fn from_events(
     let limits = &options.limits;
     let found: Vec<Result<Uses, TableError>> =
         files.par_iter().map(|file| uses(file, limits)).collect();
-    let mut all = Uses::new();
+    let mut all = Uses::default();
     for uses in found {
-        for (name, [of_static, timed]) in uses? {
-            let known = all.entry(name).or_default();
-            known[0] |= of_static;
-            known[1] |= timed;
-        }
+        uses?.0.iter().for_each(|(name, &uses)| all.add(name, uses));
     }
-    all.remove(BIRTH);
-    if let Some(uses) = all.remove(MEDS_DEATH) {
-        let known = all.entry(DEATH.into()).or_default();
-        known.iter_mut().zip(uses).for_each(|(known, used)| *known |= used);
-    }
-    let mut static_names = Vec::new();
-    for (name, uses) in &all {
-        match uses {
-            [true, true] => {
-                let new = renamed(name);
-                if all.contains_key(new.as_str()) {
-                    let problem = MedsProblem::TwoKinds { code: shown(name), renamed: shown(&new) };
-                    return Err(TableError::of_file(&files[0], problem));
-                }
-                static_names.push(new);
-            }
-            [true, false] => static_names.push(name.to_string()),
-            _ => {}
-        }
-    }
-    static_names.sort_unstable();
-    let timed = all.iter().filter(|(_, uses)| uses[1]).map(|(name, _)| name.to_string());
-    let codes = static_names.into_iter().map(|name| (name, Kind::Static));
-    let vocabulary = Vocabulary::new(codes.chain(timed.map(|name| (name, Kind::Encounter))))
-        .map_err(|error| TableError::of_file(&files[0], Problem::from(error)))?;
-    let (vocabulary, markers) = (Arc::new(vocabulary), Markers::default());
-    Ok(Codebook { vocabulary, markers, deaths: Deaths::Foreign })
+    all.codebook().map_err(|problem| TableError::of_file(&files[0], problem))
 }
 
 /// The codes of one file and how they are used.
@@ -271,35 +330,13 @@ fn uses(path: &Path, limits: &Limits) -> Result<Uses, TableError> {
     table.require(TIME)?;
     table.require(CODE)?;
     table.bound_strings(CODE, limits.code_bytes)?;
-    let mut all = Uses::new();
+    let mut all = Uses::default();
     table.each_batch(&[TIME, CODE], |arrays, before| {
         let fail = |problem| TableError::of_file(path, problem);
-        let times = times(TIME, &arrays[0]).map_err(fail)?;
+        let times = times(TIME, &arrays[0]).map_err(|error| fail(error.problem))?;
         let names = strings(CODE, &arrays[1]).map_err(fail)?;
-        let mut met = vec![[false; 2]; names.values.len()];
-        for row in 0..arrays[1].len() {
-            let at_row = |problem| TableError::of_row(path, before + row as u64 + 1, problem);
-            let Some(key) = names.key(row) else {
-                return Err(at_row(MedsProblem::Null(CODE).into()));
-            };
-            if met[key] == [false; 2] {
-                check_name(names.values.value(key), limits).map_err(at_row)?;
-            }
-            met[key][usize::from(times.get(row).is_some())] = true;
-        }
-        for (key, &[of_static, timed]) in met.iter().enumerate() {
-            if of_static || timed {
-                let name = names.values.value(key);
-                if !all.contains_key(name) {
-                    all.insert(name.into(), [false; 2]);
-                }
-                if let Some(known) = all.get_mut(name) {
-                    known[0] |= of_static;
-                    known[1] |= timed;
-                }
-            }
-        }
-        Ok(())
+        let taken = all.take(CODE, &names, &times, arrays[1].len(), limits);
+        taken.map_err(|(row, problem)| TableError::of_row(path, before + row as u64 + 1, problem))
     })?;
     Ok(all)
 }

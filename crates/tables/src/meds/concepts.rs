@@ -10,9 +10,11 @@ use consequence_record::{Code, Concept, Domain, Vocabulary};
 use consequence_store::StoreError;
 
 use super::MedsProblem;
-use super::columns::{Table, integers, strings};
+use super::columns::{integers, strings};
 use super::encode::{self, write_table};
 use super::layout::{ANCESTOR, CODE, CONCEPT, CONCEPTS, DOMAIN, RESULT, STANDARD};
+use super::metadata::Columns;
+use super::table::Table;
 use crate::{Limits, TableError};
 
 /// What the column of standard concepts says of one, as in OMOP.
@@ -20,14 +22,14 @@ const IS_STANDARD: &str = "S";
 
 /// Reads the concepts of a vocabulary's codes. A file of this name that is something else says
 /// nothing. Files from before domains were kept lack the last three columns.
-pub(super) fn read(
-    path: &Path,
+pub(crate) fn read(
+    table: Table,
     vocabulary: &Vocabulary,
     limits: &Limits,
 ) -> Result<BTreeMap<Code, Concept>, TableError> {
     const COLUMNS: [&str; 6] = [CODE, CONCEPT, ANCESTOR, DOMAIN, STANDARD, RESULT];
     let mut concepts: BTreeMap<Code, Concept> = BTreeMap::new();
-    let table = Table::open(path)?;
+    let origin = table.origin.clone();
     let lacks = |column: &&str| table.kind(column).is_none();
     if COLUMNS[..3].iter().any(lacks) {
         return Ok(concepts);
@@ -35,7 +37,7 @@ pub(super) fn read(
     let told = if COLUMNS[3..].iter().any(lacks) { 3 } else { 6 };
     table.bound_strings(CODE, limits.code_bytes)?;
     table.each_batch(&COLUMNS[..told], |arrays, before| {
-        let fail = |problem| TableError::of_file(path, problem);
+        let fail = |problem| origin.fail(problem);
         let names = strings(CODE, &arrays[0]).map_err(fail)?;
         let own = integers(CONCEPT, &arrays[1]).map_err(fail)?;
         let above = integers(ANCESTOR, &arrays[2]).map_err(fail)?;
@@ -49,9 +51,7 @@ pub(super) fn read(
             _ => None,
         };
         for row in 0..arrays[0].len() {
-            let null = |column| {
-                TableError::of_row(path, before + row as u64 + 1, MedsProblem::Null(column))
-            };
+            let null = |column| origin.at_row(before + row as u64 + 1, MedsProblem::null(column));
             let name = names.get(row).ok_or_else(|| null(CODE))?;
             let id = number(own.get(row).ok_or_else(|| null(CONCEPT))?);
             let Some(code) = vocabulary.code(name).filter(|&code| code != vocabulary.end()) else {
@@ -84,6 +84,12 @@ pub(super) fn write(
     if concepts.is_empty() {
         return Ok(());
     }
+    let (fields, columns) = table(vocabulary, concepts);
+    write_table(&folder.join(CONCEPTS), fields, Ok(columns))
+}
+
+/// The concepts of codes as a table: a row for each code, and one for each concept above its own.
+pub(crate) fn table(vocabulary: &Vocabulary, concepts: &BTreeMap<Code, Concept>) -> Columns {
     let number = |id: u64| i64::try_from(id).unwrap_or_default();
     let rows = || {
         concepts.iter().flat_map(|(&code, concept)| {
@@ -108,5 +114,5 @@ pub(super) fn write(
         Field::new(STANDARD, DataType::Utf8, true),
         Field::new(RESULT, DataType::Int64, true),
     ];
-    write_table(&folder.join(CONCEPTS), fields, Ok(columns))
+    (fields, columns)
 }

@@ -25,7 +25,7 @@ use crate::details;
 
 /// The events of one data file, column by column.
 #[derive(Debug)]
-pub(super) struct Shard {
+pub(crate) struct Shard {
     subjects: Vec<i64>,
     times: Vec<i64>,
     /// Static events have no time and no visit; the others have both.
@@ -103,7 +103,12 @@ impl Shard {
     }
 
     /// Writes the events to a file that is not in place yet.
-    pub fn fill(mut self, path: &Path, names: &Arc<StringArray>) -> Result<AtomicFile, StoreError> {
+    pub fn fill(self, path: &Path, names: &Arc<StringArray>) -> Result<AtomicFile, StoreError> {
+        fill_tables(path, event_fields(coded()), std::iter::once(self.columns(names)))
+    }
+
+    /// The events as columns; `names` are the codes by number.
+    pub fn columns(mut self, names: &Arc<StringArray>) -> Result<Vec<ArrayRef>, ArrowError> {
         let rows = self.rows();
         let timed = Some(NullBuffer::new(self.timed.finish()));
         let numbered = match self.visitless.as_slice() {
@@ -133,31 +138,35 @@ impl Shard {
             }
         };
         let keys = Int32Array::new(self.codes.into(), None);
-        let columns = DictionaryArray::<Int32Type>::try_new(keys, names as ArrayRef).map(
-            |codes| -> Vec<ArrayRef> {
-                vec![
-                    Arc::new(Int64Array::new(self.subjects.into(), None)),
-                    Arc::new(TimestampMicrosecondArray::new(self.times.into(), timed)),
-                    Arc::new(codes),
-                    Arc::new(values),
-                    Arc::new(Int64Array::new(self.visits.into(), numbered)),
-                ]
-            },
-        );
-        let code = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let fields = vec![
-            Field::new(SUBJECT, DataType::Int64, false),
-            Field::new(TIME, DataType::Timestamp(TimeUnit::Microsecond, None), true),
-            Field::new(CODE, code, false),
-            Field::new(NUMBER, DataType::Float32, true),
-            Field::new(VISIT, DataType::Int64, true),
-        ];
-        fill_tables(path, fields, std::iter::once(columns))
+        let codes = DictionaryArray::<Int32Type>::try_new(keys, names as ArrayRef)?;
+        Ok(vec![
+            Arc::new(Int64Array::new(self.subjects.into(), None)),
+            Arc::new(TimestampMicrosecondArray::new(self.times.into(), timed)),
+            Arc::new(codes),
+            Arc::new(values),
+            Arc::new(Int64Array::new(self.visits.into(), numbered)),
+        ])
     }
 }
 
+/// The columns of events, with codes of a type.
+pub(crate) fn event_fields(code: DataType) -> Vec<Field> {
+    vec![
+        Field::new(SUBJECT, DataType::Int64, false),
+        Field::new(TIME, DataType::Timestamp(TimeUnit::Microsecond, None), true),
+        Field::new(CODE, code, false),
+        Field::new(NUMBER, DataType::Float32, true),
+        Field::new(VISIT, DataType::Int64, true),
+    ]
+}
+
+/// The type that codes are made as: numbers of the names that there are.
+pub(crate) fn coded() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
 /// The names of codes as a column.
-pub(super) fn names<'n>(names: impl Iterator<Item = &'n str>) -> StringArray {
+pub(crate) fn names<'n>(names: impl Iterator<Item = &'n str>) -> StringArray {
     StringArray::from_iter_values(names)
 }
 
@@ -239,7 +248,7 @@ pub(crate) fn failure(path: &Path, error: ParquetError) -> StoreError {
 }
 
 /// What the events of a record say beside its visits.
-pub(super) struct Events<'t> {
+pub(crate) struct Events<'t> {
     /// The number of the subject.
     pub number: i64,
     pub ended: bool,

@@ -9,9 +9,11 @@ use rustc_hash::FxHashSet;
 
 use super::MedsProblem;
 use super::codebook::Meaning;
-use super::columns::{Strings, Table, integers, numbers, strings, times};
+use super::columns::{Strings, integers, numbers, strings};
 use super::layout::{ADMISSION, CODE, SUBJECT, TIME, VISIT};
 use super::read::{Met, Stream, number_column};
+use super::table::Table;
+use super::times::times;
 use crate::{Problem, TableError};
 
 /// What an event says in words.
@@ -105,7 +107,7 @@ impl Stream {
         table.each_batch_or(&columns, |arrays, before| {
             let fail = |problem| TableError::of_file(path, problem);
             let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
-            let times = times(TIME, &arrays[1]).map_err(fail)?;
+            let times = times(TIME, &arrays[1]).map_err(|error| fail(error.problem))?;
             let codes = strings(CODE, &arrays[2]).map_err(fail)?;
             let visits = match visits_at.zip(visit_column) {
                 Some((at, column)) => Some(integers(column, &arrays[at]).map_err(fail)?),
@@ -116,27 +118,24 @@ impl Stream {
                 None => None,
             };
             let texts = texts_at.map(|at| words(&arrays[at])).transpose().map_err(fail)?.flatten();
-            let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
-                .map(|key| match codes.values.is_valid(key) {
-                    true => self.known.codebook.meanings(codes.values.value(key)),
-                    false => [Meaning::Nothing; 2],
-                })
-                .collect();
+            let mut meanings: Vec<Option<[Meaning; 2]>> = vec![None; codes.count()];
             for row in 0..arrays[0].len() {
                 let at = before + row as u64 + 1;
                 let at_row = |problem: Problem| TableError::of_row(path, at, problem);
-                let missing = |column| at_row(MedsProblem::Null(column).into());
+                let missing = |column| at_row(MedsProblem::null(column).into());
                 let subject = subjects.get(row).ok_or_else(|| missing(SUBJECT))?;
                 let key = codes.key(row).ok_or_else(|| missing(CODE))?;
                 let time = times.get(row);
                 if order.begins(subject, time).map_err(|problem| at_row(problem.into()))? {
                     met.meet(subject, at)?;
                 }
-                let code = match meanings[key][usize::from(time.is_some())] {
+                let meaning = meanings[key]
+                    .get_or_insert_with(|| self.known.codebook.meanings(codes.value(key)));
+                let code = match meaning[usize::from(time.is_some())] {
                     Meaning::Code(code) => Some(code),
                     Meaning::Birth => None,
                     Meaning::Nothing => {
-                        let name = codes.values.value(key);
+                        let name = codes.value(key);
                         return Err(at_row(self.known.codebook.refusal(name, &self.limits)).into());
                     }
                     // Those of our own that say how a record is built.

@@ -5,53 +5,53 @@ use std::ffi::OsStr;
 use consequence_record::calendar::{DAY, UNDATED_START};
 use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 
-pub(super) const DATA: &str = "data";
+pub(crate) const DATA: &str = "data";
 /// Rules that are known to hold in the dataset, beside its folders.
-pub(super) const TRUTH: &str = "truth.rules";
+pub(crate) const TRUTH: &str = "truth.rules";
 /// Rules that every record obeys by the way it was imported.
-pub(super) const OWN_RULES: &str = "metadata/own.rules";
-pub(super) const METADATA: &str = "metadata";
-pub(super) const CODES: &str = "metadata/codes.parquet";
+pub(crate) const OWN_RULES: &str = "metadata/own.rules";
+pub(crate) const METADATA: &str = "metadata";
+pub(crate) const CODES: &str = "metadata/codes.parquet";
 /// The OMOP concepts of codes, where they are known.
-pub(super) const CONCEPTS: &str = "metadata/concepts.parquet";
+pub(crate) const CONCEPTS: &str = "metadata/concepts.parquet";
 /// What the values of codes are, where they have any.
-pub(super) const VALUES: &str = "metadata/values.parquet";
-pub(super) const SPLITS: &str = "metadata/subject_splits.parquet";
-pub(super) const SUBJECTS: &str = "metadata/subjects.parquet";
-pub(super) const DESCRIPTION: &str = "metadata/dataset.json";
+pub(crate) const VALUES: &str = "metadata/values.parquet";
+pub(crate) const SPLITS: &str = "metadata/subject_splits.parquet";
+pub(crate) const SUBJECTS: &str = "metadata/subjects.parquet";
+pub(crate) const DESCRIPTION: &str = "metadata/dataset.json";
 
 /// What `dataset.json` calls the number of the format of our datasets. Those of other tools have
 /// none, and neither have ours from before there were numbers, which are of format 1. Format 2 has births,
 /// ends, ages, values, events at their own times, and deaths as MEDS names them; a dataset without any of
 /// these is written as format 1.
-pub(super) const FORMAT_NAME: &str = "consequence_format";
-pub(super) const PLAIN_FORMAT: u64 = 1;
-pub(super) const FORMAT: u64 = 2;
+pub(crate) const FORMAT_NAME: &str = "consequence_format";
+pub(crate) const PLAIN_FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 2;
 
-pub(super) const SUBJECT: &str = "subject_id";
-pub(super) const TIME: &str = "time";
-pub(super) const CODE: &str = "code";
-pub(super) const NUMBER: &str = "numeric_value";
+pub(crate) const SUBJECT: &str = "subject_id";
+pub(crate) const TIME: &str = "time";
+pub(crate) const CODE: &str = "code";
+pub(crate) const NUMBER: &str = "numeric_value";
 /// What some datasets call it.
-pub(super) const OTHER_NUMBER: &str = "value";
-pub(super) const VISIT: &str = "visit_id";
-pub(super) const ADMISSION: &str = "hadm_id";
+pub(crate) const OTHER_NUMBER: &str = "value";
+pub(crate) const VISIT: &str = "visit_id";
+pub(crate) const ADMISSION: &str = "hadm_id";
 
-pub(super) const TITLE: &str = "description";
-pub(super) const PARENTS: &str = "parent_codes";
-pub(super) const KIND: &str = "kind";
-pub(super) const CONCEPT: &str = "concept_id";
-pub(super) const ANCESTOR: &str = "ancestor_concept_id";
-pub(super) const DOMAIN: &str = "domain_id";
-pub(super) const STANDARD: &str = "standard_concept";
-pub(super) const RESULT: &str = "value_as_concept_id";
-pub(super) const TEST: &str = "test";
-pub(super) const UNIT: &str = "unit";
-pub(super) const ABOVE: &str = "above";
-pub(super) const UP_TO: &str = "up_to";
-pub(super) const COUNT: &str = "count";
-pub(super) const SPLIT: &str = "split";
-pub(super) const ORIGINAL: &str = "original_id";
+pub(crate) const TITLE: &str = "description";
+pub(crate) const PARENTS: &str = "parent_codes";
+pub(crate) const KIND: &str = "kind";
+pub(crate) const CONCEPT: &str = "concept_id";
+pub(crate) const ANCESTOR: &str = "ancestor_concept_id";
+pub(crate) const DOMAIN: &str = "domain_id";
+pub(crate) const STANDARD: &str = "standard_concept";
+pub(crate) const RESULT: &str = "value_as_concept_id";
+pub(crate) const TEST: &str = "test";
+pub(crate) const UNIT: &str = "unit";
+pub(crate) const ABOVE: &str = "above";
+pub(crate) const UP_TO: &str = "up_to";
+pub(crate) const COUNT: &str = "count";
+pub(crate) const SPLIT: &str = "split";
+pub(crate) const ORIGINAL: &str = "original_id";
 
 /// The path of a data file in its dataset.
 pub(super) fn data_file(number: usize) -> String {
@@ -71,28 +71,28 @@ pub(super) fn ordinal_time(visit: usize) -> i64 {
 /// What the `kind` column of the list of codes says of a code that is no code of a visit: each
 /// encounter has one event of the first kind, and the last encounter of a cut record one of the
 /// second.
-pub(super) const VISIT_KIND: &str = "visit";
-pub(super) const CUT_KIND: &str = "cut";
+pub(crate) const VISIT_KIND: &str = "visit";
+pub(crate) const CUT_KIND: &str = "cut";
 /// When the patient was born; the event of no encounter.
-pub(super) const BIRTH_KIND: &str = "birth";
+pub(crate) const BIRTH_KIND: &str = "birth";
 /// When an encounter ended.
-pub(super) const END_KIND: &str = "visit_end";
+pub(crate) const END_KIND: &str = "visit_end";
 /// The age band that the source gave at an encounter.
-pub(super) const AGE_KIND: &str = "age";
+pub(crate) const AGE_KIND: &str = "age";
 /// The code `DEATH` of the vocabulary, which MEDS has another name for.
-pub(super) const DEATH_KIND: &str = "death";
+pub(crate) const DEATH_KIND: &str = "death";
 
 /// What MEDS calls a birth.
-pub(super) const BIRTH: &str = "MEDS_BIRTH";
+pub(crate) const BIRTH: &str = "MEDS_BIRTH";
 /// What a death is called here, and in MEDS.
-pub(super) const DEATH: &str = "DEATH";
-pub(super) const MEDS_DEATH: &str = "MEDS_DEATH";
+pub(crate) const DEATH: &str = "DEATH";
+pub(crate) const MEDS_DEATH: &str = "MEDS_DEATH";
 /// What the names of events begin with that tell the age at an encounter.
 const AGE_PREFIX: &str = "AGE_NOW//";
 
 /// The codes of the events that say how a record is built, rather than what is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Markers {
+pub(crate) struct Markers {
     /// Of the event that every encounter has, so that an empty one survives.
     pub visit: Option<Box<str>>,
     /// Of the event in the last encounter of a record that was cut.

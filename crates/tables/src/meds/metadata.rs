@@ -14,13 +14,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use super::MedsProblem;
-use super::columns::{Table, integers, strings};
+use super::columns::{integers, strings};
 use super::encode::{self, write_table, write_tables};
 use super::layout::{
     AGE_KIND, BIRTH_KIND, CODE, CODES, CUT_KIND, DEATH_KIND, DESCRIPTION, END_KIND, FORMAT,
     FORMAT_NAME, KIND, MEDS_DEATH, Markers, ORIGINAL, PARENTS, PLAIN_FORMAT, SPLIT, SPLITS,
     SUBJECT, TITLE, VISIT, VISIT_KIND, age_name, renamed_death,
 };
+use super::table::Table;
 use crate::document::position;
 use crate::{Limits, Problem, TableError};
 
@@ -67,7 +68,7 @@ pub(super) fn splits(path: &Path) -> Result<FxHashMap<i64, Split>, TableError> {
 }
 
 /// The split of a name: as MEDS writes them, or as others call them.
-fn split_named(name: &str) -> Option<Split> {
+pub(crate) fn split_named(name: &str) -> Option<Split> {
     match name.to_ascii_lowercase().as_str() {
         "train" | "training" => Some(Split::Train),
         "tuning" | "validation" | "valid" | "val" | "dev" => Some(Split::Tuning),
@@ -103,9 +104,10 @@ fn each_subject(
         let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
         let texts = strings(column, &arrays[1]).map_err(fail)?;
         for row in 0..arrays[0].len() {
-            let subject = subjects.get(row).ok_or(MedsProblem::Null(SUBJECT));
+            let null = MedsProblem::null;
+            let subject = subjects.get(row).ok_or_else(|| null(SUBJECT));
             subject
-                .and_then(|subject| take(subject, texts.get(row).ok_or(MedsProblem::Null(column))?))
+                .and_then(|subject| take(subject, texts.get(row).ok_or_else(|| null(column))?))
                 .map_err(|problem| TableError::of_row(path, before + row as u64 + 1, problem))?;
         }
         Ok(())
@@ -116,7 +118,7 @@ fn each_subject(
 const SUBJECTS_AT_ONCE: usize = 1 << 16;
 
 /// The names of all codes, and of the markers in the order of [`MARKS`]. Events of ages come after.
-pub(super) fn names(vocabulary: &Vocabulary) -> StringArray {
+pub(crate) fn names(vocabulary: &Vocabulary) -> StringArray {
     let Markers { visit, cut, birth, end, .. } = Markers::beside(vocabulary);
     let marks = [visit, cut, birth, end].map(Option::unwrap_or_default);
     let death = renamed_death(vocabulary);
@@ -140,7 +142,7 @@ const PLAIN_MARKS: usize = 2;
 
 /// What a dataset holds beside codes and the times of encounters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// Whether there is anything.
     pub detailed: bool,
     /// The ages that are told at encounters.
@@ -164,6 +166,9 @@ impl Extent {
     }
 }
 
+/// A table: its columns, and what is in them.
+pub(crate) type Columns = (Vec<Field>, Vec<ArrayRef>);
+
 /// Writes the list of codes; `names` are those of [`names`].
 pub(super) fn write_codes(
     folder: &Path,
@@ -172,6 +177,17 @@ pub(super) fn write_codes(
     titles: &BTreeMap<Code, String>,
     extent: &Extent,
 ) -> Result<(), StoreError> {
+    let (fields, columns) = list_codes(vocabulary, names, titles, extent);
+    write_table(&folder.join(CODES), fields, Ok(columns))
+}
+
+/// The list of codes as a table.
+pub(crate) fn list_codes(
+    vocabulary: &Vocabulary,
+    names: &StringArray,
+    titles: &BTreeMap<Code, String>,
+    extent: &Extent,
+) -> Columns {
     let marks = match extent.format(vocabulary) {
         PLAIN_FORMAT => &MARKS[..PLAIN_MARKS],
         _ => &MARKS[..],
@@ -204,7 +220,7 @@ pub(super) fn write_codes(
         Field::new(PARENTS, lists, true),
         Field::new(KIND, DataType::Utf8, false),
     ];
-    write_table(&folder.join(CODES), fields, Ok(columns))
+    (fields, columns)
 }
 
 /// Writes the split of each subject, in as much memory as a few of them take.

@@ -28,19 +28,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod assemble;
-mod codebook;
-mod columns;
-mod concepts;
-mod encode;
+pub(crate) mod assemble;
+pub(crate) mod codebook;
+pub(crate) mod columns;
+pub(crate) mod concepts;
+pub(crate) mod encode;
 mod events;
-mod layout;
-mod metadata;
+pub(crate) mod layout;
+pub(crate) mod metadata;
 mod problem;
-mod read;
-mod scales;
+pub(crate) mod read;
+pub(crate) mod rows;
+pub(crate) mod scales;
 mod shards;
-mod write;
+pub(crate) mod table;
+pub(crate) mod times;
+pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
 

@@ -34,7 +34,7 @@ pub enum MedsProblem {
     #[error("missing column `{column}`{}", listed("the columns are", found))]
     MissingColumn {
         /// Its name.
-        column: &'static str,
+        column: Box<str>,
         /// The columns that are there.
         found: Vec<String>,
     },
@@ -42,15 +42,35 @@ pub enum MedsProblem {
     #[error("column `{column}` holds {found}, and {expected} is needed")]
     ColumnType {
         /// Its name.
-        column: &'static str,
+        column: Box<str>,
         /// What is needed.
         expected: &'static str,
         /// The type it has.
         found: String,
     },
+    /// Two columns of the name of one that is needed.
+    #[error("two columns are named `{column}`")]
+    RepeatedColumn {
+        /// Their name.
+        column: Box<str>,
+    },
+    /// A column whose type is another than in the batches before.
+    #[error("column `{column}` has another type than in the batches before, or is in only some")]
+    ChangedColumn {
+        /// Its name.
+        column: Box<str>,
+    },
+    /// A column of times whose zone is not known.
+    #[error("column `{column}` has a time zone that is not known: `{zone}`")]
+    UnknownZone {
+        /// Its name.
+        column: Box<str>,
+        /// The name of the zone.
+        zone: String,
+    },
     /// A missing value in a column that has none.
     #[error("column `{0}` has no value here")]
-    Null(&'static str),
+    Null(Box<str>),
     /// Events of one subject in two files.
     #[error("a subject of this file has events in another file too: {}", other.display())]
     SubjectInTwoFiles {
@@ -77,12 +97,20 @@ pub enum MedsProblem {
         /// The name that its static use would get.
         renamed: String,
     },
+    /// A list of codes of which the kinds are needed and not told.
+    #[error("the list does not say of each code what kind it is")]
+    NoKinds,
     /// A list of subjects that names one twice.
     #[error("a subject is listed twice")]
     RepeatedSubject,
 }
 
 impl MedsProblem {
+    /// That a column has no value.
+    pub(crate) fn null(column: &str) -> Self {
+        Self::Null(column.into())
+    }
+
     /// What the user can do about it.
     pub(crate) fn help(&self) -> &'static str {
         match self {
@@ -100,6 +128,11 @@ impl MedsProblem {
                 "rename the column that holds it; events need `subject_id`, `time` and `code`"
             }
             Self::ColumnType { .. } => "convert the column; MEDS 0.4 says what each holds",
+            Self::RepeatedColumn { .. } => "rename one of the two, or leave it out",
+            Self::ChangedColumn { .. } => "give all batches the columns and types of the first",
+            Self::UnknownZone { .. } => {
+                "convert the column to times without a zone, as clocks on the wall showed them"
+            }
             Self::Null(_) => "fill it, or leave the row out",
             Self::SubjectInTwoFiles { .. } => {
                 "a subject is whole in one file; join the two, or give one subject another id"
@@ -111,6 +144,7 @@ impl MedsProblem {
             Self::TwoKinds { .. } => {
                 "a code is static or of encounters, never both; rename one of the two"
             }
+            Self::NoKinds => "give a {vocabulary}, or a list of codes with their kinds",
             Self::RepeatedSubject => "list each subject once",
         }
     }

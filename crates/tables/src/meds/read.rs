@@ -14,14 +14,17 @@ use consequence_record::{
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::assemble::{Assembler, Event, Keeping, Part};
-use super::codebook::{self, Codebook, Deaths, ListedCodes, Meaning};
-use super::columns::{Table, integers, numbers, strings, times};
+use super::assemble::{Assembler, Keeping, Part};
+use super::codebook::{self, Codebook, ListedCodes};
+
 use super::layout::{
-    ADMISSION, CODE, CODES, CONCEPTS, DATA, DEATH, DESCRIPTION, Markers, NUMBER, OTHER_NUMBER,
-    SPLITS, SUBJECT, SUBJECTS, TIME, VALUES, VISIT,
+    ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, NUMBER, OTHER_NUMBER, SPLITS, SUBJECT,
+    SUBJECTS, TIME, VALUES, VISIT,
 };
+use super::rows::{Carried, Columns, Named, Putter, Reading, Rows};
+use super::table::Table;
 use super::{MedsProblem, concepts, metadata, scales};
+use crate::error::Origin;
 use crate::{Dataset, Limits, Problem, TableError};
 
 /// Data files that are read at the same time, at most.
@@ -59,6 +62,7 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     let known = Known::of(path, options)?;
     let keeping = known.keeping(options.details);
     let Known { files, codebook, titles, concepts, scales, dated, splits, ids } = known;
+    let reading = Reading { codebook: &codebook, limits, ids: &ids };
     let mut gathered =
         Gathered { details: options.details.then(CohortDetails::default), ..Gathered::default() };
     let at_once = rayon::current_num_threads().clamp(1, MOST_AT_ONCE);
@@ -66,8 +70,8 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
         let parts: Vec<Result<Part, TableError>> = group
             .par_iter()
             .map(|file| {
-                let mut assembler = Assembler::new(&ids, limits, keeping);
-                read_file(file, &codebook, &mut assembler, limits, |_| Ok::<_, TableError>(()))?;
+                let mut assembler = Assembler::new(*limits, keeping);
+                read_file(file, reading, &mut assembler, |_| Ok::<_, TableError>(()))?;
                 Ok(assembler.finish())
             })
             .collect();
@@ -79,11 +83,13 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     if cohort.is_empty() {
         return Err(TableError::of_file(path, Problem::NoRecords));
     }
-    let nothing = |details: &CohortDetails| {
-        !dated && (0..details.len()).all(|record| details.of(record) == DetailsView::default())
-    };
-    let (vocabulary, details) = (codebook.vocabulary, details.filter(|details| !nothing(details)));
+    let (vocabulary, details) = (codebook.vocabulary, details.filter(|it| dated || tells(it)));
     Ok(Dataset { cohort, vocabulary, splits, titles, concepts, scales, details })
+}
+
+/// Whether details tell anything of any record.
+pub(crate) fn tells(details: &CohortDetails) -> bool {
+    (0..details.len()).any(|record| details.of(record) != DetailsView::default())
 }
 
 /// What is known of a dataset before its events are read.
@@ -103,22 +109,20 @@ impl Known {
     pub fn of(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
         let limits = &options.limits;
         let files = data_files(path)?;
-        let listed = beside(path, CODES, |file| ListedCodes::read(file, limits))?;
+        let listed = beside(path, CODES, |file| ListedCodes::read(Table::open(file)?, limits))?;
         let listed = listed.unwrap_or_default();
-        let own = listed.codebook(&path.join(CODES), limits)?;
+        let own = listed.codebook(&Origin::File(path.join(CODES)), limits)?;
         let codebook = match (&options.vocabulary, own) {
             (None, Some(own)) => own,
             (None, None) => codebook::from_events(&files, options)?,
-            (Some(given), own) => Codebook {
-                vocabulary: Arc::clone(given),
-                deaths: own.as_ref().map_or(Deaths::Foreign, |own| own.deaths),
-                markers: own.map_or_else(Markers::default, |own| own.markers),
-            },
+            (Some(given), own) => Codebook::over(Arc::clone(given), own),
         };
         let ordinal = beside(path, DESCRIPTION, |file| metadata::ordinal(file, limits))?;
         let vocabulary = &codebook.vocabulary;
-        let concepts = beside(path, CONCEPTS, |file| concepts::read(file, vocabulary, limits))?;
-        let scales = beside(path, VALUES, |file| scales::read(file, vocabulary, limits))?;
+        let concepts =
+            beside(path, CONCEPTS, |file| concepts::read(Table::open(file)?, vocabulary, limits))?;
+        let scales =
+            beside(path, VALUES, |file| scales::read(Table::open(file)?, vocabulary, limits))?;
         Ok(Self {
             scales: scales.unwrap_or_default(),
             titles: listed.titles(vocabulary),
@@ -133,9 +137,7 @@ impl Known {
 
     /// How the events are put together.
     fn keeping(&self, details: bool) -> Keeping {
-        let Codebook { vocabulary, deaths, .. } = &self.codebook;
-        let death = vocabulary.code(DEATH).filter(|_| *deaths == Deaths::Foreign);
-        Keeping { details, dated: self.dated, death }
+        Keeping { details, dated: self.dated, death: self.codebook.loose_death() }
     }
 }
 
@@ -198,67 +200,41 @@ impl Gathered {
 }
 
 /// Reads the events of one data file into an assembler, which `each` sees after every batch.
-pub(super) fn read_file<'a, E: From<TableError>>(
+pub(super) fn read_file<E: From<TableError>>(
     path: &Path,
-    codebook: &Codebook,
-    assembler: &mut Assembler<'a>,
-    limits: &Limits,
-    mut each: impl FnMut(&mut Assembler<'a>) -> Result<(), E>,
+    reading: Reading<'_>,
+    assembler: &mut Assembler,
+    mut each: impl FnMut(&mut Assembler) -> Result<(), E>,
 ) -> Result<(), E> {
     let table = Table::open(path)?;
     let mut columns = vec![SUBJECT, TIME, CODE];
     for column in &columns {
         table.require(column)?;
     }
-    table.bound_strings(CODE, limits.code_bytes)?;
-    let visit_column = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
-    columns.extend(visit_column);
-    let value_column = number_column(&table).filter(|_| assembler.keeps_details());
-    columns.extend(value_column);
+    table.bound_strings(CODE, reading.limits.code_bytes)?;
+    let visit = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
+    columns.extend(visit);
+    let value = number_column(&table).filter(|_| assembler.keeps_details());
+    columns.extend(value);
+    let named = Named { subject: SUBJECT, time: TIME, code: CODE, visit, value };
+    let mut carried = Carried::default();
     table.each_batch_or(&columns, |arrays, before| {
-        let fail = |problem| TableError::of_file(path, problem);
-        let at_row = |row: usize, problem: Problem| {
-            TableError::of_row(path, before + row as u64 + 1, problem)
+        let array = |index: usize| -> &dyn Array { &arrays[index] };
+        let columns = Columns {
+            subject: array(0),
+            time: array(1),
+            code: array(2),
+            visit: visit.map(|_| array(3)),
+            value: value.map(|_| array(arrays.len() - 1)),
         };
-        let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
-        if let Some(row) = subjects.first_null() {
-            return Err(at_row(row, MedsProblem::Null(SUBJECT).into()).into());
-        }
-        let times = times(TIME, &arrays[1]).map_err(fail)?;
-        let codes = strings(CODE, &arrays[2]).map_err(fail)?;
-        let visits = match visit_column {
-            Some(column) => Some(integers(column, &arrays[3]).map_err(fail)?),
-            None => None,
-        };
-        let values = match (value_column, arrays.last()) {
-            (Some(column), Some(array)) => Some(numbers(column, array).map_err(fail)?),
-            _ => None,
-        };
-        let meanings: Vec<[Meaning; 2]> = (0..codes.values.len())
-            .map(|key| {
-                if codes.values.is_valid(key) {
-                    codebook.meanings(codes.values.value(key))
-                } else {
-                    [Meaning::Nothing; 2]
-                }
-            })
-            .collect();
-        for (row, &subject) in subjects.values.iter().enumerate() {
-            let Some(key) = codes.key(row) else {
-                return Err(at_row(row, MedsProblem::Null(CODE).into()).into());
-            };
-            let time = times.get(row);
-            let meaning = meanings[key][usize::from(time.is_some())];
-            if meaning == Meaning::Nothing {
-                return Err(at_row(row, codebook.refusal(codes.values.value(key), limits)).into());
-            }
-            let visit = visits.as_ref().and_then(|visits| visits.get(row));
-            let value = values.as_ref().map_or(Ok(None), |values| values.get(row));
-            let value = value.map_err(|problem| at_row(row, problem.into()))?;
-            let event = Event { subject, time, visit, value };
-            assembler
-                .take(event, meaning, before + row as u64 + 1)
-                .map_err(|problem| at_row(row, problem))?;
+        let rows = Rows::of_file(named, &columns)
+            .map_err(|error| TableError::of_file(path, error.problem))?;
+        let mut putter = Putter::new(&rows, reading);
+        for row in 0..rows.len() {
+            let at = before + row as u64 + 1;
+            putter
+                .put(row, at, &mut carried, assembler)
+                .map_err(|problem| TableError::of_row(path, at, problem))?;
         }
         each(assembler)
     })
@@ -406,6 +382,7 @@ impl Stream {
     ) -> Result<(), E> {
         let Known { files, codebook, splits, ids, .. } = &self.known;
         let keeping = self.known.keeping(self.details);
+        let reading = Reading { codebook, limits: &self.limits, ids };
         let mut met = Met::default();
         let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {
             for (index, (record, &(subject, row))) in
@@ -426,8 +403,8 @@ impl Stream {
         };
         for file in files {
             met.begin(file);
-            let mut assembler = Assembler::new(ids, &self.limits, keeping);
-            read_file(file, codebook, &mut assembler, &self.limits, |assembler| {
+            let mut assembler = Assembler::new(self.limits, keeping);
+            read_file(file, reading, &mut assembler, |assembler| {
                 hand_on(assembler.drain(), &mut met)
             })?;
             hand_on(assembler.finish(), &mut met)?;

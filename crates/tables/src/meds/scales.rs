@@ -10,21 +10,23 @@ use consequence_record::{Code, Scale, Vocabulary};
 use consequence_store::StoreError;
 
 use super::MedsProblem;
-use super::columns::{Table, integers, numbers, strings};
+use super::columns::{integers, numbers, strings};
 use super::encode::{self, write_table};
 use super::layout::{ABOVE, CODE, COUNT, TEST, UNIT, UP_TO, VALUES};
+use super::metadata::Columns;
+use super::table::Table;
 use crate::{Limits, TableError};
 
 /// Reads what the values of a vocabulary's codes are. A file of this name that is something else says
 /// nothing.
-pub(super) fn read(
-    path: &Path,
+pub(crate) fn read(
+    table: Table,
     vocabulary: &Vocabulary,
     limits: &Limits,
 ) -> Result<BTreeMap<Code, Scale>, TableError> {
     const COLUMNS: [&str; 6] = [CODE, TEST, UNIT, ABOVE, UP_TO, COUNT];
     let mut scales = BTreeMap::new();
-    let table = Table::open(path)?;
+    let origin = table.origin.clone();
     if COLUMNS.iter().any(|column| table.kind(column).is_none()) {
         return Ok(scales);
     }
@@ -32,15 +34,15 @@ pub(super) fn read(
         table.bound_strings(column, limits.code_bytes)?;
     }
     table.each_batch(&COLUMNS, |arrays, before| {
-        let fail = |problem| TableError::of_file(path, problem);
+        let fail = |problem| origin.fail(problem);
         let texts = |column: usize| strings(COLUMNS[column], &arrays[column]).map_err(fail);
         let (names, tests, units) = (texts(0)?, texts(1)?, texts(2)?);
         let above = numbers(ABOVE, &arrays[3]).map_err(fail)?;
         let up_to = numbers(UP_TO, &arrays[4]).map_err(fail)?;
         let counts = integers(COUNT, &arrays[5]).map_err(fail)?;
         for row in 0..arrays[0].len() {
-            let at_row = |problem| TableError::of_row(path, before + row as u64 + 1, problem);
-            let null = |column| at_row(MedsProblem::Null(column));
+            let at_row = |problem| origin.at_row(before + row as u64 + 1, problem);
+            let null = |column| at_row(MedsProblem::null(column));
             let name = names.get(row).ok_or_else(|| null(CODE))?;
             let count = counts.get(row).ok_or_else(|| null(COUNT))?;
             let scale = Scale {
@@ -68,6 +70,12 @@ pub(super) fn write(
     if scales.is_empty() {
         return Ok(());
     }
+    let (fields, columns) = table(vocabulary, scales);
+    write_table(&folder.join(VALUES), fields, Ok(columns))
+}
+
+/// What the values of codes are, as a table.
+pub(crate) fn table(vocabulary: &Vocabulary, scales: &BTreeMap<Code, Scale>) -> Columns {
     let values = || scales.values();
     let count = |scale: &Scale| i64::try_from(scale.count).unwrap_or(i64::MAX);
     let columns: Vec<ArrayRef> = vec![
@@ -86,5 +94,5 @@ pub(super) fn write(
         Field::new(UP_TO, DataType::Float32, true),
         Field::new(COUNT, DataType::Int64, false),
     ];
-    write_table(&folder.join(VALUES), fields, Ok(columns))
+    (fields, columns)
 }

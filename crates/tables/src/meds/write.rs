@@ -280,7 +280,7 @@ const ODD_START: i64 = 1 << 62;
 /// If the first id is a number, ids that are numbers stay as they are, and the others get numbers
 /// from 2^62 on, which no number that is kept can reach. If it is not, all are counted from 1.
 #[derive(Debug, Default)]
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     style: Option<Style>,
     kept: FxHashSet<i64>,
     given: FxHashMap<Box<str>, i64>,

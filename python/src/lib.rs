@@ -1,0 +1,63 @@
+//! The native half of the Python package `conseq`.
+//!
+//! It converts and calls: what is given from Python becomes a task of the library, what a task ends in
+//! becomes JSON, text and handles. How people call it, and what they read about it, is in `conseq/*.py`.
+//!
+//! - [`call`]: work on a thread of its own, so that Ctrl-C is heard, on as many threads as were asked for.
+//! - [`watch`]: how far it has come, told to Python now and then.
+//! - [`errors`]: every error of the library as an exception of `conseq.errors`.
+//! - [`stream`]: tables by the Arrow C stream; the one file with unsafe code.
+
+mod call;
+mod cohort;
+mod errors;
+mod given;
+mod model;
+mod plan;
+mod report;
+mod rules;
+mod stream;
+mod verbs;
+mod watch;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command line, the name of the program first, and gives the exit status.
+#[pyfunction]
+fn command_line(py: Python<'_>, given: Vec<OsString>) -> u8 {
+    py.detach(|| consequence_cli::run(given))
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::cohort::Cohort;
+    #[pymodule_export]
+    use super::command_line;
+    #[pymodule_export]
+    use super::model::{Model, Parts, generate, sample, stream, train};
+    #[pymodule_export]
+    use super::plan::Plan;
+    #[pymodule_export]
+    use super::report::Finished;
+    #[pymodule_export]
+    use super::rules::Rules;
+    #[pymodule_export]
+    use super::stream::Batches;
+    #[pymodule_export]
+    use super::verbs::{
+        audit, check, codes, common_sense, compare, describe, diff, enforce, evaluate, export,
+        head, import_tables, log_probabilities, mine, perplexity, release, rules_from, simulate,
+        synthesize, write_text,
+    };
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// The number of the format of reports.
+    #[pymodule_export]
+    const REPORT_FORMAT: u32 = consequence::REPORT_FORMAT;
+}

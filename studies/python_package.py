@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What is claimed of the Python package, measured.
+
+    python_package.py wheels FOLDER     sizes, tags and symbols of the wheels; the sources build
+    python_package.py install FOLDER    the wheel in a fresh environment of every Python at hand
+    python_package.py start FOLDER      how long `import conseq` takes beside `import json`
+
+`install` looks for Pythons in ~/.pyenv/versions and on the path. Exits 1 if something does not hold.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+MOST_BYTES = 10 * 1000 * 1000
+MOST_LATE = 0.100
+STARTS = 20
+#: What the C library of manylinux2014 has.
+NEWEST_GLIBC = (2, 17)
+
+SMOKE = """
+import conseq as cq
+cohort = cq.Cohort.simulate("inpatient", patients=200, seed=3)
+rules = cohort.truth()
+plan = rules.compile(cohort)
+assert plan.proof["statements"] > 0 and not plan.audit(cohort).found
+new = cq.Model.train(cohort, rules, generator="markov").sample(50)
+assert len(new) == 50 and not plan.audit(new).found
+print(len(rules))
+"""
+
+
+def fail(text):
+    print(f"FAILED: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(*command, **settings):
+    return subprocess.run([str(word) for word in command], check=True, text=True, capture_output=True, **settings).stdout
+
+
+def wheels_of(folder):
+    found = sorted(pathlib.Path(folder).glob("conseq-*.whl"))
+    if not found:
+        fail(f"there is no wheel in {folder}")
+    return found
+
+
+def native(folder):
+    """The wheel for this machine."""
+    machine = platform.machine()
+    return next(wheel for wheel in wheels_of(folder) if machine in wheel.name or "linux_" not in wheel.name)
+
+
+def look(wheel, folder):
+    """Size, tag, what is in it, and the newest symbol of the C library that it asks for."""
+    size = wheel.stat().st_size
+    if size > MOST_BYTES:
+        fail(f"{wheel.name} has {size:,} bytes")
+    if "cp310-abi3" not in wheel.name:
+        fail(f"{wheel.name} is not for every Python from 3.10 on")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        library = next(name for name in names if name.endswith(".abi3.so"))
+        path = pathlib.Path(archive.extract(library, folder))
+        metadata = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
+    if required:
+        fail(f"{wheel.name} requires {required}")
+    for wanted in ("conseq/__init__.py", "conseq/_native.pyi", "conseq/py.typed"):
+        if wanted not in names:
+            fail(f"{wheel.name} lacks {wanted}")
+    # The names of versions are in the table of strings, whatever machine the library is for.
+    versions = {tuple(map(int, found.split(b"."))) for found in re.findall(rb"GLIBC_(\d+\.\d+(?:\.\d+)?)\0", path.read_bytes())}
+    newest = max(versions, default=(0,))
+    if newest > NEWEST_GLIBC and "manylinux2014" in wheel.name:
+        fail(f"{wheel.name} asks for a C library of version {newest}")
+    if b"PyInit__native\0" not in path.read_bytes():
+        fail(f"{wheel.name} has no PyInit__native")
+    kind = path.read_bytes()[18:20]
+    machine = {b"\x3e\x00": "x86_64", b"\xb7\x00": "aarch64"}.get(kind, "another machine")
+    if machine not in wheel.name:
+        fail(f"{wheel.name} is for {machine}")
+    run_here = "run here" if machine == platform.machine() else "built and looked at, not run here"
+    print(f"{wheel.name}: {size / 1e6:.2f} MB, for {machine} ({run_here}), newest symbol GLIBC_{'.'.join(map(str, newest))}")
+
+
+def wheels(folder):
+    for wheel in wheels_of(folder):
+        with tempfile.TemporaryDirectory() as scratch:
+            look(wheel, scratch)
+    for sources in pathlib.Path(folder).glob("conseq-*.tar.gz"):
+        print(f"{sources.name}: {sources.stat().st_size / 1e6:.2f} MB")
+
+
+def pythons():
+    found = {}
+    places = [*pathlib.Path.home().glob(".pyenv/versions/*/bin/python3"), *map(pathlib.Path, filter(None, [shutil.which("python3")]))]
+    for path in places:
+        try:
+            version = run(path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        if tuple(map(int, version.split("."))) >= (3, 10):
+            found.setdefault(version, path)
+    return dict(sorted(found.items(), key=lambda item: tuple(map(int, item[0].split(".")))))
+
+
+def environment(python, wheel, folder):
+    run(python, "-m", "venv", folder)
+    fresh = pathlib.Path(folder, "bin/python")
+    run(fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel)
+    return fresh
+
+
+def install(folder):
+    wheel = native(folder)
+    for version, python in pythons().items():
+        with tempfile.TemporaryDirectory() as scratch:
+            fresh = environment(python, wheel, scratch)
+            rules = run(fresh, "-c", SMOKE).strip()
+            told = run(pathlib.Path(scratch, "bin/conseq"), "--version").strip()
+        print(f"Python {version}: installed without any other package, {rules} rules kept, {told}")
+
+
+def start(folder):
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = environment(sys.executable, native(folder), scratch)
+        timed = "import time; began = time.perf_counter(); import {0}; print(time.perf_counter() - began)"
+        medians = {}
+        for name in ("json", "conseq"):
+            took = [float(run(fresh, "-c", timed.format(name))) for _ in range(STARTS + 1)]
+            medians[name] = statistics.median(took[1:])
+    late = medians["conseq"] - medians["json"]
+    print(json.dumps({name: round(1000 * took, 1) for name, took in medians.items()}), "ms, medians of", STARTS)
+    if late > MOST_LATE:
+        fail(f"import conseq takes {1000 * late:.0f} ms more than import json")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["wheels", "install", "start"])
+    parser.add_argument("folder")
+    given = parser.parse_args()
+    {"wheels": wheels, "install": install, "start": start}[given.what](given.folder)
+
+
+if __name__ == "__main__":
+    main()
