@@ -87,7 +87,7 @@ def host_decide(layer: ConstraintLayer, own: torch.Tensor, before: torch.Tensor,
 
 def compare_written(layer: ConstraintLayer, seed: int, records: int = 12) -> Counter[str]:
     """Writes records by the layer and by the rest of the package; every visit must be the same."""
-    generator = torch.Generator().manual_seed(seed)
+    generator, device = torch.Generator().manual_seed(seed), layer.positions.device
     numbers = [seed * 1_000_003 + number for number in range(records)]
     history = layer.begin(records)
     before = torch.zeros((records, 0, layer.width), dtype=torch.bool)
@@ -95,14 +95,14 @@ def compare_written(layer: ConstraintLayer, seed: int, records: int = 12) -> Cou
     counted: Counter[str] = Counter()
     while before.shape[1] <= layer.max_visits and not ended.all():
         own = random_probabilities(generator, records, layer.width)
-        visit = layer.decide(history, probabilities=own, seed=seed, records=numbers)
+        visit = layer.decide(history, probabilities=own.to(device), seed=seed, records=numbers).cpu()
         expected = host_decide(layer, own, before, seed, numbers)
         assert torch.equal(visit[~ended], expected[~ended]), (seed, before.shape[1])
         counted["visits"] += int((~ended).sum())
         counted["codes"] += int(visit[~ended].sum())
         visit &= ~ended[:, None]
         before = torch.cat([before, visit[:, None]], 1)
-        history = layer.advance(history, visit)
+        history = layer.advance(history, visit.to(device))
         ended |= visit[:, layer.end]
     assert ended.all()
     return counted
@@ -115,15 +115,17 @@ def compare_rulings(layer: ConstraintLayer, seed: int, records: int = 12) -> Cou
     density = torch.tensor([0.1, 0.3, 0.5, 0.8])[torch.randint(0, 4, (records, 1, 1), generator=generator)]
     visits = torch.rand((records, length, layer.width), generator=generator) < density
     encounter = torch.arange(length)[:, None] > 0
-    visits &= encounter != layer.statics
+    visits &= encounter != layer.statics.cpu()
     lengths = torch.randint(2, length + 1, (records,), generator=generator) if length > 1 else torch.ones(records)
     last = torch.arange(length) == lengths[:, None] - 1
     visits[:, :, layer.end] = last
+    visits = visits.to(layer.positions.device)
     ruling, expected = layer.ruling(visits), layer._host_ruling(visits)
-    real = torch.arange(length) < lengths[:, None]
-    assert torch.equal(ruling.state[real], expected.state[real]), seed
+    real = (torch.arange(length) < lengths[:, None]).to(visits.device)
+    state = layer.spread(ruling)
+    assert torch.equal(state[real], layer.spread(expected)[real]), seed
     assert torch.equal(ruling.probability[real], expected.probability[real]), seed
     past = layer._table(visits)[len(layer.read_columns) :][: len(layer.past)].movedim(0, -1)
     assert torch.equal(past[real], layer.host_past(visits)[real]), seed
-    states = Counter(ruling.state[real].flatten().tolist())
+    states = Counter(state[real].flatten().tolist())
     return Counter({f"ruling {state}": count for state, count in states.items()})

@@ -23,5 +23,6 @@ except ImportError as error:
 from ._draws import uniforms
 from ._past import History
 from .layer import ConstraintLayer, Ruling
+from .networks import Halo, Network, Recurrent, as_torch
 
-__all__ = ["ConstraintLayer", "History", "Ruling", "uniforms"]
+__all__ = ["ConstraintLayer", "Halo", "History", "Network", "Recurrent", "Ruling", "as_torch", "uniforms"]

@@ -23,14 +23,23 @@ if TYPE_CHECKING:
     from ..plan import Plan
 
 
-class Ruling(NamedTuple):
-    """What rules say of every code of every visit, given the visits before and the codes that are decided before it."""
+#: How many columns are copied together.
+_COLUMNS = 32
 
-    #: ``records x visits x codes``: :data:`OFF`, :data:`FREE`, :data:`ON` or :data:`SOFT` each.
+
+class Ruling(NamedTuple):
+    """What rules say of the codes of visits, given the visits before and the codes that are decided before each.
+
+    Only columns that rules may speak of are here; :meth:`ConstraintLayer.spread` gives all of them.
+    """
+
+    #: The columns that rules may speak of.
+    columns: Tensor
+    #: ``records x visits x columns``: :data:`OFF`, :data:`FREE`, :data:`ON` or :data:`SOFT` each.
     state: Tensor
     #: The columns that soft rules may draw.
-    columns: Tensor
-    #: ``records x visits x columns``: the probability that a soft rule gives, where it does; else 0.
+    soft_columns: Tensor
+    #: ``records x visits x soft columns``: the probability that a soft rule gives, where one does; else 0.
     probability: Tensor
 
 
@@ -119,8 +128,13 @@ class ConstraintLayer(torch.nn.Module):
         self.on = Conjunctions([one for one, present in forced if present], truth)
         self.off = Conjunctions([one for one, present in forced if not present], truth)
         self.drawing = Lasts(drawn, range(len(drawn)), truth)
+        ruled = sorted({*self.on.targets, *self.off.targets, *self.drawing.targets})
+        place = {column: at for at, column in enumerate(ruled)}
+        self.register_buffer("ruled_columns", index(ruled), persistent=False)
         for name, targets in (("on", self.on), ("off", self.off), ("drawn", self.drawing)):
-            self.register_buffer(f"{name}_columns", index(targets.targets), persistent=False)
+            places = index(place[column] for column in targets.targets)
+            self.register_buffer(f"{name}_places", places, persistent=False)
+        self.register_buffer("drawn_columns", index(self.drawing.targets), persistent=False)
         probabilities = torch.tensor(tables["drawn.probability"], dtype=torch.float64)
         # Kept as integers: `.half()` would round numbers.
         self.register_buffer("soft_bits", probabilities.view(torch.int64), persistent=False)
@@ -202,52 +216,60 @@ class ConstraintLayer(torch.nn.Module):
         clauses have a decision diagram; such a plan is run on the host."""
         return not self._diagram
 
-    def extra_repr(self) -> str:
-        """What ``print`` shows."""
+    def __repr__(self) -> str:
         where = "on the tensors' device" if self.on_device else "on the host: the plan has a decision diagram"
-        return f"{len(self.plan)} rules, {self.width} codes, {len(self.levels)} levels; {where}"
+        return f"ConstraintLayer({len(self.plan)} rules, {self.width} codes, {len(self.levels)} levels; {where})"
 
     # Training
 
+    @torch.no_grad()
     def ruling(self, visits: Tensor) -> Ruling:
-        """What rules say of every code of every visit of true records, ``records x visits x codes``.
+        """What rules say of the codes of every visit of true records, ``records x visits x codes``.
 
-        Visits that only pad shorter records may hold anything; they come last. A code of the other kind of visit (a
-        static one in an encounter, or the reverse) is :data:`OFF`.
+        Visits that only pad shorter records may hold anything; they come last.
         """
         self._check_visits(visits)
         if self._diagram:
             return self._host_ruling(visits)
-        with torch.no_grad():
-            on, off, soft = self._rule(visits)
-            shape, device = visits.shape, visits.device
-            encounter = torch.arange(shape[1], device=device)[:, None] > 0
-            state = torch.where(encounter != self.statics, FREE, OFF).to(torch.int8).expand(shape).clone()
-            # Hard rules win over soft ones, and of hard ones those that ask for a code.
-            if soft is not None:
-                _write(state, self.drawn_columns, soft > 0, SOFT)
-            _write(state, self.off_columns, off, OFF)
-            _write(state, self.on_columns, on, ON)
-            probability = torch.zeros((*shape[:2], len(self.drawing)), dtype=torch.float64, device=device)
-            if soft is not None:
-                given = self._soft()[(soft.long() - 1).clamp(min=0)].movedim(0, -1)
-                drawn = state[:, :, self.drawn_columns] == SOFT
-                probability = torch.where(drawn, given, 0.0)
-            return Ruling(state, self.drawn_columns, probability)
-
-    def _rule(self, visits: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Which of the codes that rules can force are put on or kept off, and which soft rule draws others: rows,
-        records, visits."""
         table = self._table(visits)
         numbers = torch.arange(visits.shape[1], device=visits.device)
-        on, off = self.on.any(table, numbers), self.off.any(table, numbers)
-        soft = self.drawing.last(table, numbers) if len(self.drawing) else None
-        return on, off, soft
+        state = torch.zeros((len(self.ruled_columns), *table.shape[1:]), dtype=torch.int8, device=table.device)
+        probability = torch.zeros((0, *table.shape[1:]), dtype=torch.float64, device=table.device)
+        # Hard rules win over soft ones, and of hard ones those that ask for a code.
+        if len(self.drawing):
+            last = self.drawing.last(table, numbers)
+            state[self.drawn_places] = (last > 0).to(torch.int8) * SOFT
+        _write(state, self.off_places, self.off, table, numbers, OFF)
+        _write(state, self.on_places, self.on, table, numbers, ON)
+        if len(self.drawing):
+            given = self._soft()[(last.long() - 1).clamp(min=0)]
+            probability = torch.where(state[self.drawn_places] == SOFT, given, 0.0)
+        return Ruling(self.ruled_columns, state.movedim(0, -1), self.drawn_columns, probability.movedim(0, -1))
+
+    def spread(self, ruling: Ruling) -> Tensor:
+        """What rules say of every code, ``records x visits x codes``. A code of the other kind of visit (a static one in an
+        encounter, or the reverse) is :data:`OFF`."""
+        shape = (*ruling.state.shape[:2], self.width)
+        state = torch.where(self._kind(shape[1]), FREE, OFF).to(torch.int8).expand(shape).clone()
+        said = torch.where(self._kind(shape[1])[:, ruling.columns], ruling.state, OFF)
+        return state.index_copy_(2, ruling.columns, said)
+
+    def _kind(self, visits: int) -> Tensor:
+        """Which codes visits may have: ``visits x codes``."""
+        return (torch.arange(visits, device=self.statics.device) > 0)[:, None] != self.statics
 
     def _table(self, visits: Tensor) -> Tensor:
         """The literals of every visit: rows, records, visits."""
-        read = (visits[:, :, self.read_columns] != 0).permute(2, 0, 1).contiguous()
-        return literals(torch.cat([read, self.past.of(read)]))
+        codes = len(self.read_columns)
+        values = codes + len(self.past)
+        table = torch.ones((2 * values + 1, *visits.shape[:2]), dtype=torch.bool, device=visits.device)
+        # A few columns at a time: visits may be of wide numbers.
+        for first in range(0, codes, _COLUMNS):
+            columns = self.read_columns[first : first + _COLUMNS]
+            table[first : first + len(columns)] = (visits[:, :, columns] != 0).permute(2, 0, 1)
+        table[codes:values] = self.past.of(table[:codes])
+        table[values : 2 * values] = ~table[:values]
+        return table
 
     def _soft(self) -> Tensor:
         return self.soft_bits.view(torch.float64)
@@ -257,17 +279,25 @@ class ConstraintLayer(torch.nn.Module):
 
         ``mask`` is true at real visits (``records x visits``), or has the number of visits of each record.
         """
-        free = self.ruling(visits).state == FREE
+        free = self.spread(self.ruling(visits)) == FREE
         if mask is not None:
-            if mask.dim() == 1:
-                mask = torch.arange(visits.shape[1], device=visits.device) < mask[:, None]
-            free &= mask.bool()[:, :, None]
+            free &= self._real(visits, mask)[:, :, None]
         return free
+
+    def _real(self, visits: Tensor, mask: Tensor) -> Tensor:
+        """Which visits are real."""
+        if mask.dim() == 1:
+            mask = torch.arange(visits.shape[1], device=visits.device) < mask[:, None]
+        if mask.shape != visits.shape[:2]:
+            what = f"a mask of shape {tuple(mask.shape)} for {visits.shape[0]} records of {visits.shape[1]} visits"
+            raise InputError(what, "say of every visit whether it is real, or how many visits each record has")
+        return mask.bool()
 
     def loss(self, logits: Tensor, visits: Tensor, mask: Tensor | None = None, reduction: str = "mean") -> Tensor:
         """The cross-entropy of the codes that the model decides, in nats; of what rules decide it costs nothing.
 
-        ``reduction`` is ``"mean"`` over those codes, ``"sum"``, or ``"none"``. ``mask`` is as in :meth:`free`.
+        ``reduction`` is ``"mean"`` over those codes, ``"sum"``, or ``"none"``. ``mask`` is as in :meth:`free`. Beside what any
+        such cross-entropy takes, this takes memory for the columns only that rules speak of.
         """
         if logits.shape != visits.shape:
             raise InputError(
@@ -276,25 +306,35 @@ class ConstraintLayer(torch.nn.Module):
             )
         if reduction not in ("mean", "sum", "none"):
             raise InputError(f"no reduction is called {reduction!r}", 'give "mean", "sum" or "none"')
-        free = self.free(visits, mask)
-        # In full precision under autocast, and never an infinite logit where rules decide.
-        known = torch.where(free, logits.float(), 0.0)
-        truth = (visits != 0).to(known.dtype)
-        nats = torch.where(free, functional.binary_cross_entropy_with_logits(known, truth, reduction="none"), 0.0)
-        if reduction == "none":
-            return nats
-        return nats.sum() if reduction == "sum" else nats.sum() / free.sum().clamp(min=1)
+        ruling = self.ruling(visits)
+        # In full precision under autocast. A logit without bounds, where rules decide, is no harm: what it costs is not
+        # looked at, and its gradient is 0 times a finite number.
+        truth = visits.float() if visits.dtype == torch.bool else (visits != 0).float()
+        nats = functional.binary_cross_entropy_with_logits(logits.float(), truth, reduction="none")
+        free = (ruling.state == FREE) & self._kind(visits.shape[1])[:, ruling.columns]
+        ruled = torch.where(free, nats[:, :, ruling.columns], 0.0)
+        nats = torch.where(self._kind(visits.shape[1]), nats, 0.0).index_copy(2, ruling.columns, ruled)
+        real = None if mask is None else self._real(visits, mask)
+        if real is not None:
+            nats = torch.where(real[:, :, None], nats, 0.0)
+        if reduction != "mean":
+            return nats if reduction == "none" else nats.sum()
+        # As many as there are of the visit's kind, less those that rules decide.
+        kind = self._kind(visits.shape[1]).sum(1) - self._kind(visits.shape[1])[:, ruling.columns].sum(1)
+        count = kind + free.sum(2)
+        count = count.sum() if real is None else torch.where(real, count, 0).sum()
+        return nats.sum() / count.clamp(min=1)
 
     def forward(self, logits: Tensor, visits: Tensor) -> Tensor:
         """The probability of every code of true visits: what rules say, else the model's, with its gradient."""
         ruling = self.ruling(visits)
-        probability = torch.sigmoid(torch.where(ruling.state == FREE, logits, 0.0))
-        decided = (ruling.state == ON).to(probability.dtype)
-        said = torch.where(ruling.state == FREE, probability, decided)
-        if len(ruling.columns):
-            drawn = ruling.state[:, :, ruling.columns] == SOFT
-            soft = torch.where(drawn, ruling.probability.to(said.dtype), said[:, :, ruling.columns])
-            said = said.index_copy(2, ruling.columns, soft)
+        state = self.spread(ruling)
+        probability = torch.sigmoid(torch.where(state == FREE, logits, 0.0))
+        said = torch.where(state == FREE, probability, (state == ON).to(probability.dtype))
+        if len(ruling.soft_columns):
+            drawn = state[:, :, ruling.soft_columns] == SOFT
+            soft = torch.where(drawn, ruling.probability.to(said.dtype), said[:, :, ruling.soft_columns])
+            said = said.index_copy(2, ruling.soft_columns, soft)
         return said
 
     # Generation
@@ -418,8 +458,8 @@ class ConstraintLayer(torch.nn.Module):
         on_host = _bytes((visits != 0).to("cpu", torch.uint8))
         said, soft = self._native().rulings(on_host, visits.shape[0])
         state = _tensor(said, torch.int8, visits.shape).to(visits.device)
-        probability = _tensor(soft, torch.float64, visits.shape).to(visits.device)
-        return Ruling(state, self.drawn_columns, probability[:, :, self.drawn_columns])
+        probability = _tensor(soft, torch.float64, visits.shape)[:, :, self.drawn_columns.cpu()].to(visits.device)
+        return Ruling(torch.arange(self.width, device=visits.device), state, self.drawn_columns, probability)
 
     def _host_decide(self, own: Tensor, visits: Tensor, seed: int, records: Tensor) -> Tensor:
         rows = _bytes(own.t().contiguous().cpu())
@@ -435,10 +475,10 @@ class ConstraintLayer(torch.nn.Module):
             raise InputError(what, "compile the rules with a larger max_visits=")
 
 
-def _write(state: Tensor, columns: Tensor, spoken: Tensor, ruling: int) -> None:
-    """Writes what rules say into columns of visits, where they speak."""
-    if len(columns):
-        state[:, :, columns] = state[:, :, columns].masked_fill(spoken.movedim(0, -1), ruling)
+def _write(state: Tensor, places: Tensor, rules: Conjunctions, table: Tensor, numbers: Tensor, ruling: int) -> None:
+    """Writes what rules say into the rows of what they speak of, where they do."""
+    if len(rules):
+        state[places] = state[places].masked_fill_(rules.any(table, numbers), ruling)
 
 
 def _by(level: dict[int, int], conjunctions: list[Conjunction]) -> dict[int, list[Conjunction]]:
