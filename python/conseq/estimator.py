@@ -69,7 +69,6 @@ class Synthesizer:
         return f"Synthesizer({shown})"
 
     def _fitted(self) -> Model:
-        model = getattr(self, "model_", None)
-        if model is None:
+        if not hasattr(self, "model_"):
             raise ModelError("nothing was fitted yet", "call fit first")
-        return model
+        return self.model_

@@ -234,7 +234,7 @@ pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
 pub use consequence_model::Model;
-pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
+pub use consequence_tables::{Dataset, TableError, arrow, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
     Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,

@@ -15,6 +15,7 @@ use consequence_record::{Code, DayBand, RecordView, Vocabulary};
 
 use crate::{Dataset, WriteError};
 
+pub(crate) use long::LongTable;
 pub use long::{Rows, csv};
 pub use omop::{
     OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OmopSummary, omop, omop_columns,
