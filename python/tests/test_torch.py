@@ -6,6 +6,7 @@ import copy
 import pathlib
 import pickle
 import random
+import re
 
 import conseq as cq
 import pytest
@@ -254,28 +255,31 @@ def as_records(layer: ConstraintLayer, visits: torch.Tensor, lengths: torch.Tens
     return made
 
 
-def corpus() -> list[dict[str, object]]:
-    tomllib = pytest.importorskip("tomllib", reason="tomllib comes with Python 3.11")
+def corpus() -> list[tuple[str, str]]:
+    """The names and rules of cases that have a plan and no vocabulary of their own. (The files are TOML 1.1.)"""
     cases = []
     for path in sorted((ROOT / "corpus").glob("*.toml")):
-        cases += [case for case in tomllib.loads(path.read_text())["case"] if "error" not in case and "blames" not in case]
+        for case in path.read_text().split("[[case]]")[1:]:
+            name = re.search(r'^name = "(.*)"$', case, re.MULTILINE)
+            rules = re.search(r"""^rules = ("{3}|'{3}|"|')(.*?)\1$""", case, re.MULTILINE | re.DOTALL)
+            other = re.search(r"^(error|blames|absent|statics|codes|warns) =", case, re.MULTILINE)
+            if name and rules and not other and "\\" not in rules[0]:
+                cases.append((name[1], rules[2]))
     return cases
 
 
 def test_the_cases_of_the_corpus() -> None:
     run = 0
-    for number, case in enumerate(corpus()):
-        extra = " ".join(case.get(kind, "") if isinstance(case.get(kind, ""), str) else "" for kind in ("statics", "codes"))
-        if case.get("absent") or extra.strip() or "codes" in case or "statics" in case:
-            continue
-        plan = cq.Rules.parse(case["rules"]).compile(max_visits=6)
+    for number, (name, rules) in enumerate(corpus()):
+        plan = cq.Rules.parse(rules).compile(max_visits=6)
         layer = ConstraintLayer(plan)
         compare_written(layer, number, records=6)
         compare_rulings(layer, number, records=6)
         generator = torch.Generator().manual_seed(number)
-        visits, lengths = layer.generate(lambda so_far: torch.randn((20, layer.width), generator=generator), range(20), seed=number)
-        report = plan.audit(cq.Cohort.from_records(as_records(layer, visits, lengths)))
-        assert not report.found, case["name"]
+        draw = lambda so_far, width=layer.width, generator=generator: torch.randn((20, width), generator=generator)
+        visits, lengths = layer.generate(draw, range(20), seed=number)
+        report = plan.audit(cq.Cohort.from_records(as_records(layer, visits, lengths)), progress=False)
+        assert not report.found, name
         run += 1
     assert run > 100, run
 
