@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::plan::Plan;
     #[pymodule_export]
-    use super::plan_tensors::PlanTensors;
+    use super::plan_tensors::{PlanTensors, random_words};
     #[pymodule_export]
     use super::report::Finished;
     #[pymodule_export]

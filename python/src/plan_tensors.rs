@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use consequence::{Code, Draws, Enforcer, Program, Ruling, Writer};
+use consequence::{Code, Draws, Enforcer, Program, Purpose, Ruling, Writer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rayon::prelude::*;
@@ -18,6 +18,33 @@ use crate::plan::Plan;
 pub struct PlanTensors {
     program: Arc<Program>,
     enforcer: Arc<Enforcer>,
+}
+
+/// The random words of a visit of each record, for codes or for soft rules: those with numbers from `first`
+/// on, as 32-bit numbers, record after record.
+#[pyfunction]
+pub fn random_words<'py>(
+    py: Python<'py>,
+    seed: u64,
+    records: Vec<u64>,
+    visits: Vec<u16>,
+    of_rules: bool,
+    first: u32,
+    count: usize,
+) -> Bound<'py, PyBytes> {
+    let (draws, row) = (Draws::new(seed), count * size_of::<u32>());
+    let mut words = vec![0; records.len().min(visits.len()) * row];
+    py.detach(|| {
+        let keys = records.par_iter().zip(&visits);
+        words.par_chunks_mut(row.max(1)).zip(keys).for_each(|(into, (&record, &visit))| {
+            let purpose = if of_rules { Purpose::Rule } else { Purpose::Code };
+            let mut drawn = draws.visit(record, 0, visit, purpose);
+            for (into, index) in into.chunks_exact_mut(size_of::<u32>()).zip(first..) {
+                into.copy_from_slice(&drawn.word(index).to_ne_bytes());
+            }
+        });
+    });
+    PyBytes::new(py, &words)
 }
 
 /// What rules decide of a code, as one byte.
@@ -120,7 +147,9 @@ impl PlanTensors {
             let all = found.par_chunks_mut((each * width).max(1)).zip(self.by_record(visits, each));
             all.for_each(|(found, record)| {
                 let mut reader = self.program.reader();
-                for (visit, found) in record.chunks(self.codes()).zip(found.chunks_mut(width.max(1))) {
+                for (visit, found) in
+                    record.chunks(self.codes()).zip(found.chunks_mut(width.max(1)))
+                {
                     let past = reader.past();
                     found.iter_mut().zip(past).for_each(|(into, holds)| *into = holds.into());
                     reader.advance(&self.positions(visit));

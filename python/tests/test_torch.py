@@ -17,7 +17,7 @@ except ImportError:
     pytest.skip("PyTorch is not installed: conseq.torch was not tested", allow_module_level=True)
 
 from conseq.torch import ConstraintLayer, uniforms
-from conseq.torch._draws import philox
+from conseq.torch._draws import CODE, RULE, _words, _words_of_host, philox
 from conseq.torch.layer import FREE, OFF, ON, SOFT
 from torch_worlds import World, compare_rulings, compare_written, host_decide, random_probabilities
 
@@ -70,6 +70,14 @@ def test_a_draw_depends_on_its_key_alone() -> None:
     alone = uniforms(indices[1:2], seed=1 << 50, records=records[1:], visits=torch.tensor([4]))
     assert torch.equal(drawn[1:2, 1:], alone)
     assert bool(((drawn > 0) & (drawn < 1)).all()) and drawn.unique().numel() == 6
+
+
+def test_draws_are_the_same_wherever_they_are_worked_out() -> None:
+    records, visits = torch.tensor([0, 7, (1 << 48) - 1, 1 << 33]), torch.tensor([0, 3, 65_535, 9])
+    for purpose in (CODE, RULE):
+        for seed in (0, 1 << 63):
+            given = (2, 40, seed, records, visits, purpose)
+            assert torch.equal(_words(*given), _words_of_host(*given))
 
 
 def test_random_plans_are_written_as_the_writer_writes_them() -> None:
