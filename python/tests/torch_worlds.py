@@ -8,7 +8,7 @@ from collections import Counter
 import conseq as cq
 import torch
 from conseq.torch import ConstraintLayer
-from conseq.torch.layer import _bytes, _tensor
+from conseq.torch._host import from_bytes, to_bytes
 
 
 class World:
@@ -81,8 +81,8 @@ def random_probabilities(generator: torch.Generator, records: int, width: int) -
 
 def host_decide(layer: ConstraintLayer, own: torch.Tensor, before: torch.Tensor, seed: int, records: list[int]) -> torch.Tensor:
     """The next visits as the rest of the package decides them."""
-    decided = layer._native().decide(_bytes(own.to(torch.float64)), _bytes(before.to(torch.uint8)), seed, records)
-    return _tensor(decided, torch.uint8, own.shape).bool()
+    decided = layer._native().decide(to_bytes(own.to(torch.float64)), to_bytes(before.to(torch.uint8)), seed, records)
+    return from_bytes(decided, torch.uint8, own.shape).bool()
 
 
 def compare_written(layer: ConstraintLayer, seed: int, records: int = 12) -> Counter[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -15,6 +14,7 @@ from torch.nn import functional
 from .. import _native
 from ..errors import InputError
 from ._draws import CODE, RULE, _uniforms
+from ._host import from_bytes, lists_of, numbers_of, to_bytes
 from ._levels import Level, State, Wait
 from ._past import History, Past, Window
 from ._tables import Conjunction, Conjunctions, Lasts, index, literals
@@ -75,7 +75,7 @@ class ConstraintLayer(torch.nn.Module):
         super().__init__()
         self.plan = plan
         native = self._native()
-        tables = {name: _numbers(name, table) for name, table in native.tables().items()}
+        tables = {name: numbers_of(name, table) for name, table in native.tables().items()}
         shape = native.shape()
         self.width, self._statics, self.end, self.max_visits, end_given, self._diagram = shape
         digest = hashlib.sha256(repr(shape).encode())
@@ -98,12 +98,12 @@ class ConstraintLayer(torch.nn.Module):
 
     def _build(self, tables: dict[str, list[Any]]) -> None:
         order = tables["order"]
-        conditions = {name: _lists(tables, f"{name}.conditions") for name in ("forcing", "drawing", "due")}
+        conditions = {name: lists_of(tables, f"{name}.conditions") for name in ("forcing", "drawing", "due")}
         # Only values that some condition reads have a row: codes by their column, then codes in windows.
         past = [order[position] for position in tables["past.position"]]
         every = chain.from_iterable(chain.from_iterable(conditions.values()))
         asked = {order[one >> 1] for one in every if one >> 1 < self.width}
-        due_codes = [[order[position] for position in codes] for codes in _lists(tables, "due.codes")]
+        due_codes = [[order[position] for position in codes] for codes in lists_of(tables, "due.codes")]
         asked.update(past, *due_codes)
         columns = sorted(asked)
         read = {column: row for row, column in enumerate(columns)}
@@ -147,7 +147,7 @@ class ConstraintLayer(torch.nn.Module):
         """Which codes conditions read, and which of them in windows."""
         read = {column: row for row, column in enumerate(columns)}
         self.register_buffer("read_columns", index(columns), persistent=False)
-        visits, back = _lists(tables, "window.visits"), _lists(tables, "window.distances")
+        visits, back = lists_of(tables, "window.visits"), lists_of(tables, "window.distances")
         windows = [Window(bool(of_past), *rest) for of_past, *rest in zip(tables["window.past"], visits, back)]
         of = [windows[number] for number in tables["past.window"]]
         self.past = Past([read[column] for column in past], of, self.max_visits)
@@ -450,21 +450,21 @@ class ConstraintLayer(torch.nn.Module):
         """What holds of the past before each visit, for any plan: ``records x visits x codes in windows``, worked out on the
         host."""
         self._check_visits(visits)
-        found = self._native().past(_bytes((visits != 0).to("cpu", torch.uint8)), visits.shape[0])
+        found = self._native().past(to_bytes((visits != 0).to("cpu", torch.uint8)), visits.shape[0])
         shape = (*visits.shape[:2], len(self.past))
-        return _tensor(found, torch.uint8, shape).bool().to(visits.device)
+        return from_bytes(found, torch.uint8, shape).bool().to(visits.device)
 
     def _host_ruling(self, visits: Tensor) -> Ruling:
-        on_host = _bytes((visits != 0).to("cpu", torch.uint8))
+        on_host = to_bytes((visits != 0).to("cpu", torch.uint8))
         said, soft = self._native().rulings(on_host, visits.shape[0])
-        state = _tensor(said, torch.int8, visits.shape).to(visits.device)
-        probability = _tensor(soft, torch.float64, visits.shape)[:, :, self.drawn_columns.cpu()].to(visits.device)
+        state = from_bytes(said, torch.int8, visits.shape).to(visits.device)
+        probability = from_bytes(soft, torch.float64, visits.shape)[:, :, self.drawn_columns.cpu()].to(visits.device)
         return Ruling(torch.arange(self.width, device=visits.device), state, self.drawn_columns, probability)
 
     def _host_decide(self, own: Tensor, visits: Tensor, seed: int, records: Tensor) -> Tensor:
-        rows = _bytes(own.t().contiguous().cpu())
-        decided = self._native().decide(rows, _bytes(visits), seed, records.tolist())
-        return _tensor(decided, torch.uint8, (len(records), self.width)).bool().to(own.device)
+        rows = to_bytes(own.t().contiguous().cpu())
+        decided = self._native().decide(rows, to_bytes(visits), seed, records.tolist())
+        return from_bytes(decided, torch.uint8, (len(records), self.width)).bool().to(own.device)
 
     def _check_visits(self, visits: Tensor) -> None:
         if visits.dim() != 3 or visits.shape[2] != self.width:
@@ -487,25 +487,3 @@ def _by(level: dict[int, int], conjunctions: list[Conjunction]) -> dict[int, lis
     for one in conjunctions:
         by.setdefault(level[one.target], []).append(one)
     return by
-
-
-def _numbers(name: str, table: bytes) -> list[Any]:
-    kind = ctypes.c_double if name == "drawn.probability" else ctypes.c_int32
-    return list((kind * (len(table) // ctypes.sizeof(kind))).from_buffer_copy(table))
-
-
-def _lists(tables: dict[str, list[Any]], name: str) -> list[list[Any]]:
-    starts, values = tables[f"{name}.starts"], tables[name]
-    return [values[start:end] for start, end in zip(starts, starts[1:])]
-
-
-def _bytes(tensor: Tensor) -> bytes:
-    """The bytes of a tensor of the host. PyTorch has no buffers, and NumPy is not asked for."""
-    tensor = tensor.contiguous()
-    return ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()) if tensor.numel() else b""
-
-
-def _tensor(found: bytes, kind: torch.dtype, shape: Sequence[int]) -> Tensor:
-    if not found:
-        return torch.zeros(tuple(shape), dtype=kind)
-    return torch.frombuffer(bytearray(found), dtype=kind).view(tuple(shape))

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from .. import _native
 from ..errors import InputError
+from ._host import to_bytes
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -277,11 +278,9 @@ def _read(file: bytes) -> dict[str, Tensor]:
 
 def _written(tensors: dict[str, Tensor]) -> bytes:
     """A ``safetensors`` file of 32-bit numbers."""
-    from .layer import _bytes
-
     header, parts, offset = {}, [], 0
     for name, value in sorted(tensors.items()):
-        part = _bytes(value)
+        part = to_bytes(value)
         header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [offset, offset + len(part)]}
         parts, offset = [*parts, part], offset + len(part)
     text = json.dumps(header, separators=(",", ":")).encode()
