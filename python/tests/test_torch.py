@@ -202,6 +202,28 @@ def test_a_compiled_graph_gives_the_same() -> None:
         assert all(torch.equal(one, other) for one, other in zip(after[:3], history[:3]))
 
 
+def test_a_model_that_looks_at_codes_of_the_visit_is_asked_level_by_level() -> None:
+    layer = layer_of("rule a: A => any of B, C, D  rule l: B in last 2 visits => not C  rule x: D => E")
+    asked = []
+
+    def model(known: torch.Tensor) -> torch.Tensor:
+        """B is sure where A is present; else all codes are a coin's toss, and no record ends."""
+        asked.append(known)
+        logits = torch.zeros(known.shape)
+        logits[:, column(layer, "B")] = torch.where(known[:, column(layer, "A")], 50.0, -50.0)
+        logits[:, layer.end] = -50.0
+        return logits
+
+    history = layer.advance(layer.begin(200), torch.zeros((200, layer.width)))
+    visit = layer.decide(history, logits=model, seed=1, records=range(200))
+    assert torch.equal(visit[:, column(layer, "B")], visit[:, column(layer, "A")]) and visit[:, column(layer, "A")].any()
+    assert not (visit[:, column(layer, "D")] & ~visit[:, column(layer, "E")]).any()
+    assert len(asked) > 2 and not asked[0].any() and all(bool((known <= visit).all()) for known in asked)
+    constant = torch.randn((200, layer.width), generator=torch.Generator().manual_seed(1))
+    at_once = layer.decide(history, logits=constant, seed=1, records=range(200))
+    assert torch.equal(at_once, layer.decide(history, logits=lambda known: constant, seed=1, records=range(200)))
+
+
 def test_a_plan_with_a_decision_diagram_runs_on_the_host() -> None:
     layer = layer_of(parity(36), max_visits=2)
     assert not layer.on_device and "on the host" in repr(layer)

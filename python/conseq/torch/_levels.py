@@ -55,6 +55,7 @@ class Level(torch.nn.Module):
 
     def __init__(
         self,
+        number: int,
         columns: Sequence[int],
         forcing: tuple[Sequence[Conjunction], Sequence[Conjunction]],
         drawing: Sequence[tuple[int, Conjunction]],
@@ -63,6 +64,7 @@ class Level(torch.nn.Module):
         values: int,
     ) -> None:
         super().__init__()
+        self.number = number
         truth = 2 * values
         place = {column: at for at, column in enumerate(columns)}
         self.register_buffer("columns", index(columns), persistent=False)

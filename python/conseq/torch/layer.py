@@ -56,8 +56,7 @@ class ConstraintLayer(torch.nn.Module):
     are the visits that the rest of this package writes.
 
     The layer has no parameters. Its tables move with ``.to(device)``; a state dict holds only what tells one plan from
-    another, and a layer takes none of another plan. The model's probabilities of a visit may depend on earlier visits,
-    not on codes of the same visit.
+    another, and a layer takes none of another plan.
 
     >>> import conseq as cq, torch
     >>> plan = cq.Rules.parse("rule a: A => B  rule l: B in previous => B").compile()
@@ -197,8 +196,9 @@ class ConstraintLayer(torch.nn.Module):
             columns = sorted(column for column in spoken if level[column] == number)
             waited = [wait for wait in waits if level[wait.column] == number]
             of = (forcing[0].get(number, []), forcing[1].get(number, []))
-            made.append(Level(columns, of, soft.get(number, []), waited, read, values))
+            made.append(Level(number, columns, of, soft.get(number, []), waited, read, values))
         self.levels = torch.nn.ModuleList(made)
+        self.register_buffer("level_of", index(level[column] for column in range(self.width)), persistent=False)
         self._waits = bool(waits)
 
     def get_extra_state(self) -> str:
@@ -368,7 +368,7 @@ class ConstraintLayer(torch.nn.Module):
         self,
         history: History,
         *,
-        logits: Tensor | None = None,
+        logits: Tensor | Callable[[Tensor], Tensor] | None = None,
         probabilities: Tensor | None = None,
         seed: int,
         records: Tensor | Sequence[int],
@@ -377,12 +377,21 @@ class ConstraintLayer(torch.nn.Module):
 
         The model gives ``logits`` or ``probabilities`` of every code, ``records x codes``; those of the other kind of visit
         are of no account. ``records`` numbers the records; draws are keyed by the seed and that number.
+
+        A model whose answer depends on codes of the same visit gives a function as ``logits``: it is given the codes decided so
+        far and asked again before each level of codes. Rules hold all the same; codes of one level do not see each other.
         """
+        ask = logits if callable(logits) else None
+        if ask is not None:
+            logits = ask(torch.zeros((len(history.visit), self.width), dtype=torch.bool, device=history.visit.device))
         own = self._given(logits, probabilities, len(history.visit))
         numbers = torch.as_tensor(records, dtype=torch.long, device=own.device)
         if numbers.shape != history.visit.shape:
             raise InputError(f"{numbers.numel()} numbers for {len(history.visit)} records", "number every record in records=")
         if history.visits is not None:
+            if ask is not None:
+                what = "a plan that is run on the host decides a visit from all its logits at once"
+                raise InputError(what, "give logits= as a tensor")
             return self._host_decide(own, history.visits, seed, numbers)
         visit = history.visit
         uniform = _uniforms(self.positions, 0, (self.width + 3) // 4, seed, numbers, visit, CODE)
@@ -397,6 +406,10 @@ class ConstraintLayer(torch.nn.Module):
         costs = -torch.log1p(-own) if self._waits else None
         surely_ends = visit == self.max_visits if self._ends_last else None
         for level in self.levels:
+            if ask is not None and level.number > 0:
+                known = state.decided & (self.level_of < level.number)[:, None]
+                own = self._given(ask(known.t()), None, len(visit))
+                costs = -torch.log1p(-own) if self._waits else None
             level.decide(state, own, uniform, costs, soft, surely_ends, self.end)
         return state.decided.t().contiguous()
 
