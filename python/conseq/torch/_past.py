@@ -35,6 +35,11 @@ class History(NamedTuple):
     #: All visits so far, for a plan that is run on the host; else none.
     visits: Tensor | None
 
+    def of(self, records: Tensor) -> History:
+        """The same of some of the records, by their rows."""
+        visits = None if self.visits is None else self.visits[records.to(self.visits.device)]
+        return History(self.visit[records], self.lasting[:, records], self.recent[:, :, records], visits)
+
 
 class Past(torch.nn.Module):
     """The windows of a plan.

@@ -449,11 +449,15 @@ class ConstraintLayer(torch.nn.Module):
         count = 0
         while count <= self.max_visits and not bool(ended.all()):
             logits = model(visits[:, :count])
-            visit = self.decide(history, logits=logits, seed=seed, records=numbers) & ~ended[:, None]
-            visits[:, count] = visit
-            lengths += (~ended).long()
-            ended |= visit[:, self.end]
-            history = self.advance(history, visit)
+            # Only records that go on are worked on.
+            open_ones = (~ended).nonzero().flatten()
+            decided = self.decide(
+                history.of(open_ones), logits=logits[open_ones], seed=seed, records=numbers[open_ones]
+            )
+            visits[open_ones, count] = decided
+            lengths[open_ones] += 1
+            ended[open_ones] = decided[:, self.end]
+            history = self.advance(history, visits[:, count])
             count += 1
         return visits[:, :count], lengths
 
