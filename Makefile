@@ -15,6 +15,9 @@ DRIVER_READY := $(JUDGE) -c 'import selenium' 2>/dev/null
 PACKAGE := target/package-env/bin/python
 PACKAGE_READY := $(PACKAGE) -c 'import maturin, pytest, mypy, pandas, polars, pyarrow, duckdb' 2>/dev/null
 WHEELS := target/wheels
+# The program that stands for the C compiler is found by the first python3 on the path.
+WITH_ZIG := PATH="$(CURDIR)/target/package-env/bin:$$PATH" $(PACKAGE) -m maturin build --locked --profile wheel --zig \
+	--compatibility manylinux2014
 # What tests the part of it that needs PyTorch; made by `make env-torch`, which fetches gigabytes.
 TORCH := target/torch-env/bin/python
 TORCH_READY := $(TORCH) -c 'import torch, pytest' 2>/dev/null
@@ -53,10 +56,11 @@ package-env:
 # The package as people install it, but built as tests are, so that little is compiled twice.
 package-test: package-env
 	@if $(PACKAGE_READY); then set -e; rm -rf target/package-wheel; \
-		$(PACKAGE) -m maturin build --quiet --locked --profile dev --strip false --compatibility linux \
+		$(PACKAGE) -m maturin build --quiet --locked --profile dev --compatibility linux \
 			--manifest-path python/Cargo.toml --out target/package-wheel; \
 		$(PACKAGE) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/package-wheel/*.whl; \
-		cd python && ../$(PACKAGE) -m pytest --quiet; ../$(PACKAGE) -m mypy; \
+		cd python && ../$(PACKAGE) -m mypy; cd tests && ../../$(PACKAGE) -m pytest --quiet . ../README.md \
+			--doctest-modules --doctest-ignore-import-errors --pyargs conseq -p no:cacheprovider; \
 		else echo "SKIPPED: maturin, pytest or a library of tables is not there, so the Python package was not tested" >&2; fi
 
 env-torch:
@@ -76,10 +80,8 @@ wheel: package-env
 	$(PACKAGE) -m pip install --quiet --disable-pip-version-check 'ziglang>=0.13'
 	rustup target add aarch64-unknown-linux-gnu
 	rm -rf $(WHEELS)
-	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
-		--manifest-path python/Cargo.toml --out $(WHEELS)
-	$(PACKAGE) -m maturin build --locked --profile wheel --zig --compatibility manylinux2014 \
-		--target aarch64-unknown-linux-gnu --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(WITH_ZIG) --manifest-path python/Cargo.toml --out $(WHEELS)
+	$(WITH_ZIG) --target aarch64-unknown-linux-gnu --manifest-path python/Cargo.toml --out $(WHEELS)
 	$(PACKAGE) -m maturin sdist --manifest-path python/Cargo.toml --out $(WHEELS)
 	$(PYTHON) studies/python_package.py wheels $(WHEELS)
 
@@ -88,7 +90,8 @@ browser-test:
 	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5'; } || true
 	@if { $(BROWSER_READY); } && $(DRIVER_READY); then \
-		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py; \
+		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py && \
+		$(JUDGE) tools/browser/written_pages.py; \
 		else echo "SKIPPED: chromium, chromedriver or selenium is not there, so no browser opened the reports" >&2; fi
 
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
@@ -158,6 +161,9 @@ study:
 	$(PYTHON) studies/unprepared.py
 	@echo "== time_values"
 	$(PYTHON) studies/time_values.py
+	@echo "== python_package"
+	$(MAKE) --no-print-directory wheel
+	for claim in install start audit copies; do $(PACKAGE) studies/python_package.py $$claim $(WHEELS) || exit 1; done
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"

@@ -15,6 +15,9 @@ from .report import Report
 from .rules import codes_of
 from .vocabulary import Vocabulary
 
+#: The settings that say which column of a table is what.
+_CSV_COLUMNS = ("subject", "time", "code", "visit", "end", "value", "unit", "static")
+
 
 class Cohort:
     """Records of patients, in memory.
@@ -255,8 +258,10 @@ class Cohort:
         titles: Path | None = None,
         ages: Sequence[int] | None = None,
         sex: bool = True,
+        split_seed: int | None = None,
         threads: int | None = None,
         progress: bool | None = None,
+        **columns: Any,
     ) -> Cohort:
         """Reads the tables of a source: ``mimic3``, ``mimic4``, ``omop``, ``synthea``, ``uci-diabetes``, ``csv``,
         ``jsonl`` or ``meds``.
@@ -267,7 +272,12 @@ class Cohort:
         >>> cohort = cq.Cohort.from_source("csv", path, truncate=3)
         >>> cohort.vocabulary.encounter
         ['ICD9CM//250']
+
+        ``columns`` are those of :meth:`from_csv`, for ``csv`` alone.
         """
+        unknown = sorted(set(columns) - set(_CSV_COLUMNS if kind == "csv" else ()))
+        if unknown:
+            raise InputError(f"{kind} has no setting {unknown[0]!r}", "leave it out")
         given = _given.settings(
             truncate=truncate,
             map=map,
@@ -279,8 +289,54 @@ class Cohort:
             titles=titles,
             ages=ages,
             sex=sex,
+            split_seed=split_seed,
+            **columns,
         )
         return cls._imported(kind, path, given, _call.settings(threads, progress))
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: Path,
+        *,
+        subject: str = "subject_id",
+        time: str | None = None,
+        code: str = "code",
+        visit: str | None = None,
+        end: str | None = None,
+        value: str | None = None,
+        unit: str | None = None,
+        static: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> Cohort:
+        """Reads a table with one code a row: ``.csv``, ``.csv.gz`` or ``.parquet``.
+
+        :param time: the column that says when; without it ``time``, unless ``visit`` is given
+        :param visit: the column that says in which encounter
+        :param end: the column that says when the encounter ended
+        :param static: columns whose values are static codes: ``sex`` gives ``SEX//F``
+
+        The other settings are those of :meth:`from_source`.
+
+        >>> import conseq as cq, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "claims.csv")
+        >>> _ = path.write_text("patient,day,dx,sex\\n7,2024-01-31,ICD9CM//250,F\\n")
+        >>> cq.Cohort.from_csv(path, subject="patient", time="day", code="dx", static=["sex"]).to_records()[0]["static"]
+        ['SEX//F']
+        """
+        return cls.from_source(
+            "csv",
+            path,
+            subject=subject,
+            time=time,
+            code=code,
+            visit=visit,
+            end=end,
+            value=value,
+            unit=unit,
+            static=static,
+            **settings,
+        )
 
     @classmethod
     def from_mimic3(cls, path: Path, **settings: Any) -> Cohort:
@@ -446,6 +502,8 @@ class Cohort:
 
             others = {name: cohort.to_polars(name) for name in cohort.tables if name != "events"}
             again = cq.Cohort.from_table(cohort.to_polars(), **others)
+
+        ``long`` is one more, for reading: the table of :meth:`to_csv`, with ids as they are and visits by number.
         """
         names = ["events", "codes", "subjects", "concepts", "scales"]
         return [name for name in names if name == "events" or self._native.table(name) is not None]

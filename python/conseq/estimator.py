@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from ._given import CohortLike, RulesLike
@@ -29,6 +28,8 @@ class Synthesizer:
     model_: Model
 
     def __init__(self, rules: RulesLike = None, **settings: Any) -> None:
+        import inspect
+
         known = set(inspect.signature(Model.train).parameters) - {"cohort", "rules", "out", "resume", "force"}
         unknown = sorted(set(settings) - known)
         if unknown:

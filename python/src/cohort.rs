@@ -97,6 +97,11 @@ impl Cohort {
             let (schema, batches) = made.map_err(failed)?;
             return Ok(Some(Batches::new(schema, batches)));
         }
+        if name == "long" {
+            let batch = py.detach(|| arrow::long_table(dataset, 0..dataset.cohort.len()));
+            let batch = batch.map_err(failed)?;
+            return Ok(Some(Batches::new(batch.schema(), vec![batch])));
+        }
         let tables = py.detach(|| arrow::tables(dataset, &options)).map_err(failed)?;
         let table = match name {
             "codes" => tables.codes,
@@ -105,7 +110,7 @@ impl Cohort {
             "scales" => tables.scales,
             _ => {
                 let what = format!("a cohort has no table {name:?}");
-                let advice = "there is events, codes, subjects, concepts and scales";
+                let advice = "there is events, codes, subjects, concepts, scales and long";
                 return Err(errors::input(py, &what, Some(advice.into())));
             }
         };

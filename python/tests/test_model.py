@@ -86,16 +86,19 @@ def test_the_estimator(cohort):
         cq.Synthesizer(depth=3)
 
 
-def test_ctrl_c_leaves_a_checkpoint_that_training_goes_on_from(tmp_path, folder):
+@pytest.mark.parametrize("kept", [True, False])
+def test_ctrl_c_stops_training_and_leaves_a_checkpoint(tmp_path, folder, kept):
+    out = str(tmp_path / "model") if kept else None
     program = textwrap.dedent(
         f"""
         import conseq as cq
         print("ready", flush=True)
         try:
-            cq.Model.train({str(folder / "cohort")!r}, out={str(tmp_path / "model")!r}, size="tiny", epochs=100000,
-                           patience=100000, checkpoint_every=1)
-        except cq.Interrupted as error:
-            assert isinstance(error, KeyboardInterrupt) and "resume=True" in error.advice, error.advice
+            cq.Model.train({str(folder / "cohort")!r}, out={out!r}, size="tiny", epochs=100000, patience=100000,
+                           checkpoint_every=1)
+        except KeyboardInterrupt as error:
+            assert isinstance(error, cq.Interrupted) == {kept}, type(error)
+            assert not {kept} or "resume=True" in error.advice, error.advice
             print("stopped", flush=True)
         """
     )
@@ -110,4 +113,4 @@ def test_ctrl_c_leaves_a_checkpoint_that_training_goes_on_from(tmp_path, folder)
         assert child.communicate(timeout=120)[0] == "stopped\n"
     finally:
         child.kill()
-    assert os.path.isdir(tmp_path / "model.unfinished")
+    assert os.path.isdir(tmp_path / "model.unfinished") == kept

@@ -37,7 +37,8 @@ def test_frames(report):
     with pytest.raises(cq.InputError):
         report.to_frame(library="abacus")
     described = cq.Cohort.simulate("inpatient", patients=20).describe()
-    assert len(described.to_frame()) == 1
+    assert list(described.to_frame()["code"]) == [one.code for one in described.commonest]
+    assert len(described.to_frame("lengths")) == 1
 
 
 def test_html_is_escaped():

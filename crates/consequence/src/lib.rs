@@ -243,7 +243,7 @@ pub use consequence_pipeline::{
 };
 
 pub use broken::{BrokenBy, BrokenRecords};
-pub use look::{ReadCode, ReadRecord, ReadVisit, Titles};
+pub use look::{ReadCode, ReadRecord, ReadVisit, Titles, given_titles};
 
 /// Crash-safe files.
 pub use consequence_store as store;

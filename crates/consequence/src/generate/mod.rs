@@ -245,13 +245,13 @@ impl Job<'_> {
         })?;
         let began = Instant::now();
         let written = watched(watch, "generating", Some(task.records), || match sink {
-            Sink::Files(out) => self.into_files(&sampler, out, watch),
+            Sink::Files(out) => self.to_files(&sampler, out, watch),
             Sink::Parts { size, take } => self.in_parts(&sampler, size, take, watch),
         })?;
         Ok((written, began.elapsed().as_secs_f64()))
     }
 
-    fn into_files<G: Generator>(
+    fn to_files<G: Generator>(
         &self,
         sampler: &Sampler<'_, G>,
         out: &Out,
