@@ -257,7 +257,7 @@ impl PlanTensors {
         each: usize,
     ) -> impl IndexedParallelIterator<Item = &'a [u8]> {
         let row = each * self.codes();
-        let records = if row == 0 { usize::MAX >> 1 } else { visits.len() / row };
+        let records = visits.len().checked_div(row).unwrap_or(usize::MAX >> 1);
         (0..records).into_par_iter().map(move |record| &visits[record * row..(record + 1) * row])
     }
 
