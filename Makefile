@@ -18,8 +18,11 @@ WHEELS := target/wheels
 # The program that stands for the C compiler is found by the first python3 on the path.
 WITH_ZIG := PATH="$(CURDIR)/target/package-env/bin:$$PATH" $(PACKAGE) -m maturin build --locked --profile wheel --zig \
 	--compatibility manylinux2014
+# What tests the part of it that needs PyTorch; made by `make env-torch`, which fetches gigabytes.
+TORCH := target/torch-env/bin/python
+TORCH_READY := $(TORCH) -c 'import torch, pytest' 2>/dev/null
 
-.PHONY: help demo test bench study comparison format wheel
+.PHONY: help demo test bench study comparison format wheel env-torch
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
@@ -57,8 +60,19 @@ package-test: package-env
 			--manifest-path python/Cargo.toml --out target/package-wheel; \
 		$(PACKAGE) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/package-wheel/*.whl; \
 		cd python && ../$(PACKAGE) -m mypy; cd tests && ../../$(PACKAGE) -m pytest --quiet . ../README.md \
-			--doctest-modules --pyargs conseq -p no:cacheprovider; \
+			--doctest-modules --doctest-ignore-import-errors --pyargs conseq -p no:cacheprovider; \
 		else echo "SKIPPED: maturin, pytest or a library of tables is not there, so the Python package was not tested" >&2; fi
+
+env-torch:
+	@$(TORCH_READY) || { $(PYTHON) -m venv target/torch-env && \
+		$(TORCH) -m pip install --quiet --disable-pip-version-check torch numpy pytest; }
+
+# The wheel is that of `package-test`.
+torch-test:
+	@if $(TORCH_READY) && ls target/package-wheel/*.whl >/dev/null 2>&1; then set -e; \
+		$(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/package-wheel/*.whl; \
+		$(TORCH) -m pytest --quiet python/tests/test_torch.py python/tests/test_torch_networks.py; \
+		else echo "SKIPPED: PyTorch or the package is not there, so conseq.torch was not tested; make env-torch package-test torch-test" >&2; fi
 
 # Wheels that run on any Linux of the last ten years, by the C library that zig brings. The one for aarch64 is
 # built and its symbols are looked at; it is not run here.
@@ -83,7 +97,7 @@ browser-test:
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
 # files, so what compiles or reads goes on beside them once they are built.
 TEST_FIRST := python-env layout rust-build
-TEST_BESIDE := lints documentation python-test package-test meds-test figures-test browser-test
+TEST_BESIDE := lints documentation python-test package-test torch-test meds-test figures-test browser-test
 TIMES := target/test-times
 TIMED = echo "== $$part"; began=$$(date +%s); $(MAKE) --no-print-directory $$part; \
 	printf '%5d s  %s\n' $$(($$(date +%s) - began)) $$part >> $(TIMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _call, _files, _given, _native
 from ._given import CohortLike, Path, RulesLike
@@ -14,6 +14,9 @@ from .cohort import Cohort
 from .report import Report
 from .rules import Rules, visits_of
 from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from .torch import Network
 
 
 class Model:
@@ -311,6 +314,16 @@ class Model:
             self._native, _given.cohort(cohort), _given.rules(rules), given, _call.settings(threads, progress)
         )
         return Report("perplexity", finished)
+
+    def as_torch(self) -> Network:
+        """Its network as a module of PyTorch with the same weights; ``network.into(model)`` is the way back.
+
+        :raises MissingPackageError: where PyTorch is not installed
+        :raises InputError: where it has no network
+        """
+        from .torch import as_torch
+
+        return as_torch(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickled, (_files.packed(lambda folder: self.save(folder)), self.name, self.report))

@@ -6,6 +6,8 @@
 //! - [`call`]: work on a thread of its own, so that Ctrl-C is heard, on as many threads as were asked for.
 //! - [`watch`]: how far it has come, told to Python now and then.
 //! - [`errors`]: every error of the library as an exception of `conseq.errors`.
+//! - [`model_tensors`]: the weights of networks.
+//! - [`plan_tensors`]: plans as arrays of numbers, for layers of a network.
 //! - [`stream`]: tables by the Arrow C stream; the one file with unsafe code.
 
 mod call;
@@ -13,7 +15,9 @@ mod cohort;
 mod errors;
 mod given;
 mod model;
+mod model_tensors;
 mod plan;
+mod plan_tensors;
 mod report;
 mod rules;
 mod stream;
@@ -39,7 +43,11 @@ mod _native {
     #[pymodule_export]
     use super::model::{Model, Parts, generate, sample, stream, train};
     #[pymodule_export]
+    use super::model_tensors::{network, with_network};
+    #[pymodule_export]
     use super::plan::Plan;
+    #[pymodule_export]
+    use super::plan_tensors::{PlanTensors, random_words};
     #[pymodule_export]
     use super::report::Finished;
     #[pymodule_export]

@@ -227,7 +227,8 @@ pub use consequence_rules::{
 };
 
 pub use consequence_enforce::{
-    Audit, Auditor, BadProbability, Enforcer, Reader, Repair, RepairPlan, Violation, Writer, repair,
+    Audit, Auditor, BadProbability, Enforcer, Program, Reader, Repair, RepairPlan, Ruling,
+    Violation, Writer, repair,
 };
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};

@@ -23,7 +23,7 @@ pub(crate) struct DueClauses {
 }
 
 /// A clause whose last literals are codes that may come on: what is before them, and they.
-fn split<'a>(clause: &Clause<'a>) -> Option<(&'a [LiteralId], &'a [LiteralId])> {
+pub(crate) fn split<'a>(clause: &Clause<'a>) -> Option<(&'a [LiteralId], &'a [LiteralId])> {
     let comes_on = |literal: &LiteralId| literal.present() && literal.position().is_some();
     let codes = clause.literals.iter().rev().take_while(|literal| comes_on(literal)).count();
     let parts = clause.literals.split_at(clause.literals.len() - codes);

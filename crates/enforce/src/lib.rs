@@ -4,6 +4,7 @@
 //!   visits so that every hard rule holds.
 //! - [`Auditor`] finds every violation in a cohort, from any source.
 //! - [`Conclusions`] tells which rules speak of a code, and what they say.
+//! - [`Program`] is a plan as flat tables, for backends on other devices.
 //! - [`repair`] makes a cohort obey the rules, by a [`RepairPlan`]; where a rule leaves a choice of
 //!   codes, by [`Shares`].
 //!
@@ -17,6 +18,7 @@ mod due;
 mod enforcer;
 mod history;
 mod index;
+mod program;
 mod repair;
 mod shares;
 mod writer;
@@ -25,6 +27,7 @@ pub use auditor::{Audit, Auditor, BrokenClause, Example, Reader, RuleFinding, Vi
 pub use choice::Choice;
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
+pub use program::{Conjunctions, Drawn, Forced, KeptOff, PastCode, PastReader, Program, Wait};
 pub use repair::{
     Likelihoods, Repair, RepairPlan, Repaired, RepairedCode, VisitLikelihoods, repair, repair_by,
     repair_with,
