@@ -50,10 +50,11 @@ package-env:
 # The package as people install it, but built as tests are, so that little is compiled twice.
 package-test: package-env
 	@if $(PACKAGE_READY); then set -e; rm -rf target/package-wheel; \
-		$(PACKAGE) -m maturin build --quiet --locked --profile dev --strip false --compatibility linux \
+		$(PACKAGE) -m maturin build --quiet --locked --profile dev --compatibility linux \
 			--manifest-path python/Cargo.toml --out target/package-wheel; \
 		$(PACKAGE) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/package-wheel/*.whl; \
-		cd python && ../$(PACKAGE) -m pytest --quiet; ../$(PACKAGE) -m mypy; \
+		cd python && ../$(PACKAGE) -m mypy; cd tests && ../../$(PACKAGE) -m pytest --quiet . ../README.md \
+			--doctest-modules --pyargs conseq -p no:cacheprovider; \
 		else echo "SKIPPED: maturin, pytest or a library of tables is not there, so the Python package was not tested" >&2; fi
 
 # Wheels that run on any Linux of the last ten years, by the C library that zig brings. The one for aarch64 is
@@ -74,7 +75,8 @@ browser-test:
 	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'selenium>=4.20,<5'; } || true
 	@if { $(BROWSER_READY); } && $(DRIVER_READY); then \
-		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py; \
+		$(JUDGE) tools/browser/report_pages.py && $(JUDGE) tools/browser/review_page.py && \
+		$(JUDGE) tools/browser/written_pages.py; \
 		else echo "SKIPPED: chromium, chromedriver or selenium is not there, so no browser opened the reports" >&2; fi
 
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
@@ -144,6 +146,9 @@ study:
 	$(PYTHON) studies/unprepared.py
 	@echo "== time_values"
 	$(PYTHON) studies/time_values.py
+	@echo "== python_package"
+	$(MAKE) --no-print-directory wheel
+	for claim in install start audit copies; do $(PACKAGE) studies/python_package.py $$claim $(WHEELS) || exit 1; done
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"

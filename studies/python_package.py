@@ -4,6 +4,8 @@
     python_package.py wheels FOLDER     sizes, tags and symbols of the wheels; the sources build
     python_package.py install FOLDER    the wheel in a fresh environment of every Python at hand
     python_package.py start FOLDER      how long `import conseq` takes beside `import json`
+    python_package.py audit FOLDER      a million visits audited from a frame, beside the command line
+    python_package.py copies FOLDER     what memory a table takes on its way in
 
 `install` looks for Pythons in ~/.pyenv/versions and on the path. Exits 1 if something does not hold.
 """
@@ -18,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 MOST_BYTES = 10 * 1000 * 1000
@@ -145,12 +148,82 @@ def start(folder):
         fail(f"import conseq takes {1000 * late:.0f} ms more than import json")
 
 
+FROM_FRAME = """
+import sys, time
+import conseq as cq, {library}
+rules = cq.Rules.load(sys.argv[1] + "/truth.rules")
+frame = {read}
+began = time.perf_counter()
+report = cq.audit(frame, rules, no_own_rules=True, allow_unknown=True)
+print(time.perf_counter() - began, report.encounters, report.violations if "violations" in report else report.valid_records)
+"""
+READERS = {
+    "polars": "polars.read_parquet(sys.argv[1] + '/data/*.parquet')",
+    "pyarrow.dataset": "pyarrow.dataset.dataset(sys.argv[1] + '/data').to_table()",
+}
+
+
+def audit(folder):
+    """The time from a frame in memory to the report, beside that of the command line from files."""
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = environment(sys.executable, native(folder), f"{scratch}/env")
+        run(fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "polars", "pyarrow")
+        program, cohort = pathlib.Path(scratch, "env/bin/conseq"), f"{scratch}/cohort"
+        run(program, "simulate", "inpatient", "--patients", "820k", "--out", cohort)
+        command = [program, "audit", cohort, "--rules", f"{cohort}/truth.rules", "--no-own-rules", "--json"]
+        took = []
+        for _ in range(3):
+            began = time.perf_counter()
+            told = json.loads(run(*command))
+            took.append(time.perf_counter() - began)
+        theirs = statistics.median(took)
+        print(f"command line: {told['encounters']:,} encounters, {theirs:.2f} s from files")
+        for library, read in READERS.items():
+            text = FROM_FRAME.format(library=library, read=read)
+            mine = statistics.median(float(run(fresh, "-c", text, cohort).split()[0]) for _ in range(3))
+            print(f"{library}: {mine:.2f} s from a frame ({mine / theirs:.2f} times)")
+            if mine > 1.2 * theirs:
+                fail(f"an audit from {library} takes {mine:.2f} s")
+
+
+COPIED = """
+import resource, sys
+import numpy, {library}
+import conseq as cq
+rows = 20_000_000
+columns = dict(subject_id=numpy.zeros(rows, "int64"), time=numpy.zeros(rows, "datetime64[us]"), large=numpy.ones(rows))
+frame = {make}
+few = frame.{head}
+cq.Cohort.from_table(few)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+stream = frame.__arrow_c_stream__()
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) * 1024, rows * 24)
+"""
+TABLES = {
+    "polars": ("polars.DataFrame(columns).with_columns(code=polars.lit('A'))", "head(10)"),
+    "pyarrow": ("pyarrow.table({**columns, 'code': pyarrow.repeat('A', rows)})", "slice(0, 10)"),
+}
+
+
+def copies(folder):
+    """What memory grows by when a table is handed over; a copy would take as much again."""
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = environment(sys.executable, native(folder), scratch)
+        run(fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "polars", "pyarrow", "numpy")
+        for library, (make, head) in TABLES.items():
+            grown, whole = map(int, run(fresh, "-c", COPIED.format(library=library, make=make, head=head)).split())
+            print(f"{library}: {grown / 1e6:.0f} MB for a table of {whole / 1e6:.0f} MB")
+            if grown > whole / 4:
+                fail(f"a table of {library} is copied")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["wheels", "install", "start"])
+    parser.add_argument("what", choices=["wheels", "install", "start", "audit", "copies"])
     parser.add_argument("folder")
     given = parser.parse_args()
-    {"wheels": wheels, "install": install, "start": start}[given.what](given.folder)
+    {"wheels": wheels, "install": install, "start": start, "audit": audit, "copies": copies}[given.what](given.folder)
 
 
 if __name__ == "__main__":

@@ -67,10 +67,9 @@ def attributes(sets, limit):
     known = np.ones(len(sets.vocabulary.codes), dtype=bool)
     known[sensitive] = False
     sources = min(len(sets.synthetic), len(sets.held_out))
-    truth = sets.train[:, sensitive]
 
-    def figures(guessed):
-        truth_flat, guessed_flat = truth.ravel(), guessed.ravel()
+    def figures(guessed, victims):
+        truth_flat, guessed_flat = victims[:, sensitive].ravel(), guessed.ravel()
         counted = confusion_matrix(truth_flat, guessed_flat, labels=[False, True]).ravel().tolist()
         names = ("true_negatives", "false_positives", "false_negatives", "true_positives")
         return {
@@ -79,17 +78,18 @@ def attributes(sets, limit):
             "balanced_accuracy": balanced_accuracy_score(truth_flat, guessed_flat),
         }
 
-    def read_off(among):
+    def read_off(among, victims):
         among = among[:sources]
-        distances = pairwise_distances(sets.train[:, known], among[:, known], metric="jaccard")
+        distances = pairwise_distances(victims[:, known], among[:, known], metric="jaccard")
         nearest = distances == distances.min(axis=1, keepdims=True)
         votes = nearest.astype(int) @ among[:, sensitive].astype(int)
-        return figures(2 * votes > nearest.sum(axis=1, keepdims=True))
+        return figures(2 * votes > nearest.sum(axis=1, keepdims=True), victims)
 
     common = 2 * sets.synthetic[:sources][:, sensitive].sum(axis=0) > sources
     found = {
-        "from_synthetic": read_off(sets.synthetic),
-        "from_held_out": read_off(sets.held_out),
-        "majority": figures(np.broadcast_to(common, truth.shape)),
+        "from_synthetic": read_off(sets.synthetic, sets.train),
+        "from_held_out": read_off(sets.held_out, sets.train),
+        "of_held_out": read_off(sets.synthetic, sets.held_out),
+        "majority": figures(np.broadcast_to(common, (len(sets.train), len(sensitive))), sets.train),
     }
     return sensitive, found

@@ -23,8 +23,11 @@ def run_example(name, folder):
     subprocess.run([str(program), str(folder)], cwd=ROOT, check=True)
 
 
-def run_program(folder, *arguments):
-    """Runs the program in a folder, and gives what it prints."""
+def run_program(folder, *arguments, exits=0):
+    """Runs the program in a folder, and gives what it prints. It must end as expected: 1 says that
+    something was found."""
     program = build("--bin", "consequence") / "consequence"
-    ran = subprocess.run([str(program), *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    ran = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True)
+    if ran.returncode != exits:
+        raise RuntimeError(f"{arguments[0]} ended with {ran.returncode}, not {exits}: {ran.stderr}")
     return ran.stdout

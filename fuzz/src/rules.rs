@@ -48,6 +48,7 @@ const WORDS: &[&str] = &[
     "visits",
     "ago",
     "last",
+    "to",
     "(",
     ")",
     "{",
@@ -102,6 +103,7 @@ const JSON_WORDS: &[&str] = &[
     "\"not\"",
     "\"in\"",
     "\"code\"",
+    "\"range\"",
     "\"implies\"",
     "\"iff\"",
     "\"exactly one of\"",
@@ -227,7 +229,8 @@ fn accepted(text: &[u8], file: &RuleFile) {
         .unwrap_or_else(|refused| panic!("{refused}{json}"));
     assert_eq!(&again, file, "{json}");
     for unknown_codes in [UnknownCodes::Refuse, UnknownCodes::Absent] {
-        let options = ResolveOptions { unknown_codes, limits: limits.clone() };
+        let options =
+            ResolveOptions { unknown_codes, limits: limits.clone(), ..Default::default() };
         match resolve(std::slice::from_ref(file), None, &options) {
             Ok(resolved) => {
                 check(text, &resolved.warnings);

@@ -70,7 +70,7 @@ def _bars(progress: bool | None) -> Any:
     if progress is False or (progress is None and not _is_watched()):
         return None
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         if progress:
             logger.info("tqdm is not installed, so there is no progress bar")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
-import tempfile
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,6 +10,9 @@ Made = TypeVar("Made")
 
 def packed(save: Callable[[str], object]) -> dict[str, bytes]:
     """The files that something writes to a folder, by their names."""
+    import pathlib
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="conseq-") as scratch:
         folder = pathlib.Path(scratch, "saved")
         save(str(folder))
@@ -21,6 +22,9 @@ def packed(save: Callable[[str], object]) -> dict[str, bytes]:
 
 def unpacked(files: dict[str, bytes], load: Callable[[str], Made]) -> Made:
     """What is read from those files again."""
+    import pathlib
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="conseq-") as scratch:
         folder = pathlib.Path(scratch, "saved")
         for name, content in files.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -80,6 +79,8 @@ def model(given: Model | Path) -> _native.Model | str:
 def as_paths(cohort_given: CohortLike, rules_given: RulesLike) -> Iterator[tuple[str, list[str]]]:
     """A cohort and rules as paths, for verbs that write down where their inputs are. What is in memory is written to a
     temporary folder for as long as the verb works."""
+    import tempfile
+
     from .cohort import Cohort
 
     with tempfile.TemporaryDirectory(prefix="conseq-") as scratch:

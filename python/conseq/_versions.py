@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 
 _OPTIONAL = ["pyarrow", "pandas", "polars", "duckdb", "torch", "pyspark", "tqdm"]
@@ -10,6 +9,7 @@ _OPTIONAL = ["pyarrow", "pandas", "polars", "duckdb", "torch", "pyspark", "tqdm"
 
 def versions() -> dict[str, str | None]:
     """The versions of this package, of Python, and of the packages that it works with; ``None``: not installed."""
+    import platform
     from importlib import metadata
 
     from . import _native

@@ -9,9 +9,14 @@ from typing import Any
 
 from . import _call, _files, _given, _native
 from ._given import CohortLike, Path
+from ._native import Cohort as NativeCohort
 from .errors import DataError, InputError, MissingPackageError
 from .report import Report
+from .rules import codes_of
 from .vocabulary import Vocabulary
+
+#: The settings that say which column of a table is what.
+_CSV_COLUMNS = ("subject", "time", "code", "visit", "end", "value", "unit", "static")
 
 
 class Cohort:
@@ -35,7 +40,7 @@ class Cohort:
 
     __slots__ = ("_native", "report")
 
-    _native: _native.Cohort
+    _native: NativeCohort
     #: How it came to be, where a verb made it: what was read and left out, simulated, repaired or generated.
     report: Report | None
 
@@ -43,7 +48,7 @@ class Cohort:
         raise TypeError("cohorts are made by Cohort.load, from_table, from_records, simulate and their like")
 
     @classmethod
-    def _of(cls, native: _native.Cohort, report: Report | None = None) -> Cohort:
+    def _of(cls, native: NativeCohort, report: Report | None = None) -> Cohort:
         made = cls.__new__(cls)
         made._native, made.report = native, report
         return made
@@ -68,27 +73,33 @@ class Cohort:
         table: Any,
         *,
         subject: str = "subject_id",
+        time: str = "time",
         code: str = "code",
-        time: str | None = None,
         value: str | None = None,
         visit: str | None = None,
-        end: str | None = None,
-        static: str | None = None,
-        ended: str | None = None,
+        ordinal: bool | None = None,
+        vocabulary: Cohort | Vocabulary | Iterable[str] | None = None,
+        codes: Any = None,
+        subjects: Any = None,
+        concepts: Any = None,
+        scales: Any = None,
         name: str = "table",
         threads: int | None = None,
         progress: bool | None = None,
     ) -> Cohort:
         """Reads a table with one code a row: anything with ``__arrow_c_stream__``.
 
-        Frames of pandas and polars, tables and readers of pyarrow, relations of duckdb. Rows of one ``visit`` are one
-        encounter; without such a column, rows of one day are. A row without a time and a visit is a static code.
+        Frames of pandas and polars, tables and readers of pyarrow, relations of duckdb. Rows of one visit are one
+        encounter; without such a column, rows of one day are. A row without a time is a static code.
 
-        :param subject: the column that says who
+        :param subject: the column that says who: whole numbers or texts
+        :param time: the column that says when: times, days, or the numbers of visits
         :param code: the column of codes
-        :param time: the column that says when; without it ``time``, if the table has it
-        :param value: the column with the values of measurements; without it ``numeric_value``, if there
-        :param visit: the column that says in which encounter; without it ``visit_id``, if there
+        :param value: the column of what was measured; without it ``numeric_value``, if there
+        :param visit: the column that says in which encounter; without it ``visit_id`` or ``hadm_id``, if there
+        :param ordinal: whether times tell the order of encounters alone, and not when they were
+        :param vocabulary: the codes there are; without it those that the table has
+        :param codes: the other tables that a cohort is told by, as :meth:`to_arrow` gives them; see :attr:`tables`
 
         >>> import conseq as cq, pandas as pd
         >>> frame = pd.DataFrame({
@@ -99,22 +110,34 @@ class Cohort:
         >>> len(cq.Cohort.from_table(frame))
         2
         """
-        columns = _given.settings(
-            subject=subject, code=code, time=time, value=value, visit=visit, end=end, static=static, ended=ended
-        )
-        return cls._of(_native.Cohort.from_table(table, name, columns, _call.settings(threads, progress)))
+        columns = _given.settings(subject=subject, time=time, code=code, value=value, visit=visit, ordinal=ordinal)
+        columns |= {} if vocabulary is None else {"vocabulary": codes_of(vocabulary)}
+        tables = {"events": table, "codes": codes, "subjects": subjects, "concepts": concepts, "scales": scales}
+        given = {name: one for name, one in tables.items() if one is not None}
+        if "events" not in given:
+            raise InputError("None is no table", "give anything with `__arrow_c_stream__`")
+        _refuse_mixed_times(table, time)
+        return cls._of(_native.Cohort.from_table(given, name, columns, _call.settings(threads, progress)))
 
     @classmethod
-    def from_records(cls, records: Iterable[dict[str, Any]], *, name: str = "records") -> Cohort:
+    def from_records(
+        cls,
+        records: Iterable[dict[str, Any]],
+        *,
+        vocabulary: Cohort | Vocabulary | Iterable[str] | None = None,
+        name: str = "records",
+    ) -> Cohort:
         """Reads records from dictionaries, in the form of the lines of JSON: ``id``, ``static``, ``visits``, and
         where they are known ``times``, ``ends``, ``birth``, ``values`` and ``ended``.
+
+        :param vocabulary: the codes there are; without it those that the records have
 
         >>> import conseq as cq
         >>> cohort = cq.Cohort.from_records([{"id": 1, "static": [], "visits": [["A"], []]}])
         >>> cohort.to_records()
         [{'id': '1', 'static': [], 'visits': [['A'], []]}]
         """
-        return cls._of(_native.Cohort.from_lines(_lines(records), name))
+        return cls._of(_native.Cohort.from_lines(_lines(records), name, codes_of(vocabulary)))
 
     @classmethod
     def simulate(
@@ -220,7 +243,7 @@ class Cohort:
         return cls._imported("omop", path, given, _call.settings(threads, progress))
 
     @classmethod
-    def from_tables(
+    def from_source(
         cls,
         kind: str,
         path: Path,
@@ -235,8 +258,10 @@ class Cohort:
         titles: Path | None = None,
         ages: Sequence[int] | None = None,
         sex: bool = True,
+        split_seed: int | None = None,
         threads: int | None = None,
         progress: bool | None = None,
+        **columns: Any,
     ) -> Cohort:
         """Reads the tables of a source: ``mimic3``, ``mimic4``, ``omop``, ``synthea``, ``uci-diabetes``, ``csv``,
         ``jsonl`` or ``meds``.
@@ -244,10 +269,15 @@ class Cohort:
         >>> import conseq as cq, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp(), "events.csv")
         >>> _ = path.write_text("subject_id,time,code\\n7,2024-01-31,ICD9CM//250.01\\n")
-        >>> cohort = cq.Cohort.from_tables("csv", path, truncate=3)
+        >>> cohort = cq.Cohort.from_source("csv", path, truncate=3)
         >>> cohort.vocabulary.encounter
         ['ICD9CM//250']
+
+        ``columns`` are those of :meth:`from_csv`, for ``csv`` alone.
         """
+        unknown = sorted(set(columns) - set(_CSV_COLUMNS if kind == "csv" else ()))
+        if unknown:
+            raise InputError(f"{kind} has no setting {unknown[0]!r}", "leave it out")
         given = _given.settings(
             truncate=truncate,
             map=map,
@@ -259,28 +289,74 @@ class Cohort:
             titles=titles,
             ages=ages,
             sex=sex,
+            split_seed=split_seed,
+            **columns,
         )
         return cls._imported(kind, path, given, _call.settings(threads, progress))
 
     @classmethod
+    def from_csv(
+        cls,
+        path: Path,
+        *,
+        subject: str = "subject_id",
+        time: str | None = None,
+        code: str = "code",
+        visit: str | None = None,
+        end: str | None = None,
+        value: str | None = None,
+        unit: str | None = None,
+        static: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> Cohort:
+        """Reads a table with one code a row: ``.csv``, ``.csv.gz`` or ``.parquet``.
+
+        :param time: the column that says when; without it ``time``, unless ``visit`` is given
+        :param visit: the column that says in which encounter
+        :param end: the column that says when the encounter ended
+        :param static: columns whose values are static codes: ``sex`` gives ``SEX//F``
+
+        The other settings are those of :meth:`from_source`.
+
+        >>> import conseq as cq, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "claims.csv")
+        >>> _ = path.write_text("patient,day,dx,sex\\n7,2024-01-31,ICD9CM//250,F\\n")
+        >>> cq.Cohort.from_csv(path, subject="patient", time="day", code="dx", static=["sex"]).to_records()[0]["static"]
+        ['SEX//F']
+        """
+        return cls.from_source(
+            "csv",
+            path,
+            subject=subject,
+            time=time,
+            code=code,
+            visit=visit,
+            end=end,
+            value=value,
+            unit=unit,
+            static=static,
+            **settings,
+        )
+
+    @classmethod
     def from_mimic3(cls, path: Path, **settings: Any) -> Cohort:
-        """Reads a folder with the tables of MIMIC-III; settings are those of :meth:`from_tables`."""
-        return cls.from_tables("mimic3", path, **settings)
+        """Reads a folder with the tables of MIMIC-III; settings are those of :meth:`from_source`."""
+        return cls.from_source("mimic3", path, **settings)
 
     @classmethod
     def from_mimic4(cls, path: Path, **settings: Any) -> Cohort:
-        """Reads a folder with the tables of MIMIC-IV; settings are those of :meth:`from_tables`."""
-        return cls.from_tables("mimic4", path, **settings)
+        """Reads a folder with the tables of MIMIC-IV; settings are those of :meth:`from_source`."""
+        return cls.from_source("mimic4", path, **settings)
 
     @classmethod
     def from_synthea(cls, path: Path, **settings: Any) -> Cohort:
-        """Reads a folder of Synthea's CSV files; settings are those of :meth:`from_tables`."""
-        return cls.from_tables("synthea", path, **settings)
+        """Reads a folder of Synthea's CSV files; settings are those of :meth:`from_source`."""
+        return cls.from_source("synthea", path, **settings)
 
     @classmethod
     def from_uci_diabetes(cls, path: Path, **settings: Any) -> Cohort:
-        """Reads the diabetes data of 130 US hospitals; settings are those of :meth:`from_tables`."""
-        return cls.from_tables("uci-diabetes", path, **settings)
+        """Reads the diabetes data of 130 US hospitals; settings are those of :meth:`from_source`."""
+        return cls.from_source("uci-diabetes", path, **settings)
 
     # What it holds
 
@@ -354,7 +430,10 @@ class Cohort:
 
         >>> import conseq as cq
         >>> print(cq.Cohort.from_records([{"id": 1, "static": [], "visits": [["A"]]}]).head())
-        record 1 ...
+        record 1, held out split, 1 encounter
+          visit 1
+            A
+        <BLANKLINE>
         """
         given = _given.settings(records=records, split=split, show_ids=show_ids, titles=_given.titles(titles))
         return Report("head", _native.head(self._native, given, _call.settings(None, False)))
@@ -414,24 +493,57 @@ class Cohort:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
         """The rows as an Arrow C stream: ``polars.DataFrame(cohort)``, ``pyarrow.table(cohort)``."""
-        return self._native.batches().__arrow_c_stream__(requested_schema)
+        return self._table("events").__arrow_c_stream__(requested_schema)
 
-    def to_arrow(self) -> Any:
-        """The rows as a table of pyarrow, one code a row, in the columns of MEDS."""
-        return _module("pyarrow").table(self._native.batches())
+    @property
+    def tables(self) -> list[str]:
+        """The tables that it is told by: ``events``, with one code a row, ``codes``, ``subjects``, and where there is
+        something to tell ``concepts`` and ``scales``. All of them together lose nothing::
 
-    def to_pandas(self) -> Any:
-        """The rows as a frame of pandas."""
+            others = {name: cohort.to_polars(name) for name in cohort.tables if name != "events"}
+            again = cq.Cohort.from_table(cohort.to_polars(), **others)
+
+        ``long`` is one more, for reading: the table of :meth:`to_csv`, with ids as they are and visits by number.
+        """
+        names = ["events", "codes", "subjects", "concepts", "scales"]
+        return [name for name in names if name == "events" or self._native.table(name) is not None]
+
+    def _table(self, name: str) -> Any:
+        table = self._native.table(name)
+        if table is None:
+            raise DataError(f"the cohort has nothing to tell in a table {name!r}", f"it has {', '.join(self.tables)}")
+        return table
+
+    def to_arrow(self, table: str = "events") -> Any:
+        """The rows as a table of pyarrow, in the columns of MEDS; or another of its :attr:`tables`.
+
+        >>> import conseq as cq
+        >>> cq.Cohort.from_records([{"id": 1, "static": [], "visits": [["A"]]}]).to_arrow().column_names[:3]
+        ['subject_id', 'time', 'code']
+        """
+        return _module("pyarrow").table(self._table(table))
+
+    def to_pandas(self, table: str = "events") -> Any:
+        """The rows as a frame of pandas; or another of its :attr:`tables`."""
         _module("pandas")
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(table).to_pandas()
 
-    def to_polars(self) -> Any:
-        """The rows as a frame of polars."""
-        return _module("polars").DataFrame(self._native.batches())
+    def to_polars(self, table: str = "events") -> Any:
+        """The rows as a frame of polars; or another of its :attr:`tables`."""
+        return _module("polars").DataFrame(self._table(table))
 
     def to_records(self) -> list[dict[str, Any]]:
-        """The records as dictionaries, which :meth:`from_records` reads."""
-        return [json.loads(line) for line in self._native.to_lines().splitlines() if line]
+        """The records as dictionaries, which :meth:`from_records` reads.
+
+        Titles, units and times of single codes have no place in them; :meth:`save` and :attr:`tables` lose nothing.
+        """
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="conseq-") as scratch:
+            path = os.path.join(scratch, "records.jsonl")
+            self.save(path)
+            with open(path, encoding="utf-8") as lines:
+                return [json.loads(line) for line in lines]
 
     def save(self, path: Path, *, force: bool = False) -> Cohort:
         """Writes it: a MEDS dataset, or JSON lines where the name ends in ``.jsonl``. :meth:`load` reads it again."""
@@ -469,6 +581,17 @@ def _unpickled(files: dict[str, bytes], name: str, truth: str | None, report: Re
     call = _call.settings(None, False)
     native = _files.unpacked(files, lambda folder: _native.Cohort.load(folder, call))
     return Cohort._of(native.renamed(name, truth), report)
+
+
+def _refuse_mixed_times(table: Any, time: str) -> None:
+    """Refuses a column of pandas that has times with a time zone among times without: Arrow would take them as one."""
+    if type(table).__module__.split(".")[0] != "pandas" or time not in table or getattr(table[time], "dtype", "") != object:
+        return
+    if len({value.tzinfo is None for value in table[time] if hasattr(value, "tzinfo")}) > 1:
+        raise DataError(
+            f"the column {time!r} has times with a time zone and times without",
+            "convert them to one of the two, by pandas.to_datetime(..., utc=True) for example",
+        )
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from ._given import CohortLike, RulesLike
@@ -29,6 +28,8 @@ class Synthesizer:
     model_: Model
 
     def __init__(self, rules: RulesLike = None, **settings: Any) -> None:
+        import inspect
+
         known = set(inspect.signature(Model.train).parameters) - {"cohort", "rules", "out", "resume", "force"}
         unknown = sorted(set(settings) - known)
         if unknown:
@@ -69,7 +70,6 @@ class Synthesizer:
         return f"Synthesizer({shown})"
 
     def _fitted(self) -> Model:
-        model = getattr(self, "model_", None)
-        if model is None:
+        if not hasattr(self, "model_"):
             raise ModelError("nothing was fitted yet", "call fit first")
-        return model
+        return self.model_

@@ -9,9 +9,10 @@ from typing import Any
 
 from . import _call, _files, _given, _native
 from ._given import CohortLike, Path, RulesLike
+from ._native import Model as NativeModel
 from .cohort import Cohort
 from .report import Report
-from .rules import Rules
+from .rules import Rules, visits_of
 from .vocabulary import Vocabulary
 
 
@@ -28,7 +29,7 @@ class Model:
 
     __slots__ = ("_native", "report")
 
-    _native: _native.Model
+    _native: NativeModel
     #: How it was trained, where :meth:`train` made it.
     report: Report | None
 
@@ -36,7 +37,7 @@ class Model:
         raise TypeError("models are made by Model.train and Model.load")
 
     @classmethod
-    def _of(cls, native: _native.Model, report: Report | None = None) -> Model:
+    def _of(cls, native: NativeModel, report: Report | None = None) -> Model:
         made = cls.__new__(cls)
         made._native, made.report = native, report
         return made
@@ -106,7 +107,7 @@ class Model:
             heads=heads,
             dropout=dropout,
             train_mode=train_mode,
-            max_visits=max_visits,
+            max_visits=None if max_visits is None else visits_of(max_visits),
             accept_broken=accept_broken,
             allow_unknown=allow_unknown,
             no_own_rules=no_own_rules,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from . import _native
     from ._given import CohortLike, Path
+    from ._native import Plan as NativePlan
     from .cohort import Cohort
     from .model import Model
     from .report import Report
@@ -32,7 +32,7 @@ class Plan:
 
     __slots__ = ("_allow_unknown", "_native", "_rules")
 
-    _native: _native.Plan
+    _native: NativePlan
     _rules: Rules
     _allow_unknown: bool
 
@@ -40,7 +40,7 @@ class Plan:
         raise TypeError("plans are made by Rules.compile")
 
     @classmethod
-    def _of(cls, native: _native.Plan, rules: Rules, allow_unknown: bool) -> Plan:
+    def _of(cls, native: NativePlan, rules: Rules, allow_unknown: bool) -> Plan:
         made = cls.__new__(cls)
         made._native, made._rules, made._allow_unknown = native, rules, allow_unknown
         return made

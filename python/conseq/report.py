@@ -19,7 +19,8 @@ _MAIN_LISTS = {
     "check": "conflicts",
     "enforce": "rules",
     "mine": "rules",
-    "codes": "codes",
+    "codes": "found",
+    "describe": "commonest",
     "release": "checks",
 }
 _SHOWN_ROWS = 20

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence::jsonl::ReadOptions;
+use consequence::arrow::{self, Column, EventBatches, TableOptions, Tables};
+use consequence::jsonl::{ReadOptions, WriteError};
 use consequence::{Dataset, HeldCohort, Out, jsonl};
 use pyo3::prelude::*;
 
 use crate::call::Call;
 use crate::errors;
-use crate::rules::{NamedCode, named_codes};
+use crate::given::Settings;
+use crate::rules::{NamedCode, named_codes, vocabulary};
+use crate::stream::{Batches, Table};
 
 /// A cohort in memory. Immutable, and shared by all threads.
 #[pyclass(frozen, module = "conseq._native")]
@@ -44,10 +47,87 @@ impl Cohort {
         call.run(py, move |watch| Ok(Self::new(HeldCohort::open(&path, watch)?)))
     }
 
+    /// Reads tables: `events`, and where they are there `codes`, `subjects`, `concepts` and `scales`.
+    #[staticmethod]
+    fn from_table(
+        py: Python<'_>,
+        tables: BTreeMap<String, Table>,
+        name: String,
+        settings: Settings<'_>,
+        call: Call,
+    ) -> PyResult<Self> {
+        let mut options = arrow::ReadOptions::default();
+        settings.put("subject", &mut options.columns.subject)?;
+        settings.put("time", &mut options.columns.time)?;
+        settings.put("code", &mut options.columns.code)?;
+        let named = |column: Option<String>| column.map_or(Column::Usual, Column::Named);
+        options.columns.value = named(settings.get("value")?);
+        options.columns.visit = named(settings.get("visit")?);
+        options.ordinal = settings.get("ordinal")?;
+        let codes: Option<Vec<NamedCode>> = settings.get("vocabulary")?;
+        options.vocabulary = codes.map(|codes| vocabulary(py, codes)).transpose()?;
+        call.run(py, move |watch| {
+            let mut read = Tables::default();
+            for (name, table) in tables {
+                match name.as_str() {
+                    "codes" => read.codes = Some(table.whole()?),
+                    "subjects" => read.subjects = Some(table.whole()?),
+                    "concepts" => read.concepts = Some(table.whole()?),
+                    "scales" => read.scales = Some(table.whole()?),
+                    _ => read.events = table.batches()?,
+                }
+            }
+            watch.begin("reading the table", None);
+            let dataset = arrow::read(&read, &options);
+            watch.finish();
+            Ok(Self::new(HeldCohort::new(name, dataset?)))
+        })
+    }
+
+    /// One of the tables that the cohort is told by; none where there is nothing to tell.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<Batches>> {
+        let dataset = &*self.held.dataset;
+        let failed = |error: WriteError| errors::raised(py, &error.into());
+        let options = TableOptions::default();
+        if name == "events" {
+            let made = py.detach(|| {
+                let events = EventBatches::new(dataset, &options)?;
+                Ok((events.schema(), events.collect::<Result<Vec<_>, _>>()?))
+            });
+            let (schema, batches) = made.map_err(failed)?;
+            return Ok(Some(Batches::new(schema, batches)));
+        }
+        if name == "long" {
+            let batch = py.detach(|| arrow::long_table(dataset, 0..dataset.cohort.len()));
+            let batch = batch.map_err(failed)?;
+            return Ok(Some(Batches::new(batch.schema(), vec![batch])));
+        }
+        let tables = py.detach(|| arrow::tables(dataset, &options)).map_err(failed)?;
+        let table = match name {
+            "codes" => tables.codes,
+            "subjects" => tables.subjects,
+            "concepts" => tables.concepts,
+            "scales" => tables.scales,
+            _ => {
+                let what = format!("a cohort has no table {name:?}");
+                let advice = "there is events, codes, subjects, concepts, scales and long";
+                return Err(errors::input(py, &what, Some(advice.into())));
+            }
+        };
+        Ok(table.map(|batch| Batches::new(batch.schema(), vec![batch])))
+    }
+
     /// Reads records as lines of JSON.
     #[staticmethod]
-    fn from_lines(py: Python<'_>, text: String, name: String) -> PyResult<Self> {
-        let read = py.detach(|| jsonl::read_from(text.as_bytes(), &name, &ReadOptions::default()));
+    fn from_lines(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        codes: Option<Vec<NamedCode>>,
+    ) -> PyResult<Self> {
+        let vocabulary = codes.map(|codes| vocabulary(py, codes)).transpose()?;
+        let options = ReadOptions { vocabulary, ..ReadOptions::default() };
+        let read = py.detach(|| jsonl::read_from(text.as_bytes(), &name, &options));
         let loaded = read.map_err(|error| errors::raised(py, &error.into()))?;
         let details = loaded.details;
         let dataset = Dataset { details, ..Dataset::new(loaded.cohort, loaded.vocabulary) };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence::{CohortInput, HeldCohort, ModelInput, Out, RuleInput, Split};
+use consequence::{CohortInput, ModelInput, Out, RuleInput, Split};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,13 +27,6 @@ impl From<CohortGiven<'_>> for CohortInput {
             CohortGiven::Held(cohort) => Self::Held(Arc::clone(cohort.held())),
             CohortGiven::Path(path) => Self::Path(path),
         }
-    }
-}
-
-impl CohortGiven<'_> {
-    /// A cohort that was made, on its way to Python.
-    pub fn held(held: HeldCohort) -> Cohort {
-        Cohort::new(held)
     }
 }
 
@@ -81,22 +74,22 @@ impl<'py> Settings<'py> {
     /// A setting, where it was given and is not `None`.
     pub fn get<T>(&self, name: &str) -> PyResult<Option<T>>
     where
-        T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+        T: FromPyObjectOwned<'py>,
     {
         match self.0.get_item(name)? {
             None => Ok(None),
             Some(value) if value.is_none() => Ok(None),
-            Some(value) => match value.extract::<T>() {
-                Ok(taken) => Ok(Some(taken)),
-                Err(error) => Err(self.unusable(name, &value, error.into())),
-            },
+            Some(value) => {
+                let taken: PyResult<T> = value.extract().map_err(Into::into);
+                taken.map(Some).map_err(|error| self.unusable(name, &value, error))
+            }
         }
     }
 
     /// Puts a setting in its place, where it was given.
     pub fn put<T>(&self, name: &str, place: &mut T) -> PyResult<()>
     where
-        T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+        T: FromPyObjectOwned<'py>,
     {
         if let Some(value) = self.get(name)? {
             *place = value;

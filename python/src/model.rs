@@ -158,7 +158,13 @@ pub fn train(
     }
     call.run(py, move |watch| {
         let (model, report) = match out {
-            None => task.trained(watch)?,
+            // Nothing is kept that could be resumed.
+            None => task.trained(watch).map_err(|error| match error {
+                Error::Interrupted { .. } => {
+                    Error::refused(STOPPED, "give {out} to keep checkpoints")
+                }
+                other => other,
+            })?,
             Some(out) => {
                 let report = task.run(watch)?;
                 (consequence::Model::open(&out.path)?, report)
@@ -220,6 +226,8 @@ pub fn sample(
         Ok((Cohort::new(HeldCohort::new(SAMPLED, dataset)), Finished::new(&report)?))
     })
 }
+
+const STOPPED: &str = "training was stopped, and the model was in memory alone";
 
 /// What models and records in memory are called.
 const TRAINED: &str = "model";

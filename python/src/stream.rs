@@ -8,8 +8,11 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::concat::concat_batches;
+use consequence::Error;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -17,25 +20,71 @@ use crate::errors;
 
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The batches of anything with `__arrow_c_stream__`: a frame of pandas or polars, a table of pyarrow, a
-/// relation of duckdb.
-pub fn batches(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
-    let py = table.py();
-    let Ok(made) = table.getattr("__arrow_c_stream__") else {
-        let what = format!("a {} is no table", table.get_type().name()?);
-        let advice = "give anything with `__arrow_c_stream__`: a frame of pandas 2.2 or polars, a table of \
-                      pyarrow, a relation of duckdb";
-        return Err(errors::unusable(py, &what, advice));
-    };
-    let capsule = made.call0()?;
-    let capsule = capsule.cast::<PyCapsule>()?;
-    let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: the capsule's name says that it holds a stream, and Python keeps the capsule alive here. The
-    // stream is moved out and left released in its place, so the capsule frees nothing twice.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
-    RecordBatchStreamReader::try_new(stream).map_err(|error| {
-        errors::unusable(py, &error.to_string(), "give a table of rows and columns")
-    })
+/// A table on its way from Python.
+pub struct Table(RecordBatchStreamReader);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Table {
+    type Error = PyErr;
+
+    /// Takes anything with `__arrow_c_stream__`: a frame of pandas or polars, a table of pyarrow, a relation of
+    /// duckdb.
+    fn extract(table: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = table.py();
+        let Ok(made) = table.getattr("__arrow_c_stream__") else {
+            let what = format!("a {} is no table", table.get_type().name()?);
+            let advice = "give anything with `__arrow_c_stream__`: a frame of pandas 2.2 or polars, a table of \
+                          pyarrow, a relation of duckdb";
+            return Err(errors::input(py, &what, Some(advice.into())));
+        };
+        let capsule = made.call0().map_err(|error| unmade(py, error))?;
+        let capsule = capsule.cast::<PyCapsule>()?;
+        let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+        // SAFETY: the capsule's name says that it holds a stream, and Python keeps the capsule alive here. The
+        // stream is moved out and left released in its place, so the capsule frees nothing twice.
+        let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
+        let reader = RecordBatchStreamReader::try_new(stream);
+        reader.map(Self).map_err(|error| errors::raised(py, &unreadable(&error)))
+    }
+}
+
+impl Table {
+    /// Every batch; one without rows where there is none, so that the columns are known.
+    pub fn batches(self) -> Result<Vec<RecordBatch>, Error> {
+        let schema = self.0.schema();
+        let batches = self.0.collect::<Result<Vec<_>, _>>();
+        let mut batches = batches.map_err(|error| unreadable(&error))?;
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
+        Ok(batches)
+    }
+
+    /// The whole table as one batch.
+    pub fn whole(self) -> Result<RecordBatch, Error> {
+        let schema = self.0.schema();
+        let batches = self.batches()?;
+        concat_batches(&schema, &batches).map_err(|error| unreadable(&error))
+    }
+}
+
+/// The exception of a table that has no form in Arrow. What its library says may show a value, and so is only the
+/// cause.
+fn unmade(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    let what = "the table has a column that Arrow has no type for";
+    let advice = "give each column one type: all texts, all numbers, all times with a time zone or all without";
+    let raised = errors::input(py, what, Some(advice.into()));
+    raised.set_cause(py, Some(error));
+    raised
+}
+
+fn unreadable(error: &ArrowError) -> Error {
+    // Only the first line: the rest is a trace of the program that made the table.
+    let said = error.to_string();
+    let what = format!("the table cannot be read: {}", said.lines().next().unwrap_or_default());
+    Error::refused(what, "give a table of rows and columns")
 }
 
 /// Batches of a table on their way to Python.
@@ -47,8 +96,8 @@ pub struct Batches {
 
 impl Batches {
     /// A table of these batches.
-    pub fn new(schema: Schema, batches: Vec<RecordBatch>) -> Self {
-        Self { schema: Arc::new(schema), batches }
+    pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
     }
 }
 

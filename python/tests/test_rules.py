@@ -47,7 +47,7 @@ def test_rules_and_plans_pickle():
 
 
 def test_a_plan_is_over_the_codes_that_are_given():
-    rules = cq.Rules.parse("rule none: A => not X*")
+    rules = cq.Rules.parse("rule no-x: A => not X*")
     assert rules.compile(["A", "X1", "X2"]).proof["clauses"] == 2
     assert len(rules.compile(["A", "X1"]).vocabulary) == 2
     assert rules.compile(["X1"], allow_unknown=True).proof["clauses"] == 0

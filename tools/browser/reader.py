@@ -18,6 +18,8 @@ from selenium.common.exceptions import NoAlertPresentException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
+from contrast import FAINT_TEXT
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from examples import run_example  # noqa: E402
 
@@ -34,6 +36,9 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
+
+# Parts of a report that have no name.
+NAMELESS = ("svg[role=img]:not([aria-label])", "table:not(:has(caption))", "th:not([scope])")
 
 
 def start_browser(profile):
@@ -105,6 +110,10 @@ class Reader(unittest.TestCase):
         self.browser.get("about:blank")
         self.browser.get((OUT / f"{page}.html").as_uri())
 
+    def open_anew(self, page):
+        """Opens a page as one that was never open before."""
+        self.open(page)
+
     def find(self, selector):
         return self.browser.find_element(By.CSS_SELECTOR, selector)
 
@@ -129,6 +138,50 @@ class Reader(unittest.TestCase):
             element,
         )
         self.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    # What must hold of any page.
+
+    def assert_text_can_be_read(self, pages):
+        for scheme in ("light", "dark"):
+            self.media(scheme)
+            for page in pages:
+                self.open_anew(page)
+                self.assertEqual(self.ask(FAINT_TEXT, 4.5), [], (page, scheme))
+
+    def assert_nothing_sticks_out(self, pages, widths):
+        for width in widths:
+            self.screen(width)
+            for page in pages:
+                self.open_anew(page)
+                wide = self.ask("return document.documentElement.scrollWidth")
+                self.assertLessEqual(wide, width, page)
+
+    def assert_named(self, pages, selectors):
+        """That nothing of these kinds lacks a name, and that every link in the list of parts leads to one."""
+        for page in pages:
+            self.open(page)
+            for selector in (
+                "section:not([aria-labelledby])",
+                "input:not(label input)",
+                "select:not(label select)",
+                *selectors,
+            ):
+                self.assertEqual(self.find_all(selector), [], (page, selector))
+            links = self.ask(
+                "return [...document.querySelectorAll('nav a')].filter((link) =>"
+                " !document.getElementById(decodeURIComponent(link.hash.slice(1)))).length"
+            )
+            self.assertEqual(links, 0, page)
+
+    def assert_dark_ink(self):
+        ink = self.ask("return getComputedStyle(document.querySelector('h1')).color")
+        self.assertLess(sum(map(int, ink[4:-1].split(","))), 200, "ink must be dark on paper")
+
+    def print_page(self, page, **values):
+        """Prints the page that is open."""
+        paper = base64.b64decode(self.command("Page.printToPDF", **values)["data"])
+        self.assertEqual(paper[:5], b"%PDF-")
+        (OUT / f"{page}.pdf").write_bytes(paper)
 
     def picture(self, name, tallest=16000):
         self.ask("window.scrollTo(0, 0)")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Opens sample reports in a browser, as a reviewer would, and looks for what must not happen."""
 
-import base64
 import json
 import unittest
 
@@ -9,8 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
-from contrast import FAINT_TEXT
-from reader import OUT, Reader
+from reader import NAMELESS, OUT, Reader
 
 PAGES = ("compare", "evaluate", "empty")
 HOSTILE = "<script>alert(1)</script>"
@@ -181,52 +179,27 @@ class Pages(Reader):
         self.assertEqual(self.find("#theme").text, "Light")
 
     def test_text_can_be_read_on_its_ground(self):
-        for scheme in ("light", "dark"):
-            self.media(scheme)
-            for page in PAGES:
-                self.open(page)
-                self.assertEqual(self.ask(FAINT_TEXT, 4.5), [], (page, scheme))
+        self.assert_text_can_be_read(PAGES)
 
     def test_nothing_sticks_out(self):
-        for width in (400, 700, 1000, 1600):
-            self.screen(width)
-            for page in PAGES:
-                self.open(page)
-                wide = self.ask("return document.documentElement.scrollWidth")
-                self.assertLessEqual(wide, width, page)
-                if width == 400:
-                    self.picture(f"{page}-narrow")
-
-    def test_everything_has_a_name(self):
+        self.assert_nothing_sticks_out(PAGES, (400, 700, 1000, 1600))
+        self.screen(400)
         for page in PAGES:
             self.open(page)
-            for selector in (
-                "svg[role=img]:not([aria-label])",
-                "table:not(:has(caption))",
-                "th:not([scope])",
-                "section:not([aria-labelledby])",
-                "input:not(label input)",
-                "select:not(label select)",
-            ):
-                self.assertEqual(self.find_all(selector), [], selector)
-            links = self.ask(
-                "return [...document.querySelectorAll('nav a')].filter((link) =>"
-                " !document.getElementById(decodeURIComponent(link.hash.slice(1)))).length"
-            )
-            self.assertEqual(links, 0)
+            self.picture(f"{page}-narrow")
+
+    def test_everything_has_a_name(self):
+        self.assert_named(PAGES, NAMELESS)
 
     def test_paper(self):
         self.media("dark", "print")
         for page in PAGES:
             self.open(page)
-            ground = self.ask("return getComputedStyle(document.querySelector('h1')).color")
-            self.assertLess(sum(map(int, ground[4:-1].split(","))), 200, "ink must be dark on paper")
+            self.assert_dark_ink()
             for control in self.find_all("button, input, select, nav, #tip"):
                 inside_table = control.find_elements(By.XPATH, "ancestor::th")
                 self.assertTrue(inside_table or not control.is_displayed())
-            paper = base64.b64decode(self.command("Page.printToPDF", printBackground=False)["data"])
-            self.assertEqual(paper[:5], b"%PDF-")
-            (OUT / f"{page}.pdf").write_bytes(paper)
+            self.print_page(page, printBackground=False)
             # As wide as the sheet.
             self.screen(760)
             self.picture(f"{page}-print")

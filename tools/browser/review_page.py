@@ -5,7 +5,6 @@ One page is that of the example, with thousands of invented rules; another one i
 itself, whose `check` then reads what was saved.
 """
 
-import base64
 import json
 import re
 import tempfile
@@ -17,7 +16,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from contrast import FAINT_TEXT
 from reader import OUT, Reader
 
 from examples import run_program
@@ -292,19 +290,10 @@ class ReviewPage(Reader):
         self.assertEqual(self.browser.switch_to.active_element, first)
 
     def test_text_can_be_read_on_its_ground(self):
-        for scheme in ("light", "dark"):
-            self.media(scheme)
-            for page in PAGES:
-                self.open_anew(page)
-                self.assertEqual(self.ask(FAINT_TEXT, 4.5), [], (page, scheme))
+        self.assert_text_can_be_read(PAGES)
 
     def test_nothing_sticks_out(self):
-        for width in (360, 700, 1000, 1600):
-            self.screen(width)
-            for page in PAGES:
-                self.open_anew(page)
-                wide = self.ask("return document.documentElement.scrollWidth")
-                self.assertLessEqual(wide, width, page)
+        self.assert_nothing_sticks_out(PAGES, (360, 700, 1000, 1600))
 
     def test_pictures(self):
         for page in PAGES:
@@ -318,27 +307,14 @@ class ReviewPage(Reader):
                 self.picture(f"{page}-{name}", tallest=2600)
 
     def test_everything_has_a_name(self):
-        for page in PAGES:
-            self.open(page)
-            for selector in (
-                "section:not([aria-labelledby])",
-                "input:not(label input)",
-                "select:not(label select)",
-            ):
-                self.assertEqual(self.find_all(selector), [], selector)
-            links = self.ask(
-                "return [...document.querySelectorAll('nav a')].filter((link) =>"
-                " !document.getElementById(decodeURIComponent(link.hash.slice(1)))).length"
-            )
-            self.assertEqual(links, 0)
+        self.assert_named(PAGES, ())
 
     def test_paper(self):
         self.media("dark", "print")
         self.open_anew("mined")
         # Boxes cannot be pressed on paper.
         self.ask("document.querySelector('.tick input').click()")
-        ink = self.ask("return getComputedStyle(document.querySelector('h1')).color")
-        self.assertLess(sum(map(int, ink[4:-1].split(","))), 200, "ink must be dark on paper")
+        self.assert_dark_ink()
         for control in self.find_all("button, input, select, nav"):
             self.assertFalse(control.is_displayed())
         marks = self.ask(
@@ -347,9 +323,7 @@ class ReviewPage(Reader):
         self.assertEqual(marks[0], '"☐ "')
         self.assertEqual(marks[1], '"☑ "')
         self.assertTrue(self.find("[data-chosen]").is_displayed())
-        paper = base64.b64decode(self.command("Page.printToPDF", printBackground=False)["data"])
-        self.assertEqual(paper[:5], b"%PDF-")
-        (OUT / "mined.pdf").write_bytes(paper)
+        self.print_page("mined", printBackground=False)
         self.screen(760)
         self.picture("mined-print", tallest=2600)
 

@@ -214,7 +214,8 @@ pub struct CodeArguments {
 /// Where titles of codes come from.
 #[derive(Debug, Args)]
 pub struct TitleArguments {
-    /// Lists of codes with titles, such as icd9dx2015.csv, for codes that the cohort gives none
+    /// Titles for codes that the cohort gives none: tables of code and title, or lists of ICD codes such
+    /// as icd9dx2015.csv
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub titles: Vec<PathBuf>,
 }

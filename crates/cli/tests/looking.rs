@@ -80,6 +80,49 @@ fn a_page_is_written_once() {
     folder.run("describe cohort.jsonl --html page.html --force").exits(0);
 }
 
+/// Every command that takes titles, on a cohort of this folder.
+const WITH_TITLES: [&str; 7] = [
+    "describe cohort.jsonl",
+    "audit cohort.jsonl --rules any.rules --record secret-1",
+    "check any.rules --cohort cohort.jsonl",
+    "codes cohort.jsonl 25001",
+    "head cohort.jsonl -n 1",
+    "diff cohort.jsonl other.jsonl",
+    "mine cohort.jsonl --out mined.rules --force",
+];
+
+#[test]
+fn titles_come_from_any_table_of_codes_and_titles() {
+    let folder = dated();
+    folder.write("other.jsonl", DATED.lines().next().unwrap());
+    folder.write("any.rules", "rule one: not (ICD9CM//25001 and SEX//F in static)\n");
+    folder.write("free.csv", "code,description\nICD9CM//250.01,Sugar sickness\n");
+    folder.write(
+        "free.tsv",
+        "vocabulary_id\tconcept_code\tconcept_name\nICD9CM\t250.01\tSugar sickness\n",
+    );
+    folder.write("bad.csv", "kode,words\nICD9CM//250.01,Sugar sickness\n");
+    folder.write("cut.csv", "code,title\nICD9CM//250.01,Sugar sickness\nICD9CM//4010\n");
+    for command in WITH_TITLES {
+        for table in ["free.csv", "free.tsv"] {
+            let ran = folder.run(&format!("{command} --titles {table}"));
+            // Three patients are too few for a rule.
+            let silent = command.starts_with("mine") || command.starts_with("check");
+            assert!(
+                silent || ran.out.contains("Sugar sickness"),
+                "{command}\n{}{}",
+                ran.out,
+                ran.err
+            );
+            assert_ne!(ran.code, 2, "{command}\n{}", ran.err);
+        }
+        let bad = folder.run(&format!("{command} --titles bad.csv"));
+        bad.refuses(&["missing column `code` or `concept_code`", "found kode, words", "bad.csv:1"]);
+        let cut = folder.run(&format!("{command} --titles cut.csv"));
+        cut.refuses(&["1 fields in a row of a table with 2 columns", "cut.csv:3"]);
+    }
+}
+
 #[test]
 fn head_shows_dates_titles_and_values() {
     let folder = dated();

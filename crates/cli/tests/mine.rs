@@ -195,6 +195,10 @@ fn titles_come_from_a_list() {
     folder.run(&format!("{MINE} --titles codes.csv")).exits(0);
     let text = folder.read("mined.rules");
     assert!(text.contains("# RX//insulin never comes without Diabetes mellitus\n"), "{text}");
+    folder.write("free.csv", "code,title\nICD9CM//250.00,Sugar sickness\n");
+    folder.run(&format!("{MINE} --force --titles free.csv")).exits(0);
+    let text = folder.read("mined.rules");
+    assert!(text.contains("# RX//insulin never comes without Sugar sickness\n"), "{text}");
     folder.run(&format!("{MINE} --force --titles cohort.jsonl")).refuses(&["cohort.jsonl", "help"]);
     folder.run(&format!("{MINE} --force --titles none")).refuses(&["--> none", "help: check"]);
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use consequence_evaluate::interval_by;
 use consequence_pipeline::words::{count as count_of, number};
 use consequence_report::Verdict;
 
@@ -30,16 +31,18 @@ impl Display for ComparisonReport {
         match trainings {
             1 => writeln!(
                 out,
-                "one training and {} of {records} for each method; intervals (95%) are over generations \
-                 alone\n",
-                count_of(runs, "generation")
+                "one training and {} of {records} for each method; intervals (95%, {}) are over \
+                 generations alone\n",
+                count_of(runs, "generation"),
+                interval_by(runs)
             )?,
             _ => writeln!(
                 out,
-                "{} and {} of {records} in all for each method; intervals (95%) are over trainings \
+                "{} and {} of {records} in all for each method; intervals (95%, {}) are over trainings \
                  and generations\n",
                 count_of(trainings, "training"),
-                count_of(runs, "generation")
+                count_of(runs, "generation"),
+                interval_by(trainings)
             )?,
         }
         writeln!(

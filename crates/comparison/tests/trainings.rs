@@ -152,8 +152,8 @@ fn figures_say_how_many_trainings_and_generations_are_behind_them() {
     let page = std::fs::read_to_string(folder.path().join("done/report.html")).expect("a page");
     for part in [
         "Consequence, HALO network",
-        "Means and 95% intervals over 2 trainings with 5 generations in all.",
-        "Means and 95% intervals over 2 trainings.",
+        "Means and 95% intervals (Student&#39;s t) over 2 trainings with 5 generations in all.",
+        "Means and 95% intervals (Student&#39;s t) over 2 trainings.",
         "What rules gain on each network",
     ] {
         assert!(page.contains(part), "no `{part}`");
@@ -192,7 +192,7 @@ fn with_one_training_intervals_are_over_generations() {
     let perplexity = vanilla.over_trainings.perplexity.expect("a figure");
     assert_eq!((perplexity.trainings, perplexity.half_width), (1, None));
     let text = report.to_string();
-    assert!(text.contains("intervals (95%) are over generations alone"), "{text}");
+    assert!(text.contains("intervals (95%, Student's t) are over generations alone"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("once/report.html")).expect("a page");
     assert!(page.contains("Of one training, so without an interval."));
     assert!(page.contains("from one trained network"));

@@ -100,6 +100,10 @@ impl ConvertTask {
         };
         let Codes { options: reading, source, .. } = inputs.codes(watch)?;
         let file = rule_file(&self.rules, &reading)?.0;
+        let file = match &reading.vocabulary {
+            Some(vocabulary) => file.with_codes(vocabulary, &reading.titled_codes()),
+            None => file,
+        };
         let rendered = |warnings: &[consequence_rules::Diagnostic]| -> Vec<String> {
             warnings.iter().map(|warning| warning.render()).collect()
         };

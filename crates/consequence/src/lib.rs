@@ -233,7 +233,7 @@ pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Referee};
 
 pub use consequence_model::Model;
-pub use consequence_tables::{Dataset, TableError, jsonl, meds, vocabulary};
+pub use consequence_tables::{Dataset, TableError, arrow, jsonl, meds, vocabulary};
 
 pub use consequence_pipeline::{
     Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,
@@ -242,7 +242,7 @@ pub use consequence_pipeline::{
 };
 
 pub use broken::{BrokenBy, BrokenRecords};
-pub use look::{ReadCode, ReadRecord, ReadVisit, Titles};
+pub use look::{ReadCode, ReadRecord, ReadVisit, Titles, given_titles};
 
 /// Crash-safe files.
 pub use consequence_store as store;

@@ -77,6 +77,18 @@ impl Interval {
     }
 }
 
+/// What says how wide the interval of so many runs is, to stand in a caption.
+///
+/// ```
+/// use consequence_evaluate::interval_by;
+///
+/// assert_eq!(interval_by(5), "Student's t");
+/// assert_eq!(interval_by(25), "1.96 standard errors");
+/// ```
+pub fn interval_by(runs: u64) -> &'static str {
+    if runs <= FEW_RUNS.len() as u64 { "Student's t" } else { "1.96 standard errors" }
+}
+
 impl Display for Interval {
     /// Three decimals, unless the format asks for others.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -40,7 +40,7 @@ pub use describe::{
     CodeCount, Describer, Description, Family, Lengths, Oddities, Oddity, SplitCounts, Spread,
     StaticOddity, TestFigures, YearCount, test_name,
 };
-pub use figures::Interval;
+pub use figures::{Interval, interval_by};
 pub use likelihood::{
     BrokenRule, Independent, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood,
     likelihood, likelihood_with_rules, likelihood_with_settled, log_probabilities,

@@ -327,6 +327,10 @@ impl ImportProblem {
                 "visit" => "say which column tells the encounter with {visit}, or leave it out",
                 "value" => "say which column has the values with {value}, or leave it out",
                 "unit" => "say which column has the units with {unit}, or leave it out",
+                "titles" => {
+                    "titles are a table with columns such as code and title, or concept_code and \
+                     concept_name, or a list of ICD codes such as icd9dx2015.csv"
+                }
                 "end" => "say which column tells the end of encounters with {end}, or leave it out",
                 _ => "name columns that are there, or leave the setting out",
             },

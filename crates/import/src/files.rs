@@ -99,10 +99,16 @@ impl Folder {
         })
     }
 
-    /// The tables that are there and that nobody asked for.
+    /// The tables that are there and that nobody asked for. What tells of the tables is none.
     pub fn unread(&self) -> Vec<String> {
         let asked = self.asked.borrow();
-        let unread = self.entries.iter().filter(|entry| !asked.contains(&entry.table));
+        let is_about = |entry: &&Entry| {
+            ["license", "readme", "sha256sums", "changelog"]
+                .iter()
+                .any(|word| entry.table.starts_with(word))
+        };
+        let entries = self.entries.iter().filter(|entry| !is_about(entry));
+        let unread = entries.filter(|entry| !asked.contains(&entry.table));
         unread.map(|entry| entry.shown.clone()).collect()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Finals {
     pub concepts: FxHashMap<u32, Concept>,
     /// What the values of codes are.
     pub scales: FxHashMap<u32, Scale>,
+    /// The codes that the source names by themselves, which are kept though no record may have them.
+    pub unused: FxHashSet<u32>,
     numbers: FxHashMap<String, u32>,
     /// What each code of the source becomes without a value.
     plain: Vec<Target>,

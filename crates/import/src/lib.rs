@@ -28,8 +28,9 @@
 //! counted. Encounters after the first have a code for the days since the one before, and those whose
 //! end is known one for the days they took; the dates themselves, births, and the values of
 //! measurements are in the [details](consequence_record::Details) of a record. Times are what clocks on
-//! the wall showed: an offset from UTC is dropped and counted. The split of a subject is the one that a MEDS dataset gives it, and everywhere else
-//! that of [`Split::of`](consequence_record::Split::of).
+//! the wall showed: an offset from UTC is dropped and counted. The split of a subject is the one that a MEDS
+//! dataset gives it, or tables of OMOP that this program wrote, and everywhere else that of
+//! [`Split::of`](consequence_record::Split::of).
 
 mod build;
 mod code_map;

@@ -98,7 +98,7 @@ impl Import {
         watch: &dyn Watch,
     ) -> Result<Self, ImportError> {
         let Collector { options, mut subjects, codes, units, summary, mut runs, .. } = collector;
-        let Gathered { mut profile, truncate, scales } = gathered;
+        let Gathered { mut profile, truncate, told } = gathered;
         let whole = |problem: ImportProblem| ImportError::whole(Arc::clone(&file), problem);
         let dated = profile.dated && !profile.own;
         let given: Vec<DayBand> = bands(&codes, DayBand::of_gap).collect();
@@ -118,13 +118,17 @@ impl Import {
         subjects.settle();
         let rank = |event: &Event| ranks.get(event.subject as usize).copied();
         runs.finish(rank).map_err(|error| scratch(options, error))?;
-        for (raw, scale) in &scales {
-            // One that was mapped or cut is not what its values were measured by.
-            let whole = |&code: &u32| finals.names[code as usize] == *codes.entries()[*raw].name;
-            if let Some(code) = finals.test(*raw).filter(whole) {
-                finals.scales.insert(code, scale.clone());
+        // One that was mapped or cut is not what was told of.
+        let told_of = |finals: &Finals, raw: usize| {
+            let whole = |&code: &u32| finals.names[code as usize] == *codes.entries()[raw].name;
+            finals.test(raw).filter(whole)
+        };
+        for (raw, scale) in told.scales {
+            if let Some(code) = told_of(&finals, raw) {
+                finals.scales.insert(code, scale);
             }
         }
+        finals.unused = told.unused.into_iter().filter_map(|raw| told_of(&finals, raw)).collect();
         if options.quantiles > 0 && !profile.own {
             let sources = Measured { codes: &codes, finals: &finals, measures: &measures };
             let (cuts, placed) = cut(&runs, &ranks, &subjects, &sources, options)
@@ -204,8 +208,13 @@ impl Import {
             }
         }
         self.habits = habits;
-        let mut kept: Vec<usize> =
-            (0..patients.len()).filter(|&number| patients[number] > 0 && !rare[number]).collect();
+        // A code that no record has is one that too few patients have, where that is asked.
+        let is_told = |number: usize| {
+            self.options.min_patients == 0 && finals.unused.contains(&(number as u32))
+        };
+        let mut kept: Vec<usize> = (0..patients.len())
+            .filter(|&number| patients[number] > 0 && !rare[number] || is_told(number))
+            .collect();
         let is_encounter = |number: usize| finals.kinds[number] == Kind::Encounter;
         kept.sort_by_key(|&number| (is_encounter(number), &finals.names[number]));
         let names = kept.iter().map(|&number| (&finals.names[number], finals.kinds[number]));

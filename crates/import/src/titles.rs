@@ -13,8 +13,9 @@ use crate::{ImportError, ImportLimits, ImportProblem};
 /// The most bytes kept of a title.
 const TITLE_BYTES: usize = 512;
 
-/// What codes mean: a table that the user gives, with columns `code` and `title`. It goes before what the
-/// source tells. A code that is a part of a test's values has the title of the test.
+/// What codes mean: a table that the user gives, with a column of codes and one of titles. Where it has
+/// one of vocabularies too, as the CONCEPT table of OMOP does, that stands before the code. It goes before
+/// what the source tells. A code that is a part of a test's values has the title of the test.
 ///
 /// ```
 /// use consequence_import::{ImportLimits, Titles};
@@ -30,34 +31,72 @@ const TITLE_BYTES: usize = 512;
 #[derive(Clone, Debug, Default)]
 pub struct Titles(FxHashMap<Box<str>, Box<str>>);
 
+/// What columns of codes, of titles and of vocabularies are called.
+const CODES: [&str; 2] = ["code", "concept_code"];
+const TITLES: [&str; 6] = ["title", "description", "concept_name", "name", "long_title", "label"];
+const VOCABULARIES: [&str; 3] = ["vocabulary_id", "vocabulary", "system"];
+
 impl Titles {
     /// Reads a table.
     pub fn read(path: impl AsRef<Path>, limits: &ImportLimits) -> Result<Self, ImportError> {
         let columns = vec![
-            Column::needed(&["code"]),
-            Column::needed(&["title", "description", "name", "concept_name"]),
+            Column::needed(&CODES).said_by("titles"),
+            Column::needed(&TITLES).said_by("titles"),
+            Column::optional(&VOCABULARIES),
         ];
         let parts = Parts::new("titles", vec![path.as_ref().to_path_buf()]);
-        let mut table = Table::open(parts, columns, limits, &Unwatched)?;
-        let mut titles = FxHashMap::default();
+        let mut table = Table::open(parts, columns, limits, &Unwatched).map_err(in_first_line)?;
+        let mut titles = Self::default();
         while table.advance()? {
-            if titles.len() >= limits.map_rows {
+            if titles.0.len() >= limits.map_rows {
                 let text = format!("the table of titles has more than {} rows", limits.map_rows);
                 return Err(table.fail(ImportProblem::Option(text)));
             }
             let (code, title) = (table.needed_text(0)?, table.text(1)?);
-            if !title.is_empty() {
-                titles.entry(key(code)).or_insert_with(|| start(title, TITLE_BYTES).into());
+            match table.text(2)? {
+                "" => titles.add(code, title),
+                system => titles.add(&format!("{system}//{code}"), title),
             }
         }
-        Ok(Self(titles))
+        Ok(titles)
+    }
+
+    /// Keeps the title of a code, unless it has one.
+    fn add(&mut self, code: &str, title: &str) {
+        if !title.is_empty() {
+            self.0.entry(key(code)).or_insert_with(|| start(title, TITLE_BYTES).into());
+        }
     }
 
     /// The title of a code, or of the test that it is a part of the values of.
     pub fn of(&self, code: &str) -> Option<&str> {
-        let own = self.0.get(code);
-        let title = own.or_else(|| test_of_part(code).and_then(|test| self.0.get(test)));
+        let own = self.own(code);
+        own.or_else(|| test_of_part(code).and_then(|test| self.own(test)))
+    }
+
+    /// The title of a code, with its dot or without.
+    fn own(&self, code: &str) -> Option<&str> {
+        let title = self.0.get(code).or_else(|| self.0.get(&key(code)));
         title.map(|title| &**title)
+    }
+}
+
+impl<C: AsRef<str>, T: AsRef<str>> FromIterator<(C, T)> for Titles {
+    /// The titles of codes; of several for one code, the first.
+    fn from_iter<I: IntoIterator<Item = (C, T)>>(pairs: I) -> Self {
+        let mut titles = Self::default();
+        pairs.into_iter().for_each(|(code, title)| titles.add(code.as_ref(), title.as_ref()));
+        titles
+    }
+}
+
+/// What is wrong with the names of columns is so in the first line.
+fn in_first_line(error: ImportError) -> ImportError {
+    match error.problem {
+        ImportProblem::MissingColumn { .. } | ImportProblem::RepeatedColumn { .. } => {
+            ImportError { line: error.line.or(Some(1)), ..error }
+        }
+        _ => error,
     }
 }
 

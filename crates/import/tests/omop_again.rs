@@ -1,8 +1,9 @@
-//! Cohorts that were written as tables of OMOP come back as they were: codes, dates, values, concepts.
+//! Cohorts that were written as tables of OMOP come back as they were: codes, dates, values, concepts,
+//! splits, and codes that no record has.
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use common::{plain, told};
@@ -10,7 +11,7 @@ use consequence_feedback::Unwatched;
 use consequence_import::{ImportOptions, Source, open};
 use consequence_record::calendar::DAY;
 use consequence_record::{
-    Code, Cohort, CohortDetails, Concept, Details, Domain, EventDetail, Kind, Record, Scale,
+    Code, Cohort, CohortDetails, Concept, Details, Domain, EventDetail, Kind, Record, Scale, Split,
     Vocabulary,
 };
 use consequence_tables::Dataset;
@@ -96,7 +97,10 @@ fn cohort(case: u64) -> Dataset {
         (code("LAB//50912//q1"), "Creatinine".to_owned()),
         (code("LAB//50912//q2"), "Creatinine".to_owned()),
     ];
+    // Any division, whatever the hash of an identifier says.
+    let splits = (0..cohort.len()).map(|_| Split::ALL[choices.below(3)]).collect();
     Dataset {
+        splits,
         concepts: concepts.collect(),
         titles: titles.into(),
         scales: BTreeMap::from([
@@ -155,13 +159,10 @@ fn record(
     (visits, known)
 }
 
-/// What a code is: its title, concept and scale, for the codes that records have.
+/// What a code is: its title, concept and scale.
 type Facts = BTreeMap<String, (Option<String>, Option<Concept>, Option<Scale>)>;
 
 fn facts(dataset: &Dataset) -> Facts {
-    let records = dataset.cohort.records();
-    let used: BTreeSet<Code> =
-        records.flat_map(|record| record.visits().flatten().copied().collect::<Vec<_>>()).collect();
     let of = |code: Code| {
         let concept = dataset.concepts.get(&code).cloned();
         let known =
@@ -170,7 +171,7 @@ fn facts(dataset: &Dataset) -> Facts {
     };
     // A race has a concept by its word, and a kind of visit with a value is an observation.
     let told = |code: &Code| !dataset.vocabulary.name(*code).starts_with(['R', 'E', 'V']);
-    used.into_iter().filter(told).map(of).collect()
+    dataset.vocabulary.codes().filter(told).map(of).collect()
 }
 
 fn again(dataset: &Dataset, parquet: bool, options: &ImportOptions) -> Dataset {
@@ -201,6 +202,12 @@ fn what_is_written_comes_back() {
         };
         assert_eq!(sorted(&back), sorted(&dataset), "case {case}");
         assert_eq!(facts(&back), facts(&dataset), "case {case}");
+        assert_eq!(back.vocabulary, dataset.vocabulary, "case {case}");
+        let splits = |dataset: &Dataset| -> BTreeMap<String, Split> {
+            let ids = (0..dataset.cohort.len()).map(|index| dataset.cohort.id(index).to_owned());
+            ids.zip(dataset.splits.iter().copied()).collect()
+        };
+        assert_eq!(splits(&back), splits(&dataset), "case {case}");
         assert_eq!(back.ordinal_time(), dataset.ordinal_time(), "case {case}");
     }
 }
@@ -225,4 +232,22 @@ fn a_newer_format_is_refused_and_so_is_a_scale_that_is_none() {
         broken.contains("a scale that is none") && broken.contains("metadata.csv:"),
         "{broken}"
     );
+    let broken = refused("\"\"static\"\"", "\"\"fixed\"\"");
+    assert!(
+        broken.contains("a code without a record that is none") && broken.contains("metadata.csv:"),
+        "{broken}"
+    );
+}
+
+#[test]
+fn codes_without_a_record_are_left_out_where_codes_of_few_patients_are() {
+    let dataset = cohort(1);
+    let options = ImportOptions { min_patients: 1, ..plain() };
+    let back = again(&dataset, false, &options);
+    let has = |code: Code| {
+        let mut records = back.cohort.records();
+        records.any(|record| record.visits().flatten().any(|&one| one == code))
+    };
+    assert!(back.vocabulary.codes().all(|code| code == back.vocabulary.end() || has(code)));
+    assert!(back.vocabulary.codes().count() < dataset.vocabulary.codes().count());
 }

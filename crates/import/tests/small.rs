@@ -42,6 +42,8 @@ fn mimic3_with_odd_rows() {
             "subject_id,hadm_id,drug\n10,2,Insulin  Regular\n10,2,insulin regular\n",
         ),
         ("d_icd_diagnoses.csv", "icd9_code,long_title\n25000,Diabetes\n7,Never met\n"),
+        ("CPTEVENTS.csv", "subject_id,cpt_cd\n10,99223\n"),
+        ("LICENSE.txt", "Open Data Commons\n"),
     ];
     let (dataset, summary) = import(Source::Mimic3, &files, &plain());
     assert_eq!(
@@ -72,6 +74,7 @@ fn mimic3_with_odd_rows() {
         ]
     );
     assert_eq!((summary.empty_visits, summary.visits_per_patient()), (1, 1.5));
+    assert_eq!(summary.unread_tables, ["CPTEVENTS.csv"]);
 
     let bare = ImportOptions { sex: false, age_bands: Vec::new(), ..plain() };
     let (dataset, _) = import(Source::Mimic3, &files, &bare);

@@ -95,10 +95,49 @@ fn titles_that_are_given_go_before_others_and_belong_to_parts_of_values() {
     fs::write(&path, "code,words\nA,B\n").unwrap();
     let error = Titles::read(&path, &ImportLimits::default()).unwrap_err().to_string();
     assert!(error.starts_with("missing column `title` or `description`"), "{error}");
+    assert!(error.contains("found code, words") && error.ends_with("titles.csv:1"), "{error}");
     fs::write(&path, "code,title\nA,B\n,C\n").unwrap();
     let error = Titles::read(&path, &ImportLimits::default()).unwrap_err().to_string();
     assert!(
         error.starts_with("column `code` is empty") && error.ends_with("titles.csv:3"),
         "{error}"
     );
+}
+
+#[test]
+fn titles_come_from_any_table_of_codes_and_titles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("titles.tsv");
+    let read = |text: &str| {
+        fs::write(&path, text).unwrap();
+        Titles::read(&path, &ImportLimits::default())
+    };
+    for table in [
+        "code,title\nICD9CM//250.00,Diabetes\n",
+        "Title;CODE\nDiabetes;ICD9CM//25000\nsecond;ICD9CM//25000\n",
+        "n\tcode\tdescription\n1\tICD9CM//25000\tDiabetes\n2\tICD9CM//3\t\n",
+        "concept_id\tconcept_name\tvocabulary_id\tconcept_code\n7\tDiabetes\tICD9CM\t250.00\n",
+    ] {
+        let titles = read(table).unwrap();
+        for name in ["ICD9CM//25000", "ICD9CM//250.00"] {
+            assert_eq!(titles.of(name), Some("Diabetes"), "{table}");
+        }
+        // A code of another system is another code.
+        assert_eq!(titles.of("ICD10CM//25000").or(titles.of("25000")), None);
+    }
+    for (table, expected, line) in [
+        ("code,title\nA,B\nA\n", "1 fields in a row of a table with 2 columns", 3),
+        ("code,code,title\n", "column `code` is there twice", 1),
+        ("code\ttitle\nA\t\"open\n", "a quote in this row is never closed", 2),
+    ] {
+        let error = read(table).unwrap_err().to_string();
+        let place = format!("titles.tsv:{line}");
+        assert!(error.starts_with(expected) && error.ends_with(&place), "{error}");
+    }
+    let error = read("names,words\nA,B\n").unwrap_err().to_string();
+    assert!(
+        error.starts_with("missing column `code` or `concept_code`: found names, words"),
+        "{error}"
+    );
+    assert!(error.ends_with("titles.tsv:1"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Systems of codes, lists of their codes, and the age bands that static codes name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use crate::error::PackError;
@@ -262,6 +262,27 @@ impl CodeList {
             (None, 1) => Some(format!("{first}, and 1 other")),
             (None, others) => Some(format!("{first}, and {others} others")),
         }
+    }
+
+    /// All codes and their categories, as a vocabulary has them, with their titles.
+    ///
+    /// ```
+    /// use consequence_packs::{CodeList, PackLimits};
+    ///
+    /// let text = "dgns_cd,longdesc\n4010,Malignant hypertension\n4011,Benign hypertension\n";
+    /// let list = CodeList::read("codes.csv", text.as_bytes(), &PackLimits::default())?;
+    /// let names: Vec<String> = list.named().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["ICD9CM//401", "ICD9CM//4010", "ICD9CM//4011"]);
+    /// # Ok::<(), consequence_packs::PackError>(())
+    /// ```
+    pub fn named(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let categories = self.titles.keys().filter_map(|code| self.system.category(code));
+        let codes = self.titles.keys().map(String::as_str).chain(categories);
+        codes.collect::<BTreeSet<&str>>().into_iter().filter_map(|code| {
+            let name = format!("{}{code}", self.system.prefix());
+            let title = self.any_title(&name)?;
+            Some((name, title))
+        })
     }
 
     /// The number of codes.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use consequence_feedback::{Watch, watched};
 use consequence_record::{Code, Kind, Vocabulary};
+use consequence_rules::language::TitledCodes;
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
@@ -38,6 +39,14 @@ pub struct RuleOptions {
     pub titles: BTreeMap<Code, String>,
     /// How much of a rule file to take in before refusing.
     pub limits: LanguageLimits,
+}
+
+impl RuleOptions {
+    /// The codes of each title, where a vocabulary is given.
+    pub fn titled_codes(&self) -> TitledCodes {
+        let titles = self.titles.iter().filter(|_| self.vocabulary.is_some());
+        TitledCodes::new(titles.map(|(&code, title)| (code, &**title)))
+    }
 }
 
 /// Rules that were loaded.
@@ -80,8 +89,11 @@ pub fn rules(inputs: &[RuleInput], options: &RuleOptions) -> Result<LoadedRules,
         (None, [own]) if files.len() == 1 => Some(Arc::clone(own)),
         _ => None,
     };
-    let resolve_options =
-        ResolveOptions { unknown_codes: options.unknown_codes, limits: options.limits.clone() };
+    let resolve_options = ResolveOptions {
+        unknown_codes: options.unknown_codes,
+        titles: options.titled_codes(),
+        limits: options.limits.clone(),
+    };
     let title = |name: &str| {
         let code = options.vocabulary.as_ref()?.code(name)?;
         options.titles.get(&code).cloned()

@@ -31,7 +31,9 @@ impl Record {
 /// A record borrowed from a [`Cohort`].
 #[derive(Clone, Copy, Debug)]
 pub struct RecordView<'a> {
-    visit_starts: &'a [u64],
+    /// Where each visit ends among the codes of the record.
+    visit_ends: &'a [u32],
+    /// The codes of the record.
     codes: &'a [Code],
     ended: bool,
 }
@@ -40,12 +42,13 @@ impl<'a> RecordView<'a> {
     /// The number of visits, the static visit included.
     #[allow(clippy::len_without_is_empty, reason = "the static visit is always there")]
     pub fn len(&self) -> usize {
-        self.visit_starts.len() - 1
+        self.visit_ends.len()
     }
 
     /// The codes of a visit, sorted. `END` is not among them.
     pub fn visit(&self, visit: usize) -> &'a [Code] {
-        &self.codes[self.visit_starts[visit] as usize..self.visit_starts[visit + 1] as usize]
+        let start = if visit == 0 { 0 } else { self.visit_ends[visit - 1] as usize };
+        &self.codes[start..self.visit_ends[visit] as usize]
     }
 
     /// All visits in order, the static visit first.
@@ -70,13 +73,17 @@ impl<'a> RecordView<'a> {
     }
 }
 
-/// Many records over one vocabulary, in flat arrays.
+/// Many records over one vocabulary, in flat arrays: four bytes a code and four a visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cohort {
     ids: String,
     id_ends: Vec<u64>,
-    record_starts: Vec<u64>,
+    /// Where the visits of each record begin, and where those of the last one end.
     visit_starts: Vec<u64>,
+    /// Where the codes of each record begin, and where those of the last one end.
+    code_starts: Vec<u64>,
+    /// Where each visit ends among the codes of its record.
+    visit_ends: Vec<u32>,
     codes: Vec<Code>,
     ended: Vec<bool>,
 }
@@ -86,8 +93,9 @@ impl Default for Cohort {
         Self {
             ids: String::new(),
             id_ends: Vec::new(),
-            record_starts: vec![0],
             visit_starts: vec![0],
+            code_starts: vec![0],
+            visit_ends: Vec::new(),
             codes: Vec::new(),
             ended: Vec::new(),
         }
@@ -101,18 +109,25 @@ impl Cohort {
     }
 
     /// Appends a record from borrowed visits, each sorted and without duplicates.
+    ///
+    /// # Panics
+    ///
+    /// If the record has more than 2^32 codes, which would take 16 GiB.
     pub fn push_visits<'a>(
         &mut self,
         id: &str,
         visits: impl IntoIterator<Item = &'a [Code]>,
         ended: bool,
     ) {
+        let first = self.codes.len();
         for visit in visits {
             debug_assert!(visit.windows(2).all(|pair| pair[0] < pair[1]), "visits are sorted sets");
             self.codes.extend_from_slice(visit);
-            self.visit_starts.push(self.codes.len() as u64);
+            self.visit_ends.push((self.codes.len() - first) as u32);
         }
-        self.record_starts.push(self.visit_starts.len() as u64 - 1);
+        assert!(self.codes.len() - first <= u32::MAX as usize, "a record of 2^32 codes");
+        self.visit_starts.push(self.visit_ends.len() as u64);
+        self.code_starts.push(self.codes.len() as u64);
         self.ids.push_str(id);
         self.id_ends.push(self.ids.len() as u64);
         self.ended.push(ended);
@@ -130,16 +145,15 @@ impl Cohort {
 
     /// The number of visits in all records, static visits included.
     pub fn visit_count(&self) -> usize {
-        self.visit_starts.len() - 1
+        self.visit_ends.len()
     }
 
     /// A record by its index in the cohort.
     pub fn record(&self, index: usize) -> RecordView<'_> {
-        let (from, to) =
-            (self.record_starts[index] as usize, self.record_starts[index + 1] as usize);
+        let between = |starts: &[u64]| starts[index] as usize..starts[index + 1] as usize;
         RecordView {
-            visit_starts: &self.visit_starts[from..=to],
-            codes: &self.codes,
+            visit_ends: &self.visit_ends[between(&self.visit_starts)],
+            codes: &self.codes[between(&self.code_starts)],
             ended: self.ended[index],
         }
     }

@@ -28,6 +28,7 @@ fn name() -> impl Strategy<Value = String> {
         "previous",
         "visit",
         "of",
+        "to",
         "END",
         "ICD9CM//250",
         "A1C//>7",
@@ -87,6 +88,10 @@ fn expression() -> impl Strategy<Value = Expression> {
         name().prop_map(|name| Expression::word(&name)),
         name().prop_map(|name| Expression::literal(&name)),
         name().prop_map(|name| ExpressionKind::Code(name).into()),
+        (name(), "[A-Za-z0-9]{0,3}").prop_map(|(from, more)| {
+            let to = format!("{from}{more}");
+            ExpressionKind::Range(from, to).into()
+        }),
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
         let several = || prop::collection::vec(inner.clone(), 2..5);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use consequence_record::{Kind, Vocabulary};
+use consequence_rules::language::TitledCodes;
 use consequence_rules::{
     Formula, LanguageLimits, ResolveOptions, Rule, RuleSet, Says, Scope, UnknownCodes, parse,
     resolve,
@@ -221,4 +222,49 @@ fn a_rule_about_codes_that_no_record_has_keeps_its_visits() {
     assert_eq!(says("rule r: S => X"), never().implies(never()));
     assert_eq!(says("rule r: A => X").codes_now().len(), 1);
     assert_eq!(with_absent("rule r: A => X").visits, None);
+}
+
+#[test]
+fn a_name_in_quotes_is_a_code_and_else_a_title() {
+    let codes = ["D//250", "D//357", "D//358", "type 2 diabetes", "X"];
+    let vocabulary = Vocabulary::new(codes.map(|name| (name, Kind::Encounter))).unwrap();
+    let code = |name: &str| vocabulary.code(name).unwrap();
+    let titles = TitledCodes::new([
+        (code("D//250"), "Diabetes mellitus "),
+        (code("D//357"), "Neuropathy"),
+        (code("D//358"), "neuropathy"),
+        (code("X"), "Type 2 diabetes"),
+    ]);
+    let vocabulary = Arc::new(vocabulary.clone());
+    let read = |text: &str| {
+        let file = parse("a.rules", text, &LanguageLimits::default()).unwrap();
+        let options = ResolveOptions { titles: titles.clone(), ..ResolveOptions::default() };
+        let resolved = resolve(std::slice::from_ref(&file), Some(vocabulary.clone()), &options);
+        (file.with_codes(&vocabulary, &titles).to_string(), resolved)
+    };
+    for (text, written, warnings) in [
+        (r#"rule r: "DIABETES mellitus" => X"#, "rule r: D//250 => X\n", 0),
+        (r#"rule r: "type 2 diabetes" => X"#, "rule r: \"type 2 diabetes\" => X\n", 0),
+        (r#"rule r: not "Neuropathy""#, "rule r: not any of D//357, D//358\n", 1),
+        (r#"rule r: none of "Neuropathy", X"#, "rule r: none of D//357, D//358, X\n", 1),
+        (
+            r#"rule r: at most one of X, ("Neuropathy" in past)"#,
+            "rule r: at most one of X, (D//357 in past), (D//358 in past)\n",
+            1,
+        ),
+        (r#"let n = "Neuropathy" rule r: n => X"#, "let n = D//357, D//358\nrule r: n => X\n", 1),
+    ] {
+        let (with_codes, resolved) = read(text);
+        let resolved = resolved.unwrap_or_else(|refused| panic!("{text}: {refused}"));
+        assert_eq!(with_codes, written, "{text}");
+        let told: Vec<String> = resolved.warnings.iter().map(|one| one.render()).collect();
+        assert_eq!(told.len(), warnings, "{text}: {told:?}");
+        assert!(told.iter().all(|one| one.contains("is the title of 2 codes")), "{told:?}");
+        let again = RuleSet::parse(&with_codes, Some(vocabulary.clone())).unwrap();
+        assert_eq!(again[0].says, resolved.rules[0].says, "{text}");
+    }
+    let unknown = read(r#"rule r: "no such title" => X"#).1.unwrap_err();
+    assert!(unknown.to_string().contains("unknown code `no such title`"), "{unknown}");
+    let bare = read("rule r: Neuropathy => X").1.unwrap_err();
+    assert!(bare.to_string().contains("unknown code `Neuropathy`"), "a title needs quotes: {bare}");
 }

@@ -147,9 +147,11 @@ pub fn import_tables(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<(Cohort, Finished)> {
-    let mut options = ImportOptions::default();
-    options.truncate = settings.get("truncate")?;
-    options.max_visits = settings.get("max_visits")?;
+    let mut options = ImportOptions {
+        truncate: settings.get("truncate")?,
+        max_visits: settings.get("max_visits")?,
+        ..ImportOptions::default()
+    };
     settings.put("split_seed", &mut options.split_seed)?;
     settings.put("min_patients", &mut options.min_patients)?;
     settings.put("drop_empty", &mut options.drop_empty)?;

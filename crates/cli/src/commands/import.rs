@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use consequence::import::{
-    CodeColumns, CodeMap, CsvColumns, ImportOptions, ImportTask, Source, Titles, UnitTable,
+    CodeColumns, CodeMap, CsvColumns, ImportOptions, ImportTask, Source, UnitTable,
 };
-use consequence::{Error, Out};
+use consequence::{Error, Out, given_titles};
 
 use super::Outcome;
 use crate::args::number;
@@ -30,7 +30,7 @@ pub enum ImportCommand {
     /// DEATH and CONCEPT are read too where they are there. Tables are .csv, .csv.gz or .parquet, in any
     /// letter case; without a line of names their columns are in the order of the standard. What
     /// `consequence export` wrote comes back as it was.
-    Omop(OmopArguments),
+    Omop(TableArguments),
     /// Synthea: its folder of CSV files
     ///
     /// It needs patients and encounters. conditions, procedures, medications and observations are
@@ -80,7 +80,8 @@ pub struct Common {
     /// Leave out codes that the map does not have, if it has others of their system
     #[arg(long, requires = "map")]
     pub drop_unmapped: bool,
-    /// What codes mean: a table of code and title, before what the source tells
+    /// What codes mean, before what the source tells: a table of code and title, or a list of ICD codes
+    /// such as icd9dx2015.csv
     #[arg(long, value_name = "FILE")]
     pub titles: Option<PathBuf>,
     /// Another division into train, tuning and held-out records for each number
@@ -153,13 +154,14 @@ pub struct TableArguments {
     #[command(flatten)]
     pub people: People,
     #[command(flatten)]
+    pub traits: Traits,
+    #[command(flatten)]
     pub values: Values,
 }
 
+/// What else is known of people and encounters, on request.
 #[derive(Debug, Args)]
-pub struct OmopArguments {
-    #[command(flatten)]
-    pub tables: TableArguments,
+pub struct Traits {
     /// A static code for race, such as RACE//WHITE
     #[arg(long)]
     pub race: bool,
@@ -225,7 +227,7 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
     let (source, common) = match command {
         ImportCommand::Mimic3(arguments) => (Source::Mimic3, &arguments.common),
         ImportCommand::Mimic4(arguments) => (Source::Mimic4, &arguments.common),
-        ImportCommand::Omop(arguments) => (Source::Omop, &arguments.tables.common),
+        ImportCommand::Omop(arguments) => (Source::Omop, &arguments.common),
         ImportCommand::Synthea(arguments) => (Source::Synthea, &arguments.common),
         ImportCommand::UciDiabetes(arguments) => (Source::UciDiabetes, &arguments.common),
         ImportCommand::Csv(arguments) => (Source::Csv(arguments.columns()), &arguments.common),
@@ -236,15 +238,13 @@ pub fn run(command: &ImportCommand) -> Result<Outcome, Error> {
     match command {
         ImportCommand::Mimic3(arguments)
         | ImportCommand::Mimic4(arguments)
+        | ImportCommand::Omop(arguments)
         | ImportCommand::Synthea(arguments) => {
             arguments.people.put_into(&mut options);
             arguments.values.put_into(&mut options)?;
-        }
-        ImportCommand::Omop(OmopArguments { tables, race, ethnicity, visit_types }) => {
-            tables.people.put_into(&mut options);
-            tables.values.put_into(&mut options)?;
-            (options.race, options.ethnicity) = (*race, *ethnicity);
-            options.visit_types = *visit_types;
+            let Traits { race, ethnicity, visit_types } = arguments.traits;
+            (options.race, options.ethnicity) = (race, ethnicity);
+            options.visit_types = visit_types;
         }
         ImportCommand::UciDiabetes(arguments) => arguments.people.put_into(&mut options),
         ImportCommand::Csv(arguments) => arguments.values.put_into(&mut options)?,
@@ -279,7 +279,7 @@ impl Common {
             options.map = Some(map);
         }
         if let Some(path) = &self.titles {
-            options.titles = Some(Titles::read(path, &options.limits)?);
+            options.titles = Some(given_titles(path, &options.limits)?);
         }
         Ok(options)
     }

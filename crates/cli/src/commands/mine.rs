@@ -33,7 +33,8 @@ pub struct MineArguments {
     /// Leave out what has exceptions, rather than make soft rules of it
     #[arg(long)]
     pub no_soft: bool,
-    /// A list of codes with titles, for codes that the cohort gives none
+    /// Titles for codes that the cohort gives none: a table of code and title, or a list of ICD codes
+    /// such as icd9dx2015.csv
     #[arg(long, value_name = "FILE")]
     pub titles: Option<PathBuf>,
     /// Write the report as JSON

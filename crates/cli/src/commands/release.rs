@@ -61,7 +61,7 @@ pub struct LimitArguments {
     /// The AUROC of telling who was trained on
     #[arg(long, value_name = "AUROC", default_value = "0.55", value_parser = share)]
     pub most_membership: f64,
-    /// What guesses of sensitive codes gain over guesses from other real records, in F1
+    /// What guesses of sensitive codes of those trained on gain over what can be guessed of anyone, in F1
     #[arg(long, value_name = "F1", default_value = "0.05", value_parser = share)]
     pub most_attributes: f64,
     /// Records whose static codes few patients have, as a share

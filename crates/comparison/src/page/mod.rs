@@ -6,6 +6,7 @@ mod networks;
 mod rules;
 
 use consequence_baselines::Method;
+use consequence_evaluate::interval_by;
 use consequence_pipeline::Error;
 use consequence_pipeline::pages::{interval_cell, program, today};
 use consequence_pipeline::words::{count as count_of, number};
@@ -134,18 +135,19 @@ impl Page<'_> {
         let spread = match effort.trainings {
             1 => format!(
                 "Then each wrote {} records, {} times over with other seeds. Every generated figure is \
-                 the mean of these generations, with a 95% interval over them.",
+                 the mean of these generations, with a 95% interval over them ({}).",
                 number(effort.records),
-                effort.runs
+                effort.runs,
+                interval_by(effort.runs.into())
             ),
             trainings => format!(
                 "Each trained {trainings} times with other seeds, and wrote {} records {} times over, \
                  the trained networks in turn. Every 95% interval is that of the means of each \
-                 training, by Student's distribution, so that it covers what another training \
-                 changes and what another generation does; it is never narrower than that of all \
-                 generations taken as one.",
+                 training ({}), so that it covers what another training changes and what another \
+                 generation does; it is never narrower than that of all generations taken as one.",
                 number(effort.records),
-                effort.runs
+                effort.runs,
+                interval_by(trainings.into())
             ),
         };
         let beside = match self.networks[..] {
@@ -180,7 +182,10 @@ impl Page<'_> {
     fn behind_trainings(&self) -> String {
         match self.report.effort.trainings {
             1 => "Of one training, so without an interval.".to_owned(),
-            trainings => format!("Means and 95% intervals over {trainings} trainings."),
+            trainings => format!(
+                "Means and 95% intervals ({}) over {trainings} trainings.",
+                interval_by(trainings.into())
+            ),
         }
     }
 
@@ -338,9 +343,13 @@ impl Page<'_> {
 fn behind(trainings: u32, runs: u32) -> String {
     match (trainings, runs) {
         (1, 1) => "Of one generation of one training, so without an interval.".to_owned(),
-        (1, _) => format!("Means and 95% intervals over {runs} generations of one training."),
+        (1, _) => format!(
+            "Means and 95% intervals ({}) over {runs} generations of one training.",
+            interval_by(runs.into())
+        ),
         _ => format!(
-            "Means and 95% intervals over {trainings} trainings with {} in all.",
+            "Means and 95% intervals ({}) over {trainings} trainings with {} in all.",
+            interval_by(trainings.into()),
             count_of(runs.into(), "generation")
         ),
     }

@@ -120,7 +120,13 @@ impl Page<'_> {
             blocks: vec![
                 Block::Table(table),
                 Block::Bars(plot),
-                rule_table(rules, Some(&real), &synthetic, ours.unwrap_or(0)),
+                rule_table(
+                    rules,
+                    Some(&real),
+                    &synthetic,
+                    ours.unwrap_or(0),
+                    self.report.effort.records,
+                ),
             ],
         }
     }

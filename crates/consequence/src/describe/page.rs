@@ -159,21 +159,27 @@ impl DescribeReport {
     }
 
     fn tests(&self) -> Section {
-        let columns = [
-            "test", "title", "unit", "patients", "values", "mean", "sd", "least", "25%", "median",
-            "75%", "most", "far",
-        ];
+        // What no test has needs no column: there are many of them already.
+        let titled = self.test_titles.iter().any(Option::is_some);
+        let in_units = self.described.tests.iter().any(|test| test.unit.is_some());
+        let wanted = [true, titled, in_units];
+        let names = ["test", "title", "unit"].into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
+        let figures =
+            ["patients", "values", "mean", "sd", "least", "25%", "median", "75%", "most", "far"];
+        let columns = names.map(|(name, _)| name).chain(figures).map(Column::new);
         let rows = self.described.tests.iter().zip(&self.test_titles).map(|(test, title)| {
             let names = [Some(&test.test), title.as_ref(), test.unit.as_ref()]
                 .map(|name| text(name.map_or("", String::as_str)));
-            let cells = [names.to_vec(), vec![whole(test.patients)], spread(&test.values)];
+            let names = names.into_iter().zip(wanted).filter(|(_, wanted)| *wanted);
+            let names = names.map(|(name, _)| name).collect();
+            let cells = [names, vec![whole(test.patients)], spread(&test.values)];
             Row::new([cells.concat(), vec![whole(test.far_out)]].concat())
         });
         let table = Table {
             title: "Values of tests".to_owned(),
             note: "Far: further from the quartiles than three times what those are apart."
                 .to_owned(),
-            columns: columns.map(Column::new).to_vec(),
+            columns: columns.collect(),
             rows: rows.collect(),
         };
         let mut section = Section::new("values", "Values", vec![Block::Table(table)]);

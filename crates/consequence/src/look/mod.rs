@@ -4,10 +4,13 @@
 mod grid;
 mod reading;
 mod source;
+mod title_list;
 mod titles;
 
 pub(crate) use grid::{Grid, figure, share, shortened};
 pub use reading::{ReadCode, ReadRecord, ReadVisit};
 pub(crate) use reading::{Room, moment};
 pub(crate) use source::{Lexicon, Seen, Source};
+pub(crate) use title_list::TitleList;
+pub use title_list::given_titles;
 pub use titles::Titles;

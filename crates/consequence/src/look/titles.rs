@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use consequence_pipeline::Error;
 use consequence_record::{AgeBand, Code, DayBand, END_NAME, Part, Vocabulary};
 
-use crate::packs::code_list;
+use super::TitleList;
 
 /// The titles of a cohort's codes.
 ///
@@ -42,7 +42,7 @@ impl Titles {
     ) -> Result<Self, Error> {
         let mut lists = Vec::new();
         for file in files {
-            lists.push(code_list(file)?);
+            lists.push(TitleList::read(file)?);
         }
         let listed = |name: &str| lists.iter().find_map(|list| list.any_title(name));
         let mut titles = Self::default();

@@ -2,6 +2,7 @@
 
 mod review;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use consequence_rules::{
 use consequence_tables::Dataset;
 use serde::Serialize;
 
-use crate::packs::code_list;
+use crate::look::TitleList;
 
 pub use consequence_mine::{
     Class, CodeGroup, Cutoffs, Dropped, Evidence, Known, LikelyRules, MineOptions as SearchOptions,
@@ -53,7 +54,7 @@ pub struct MineTask {
     pub out: Option<Out>,
     /// The page to write on which an expert chooses from the rules; none: no page.
     pub review: Option<Out>,
-    /// A list of codes with titles, for codes that the cohort gives none.
+    /// A table of codes and titles, or a list of the codes of ICD, for codes that the cohort gives none.
     pub titles: Option<PathBuf>,
     /// What counts as enough evidence.
     pub search: SearchOptions,
@@ -176,7 +177,7 @@ impl Task for MineTask {
     fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
         let out = self.out.as_ref().map(Out::file).transpose()?;
         let review = self.review_file()?;
-        let list = self.titles.as_deref().map(code_list).transpose()?;
+        let list = self.titles.as_deref().map(TitleList::read).transpose()?;
         let (loaded, reading) = timed(|| load::cohort(&self.cohort, None, watch));
         let loaded = loaded?;
         let dataset: &Dataset = &loaded;
@@ -415,7 +416,7 @@ impl MineReport {
                 writeln!(out, "\n{}{left_out}", class.name())?;
             }
             for rule in rules {
-                writeln!(out, "  {}", rule.statement)?;
+                writeln!(out, "  {}", on_screen(&rule.statement))?;
                 writeln!(out, "    {}", rule.evidence())?;
             }
         }
@@ -454,7 +455,8 @@ impl MineReport {
         writeln!(out, "  {all} contradicted by the tuning split:")?;
         for Dropped { rule, .. } in contradicted.iter().take(SHOWN) {
             let (failed, all) = (number(rule.tuning.exceptions), number(rule.tuning.support));
-            writeln!(out, "    {} (broken {failed} times of {all})", rule.statement)?;
+            let statement = on_screen(&rule.statement);
+            writeln!(out, "    {statement} (broken {failed} times of {all})")?;
         }
         match contradicted.len().saturating_sub(SHOWN) {
             0 => Ok(()),
@@ -467,9 +469,37 @@ impl MineReport {
     }
 }
 
+/// The most letters of a rule on a screen.
+const LETTERS: usize = 500;
+
+/// A rule that fits on a screen: one of a hundred codes is cut, and whole in the file.
+fn on_screen(statement: &str) -> Cow<'_, str> {
+    let Some((end, _)) = statement.char_indices().nth(LETTERS) else {
+        return Cow::Borrowed(statement);
+    };
+    let Some(end) = statement[..end].rfind(", ") else {
+        return Cow::Owned(format!("{} ...", &statement[..end]));
+    };
+    let left = statement[end..].matches(", ").count();
+    Cow::Owned(format!("{}, and {left} more", &statement[..end]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_rules_are_cut_between_codes() {
+        assert_eq!(on_screen("rule a: B => C"), "rule a: B => C");
+        let codes: Vec<String> = (100..300).map(|number| format!("é{number}")).collect();
+        let statement = format!("rule a: at most one of {}", codes.join(", "));
+        let shown = on_screen(&statement);
+        let (start, left) = shown.split_once(", and ").unwrap();
+        assert!(statement.starts_with(start) && shown.chars().count() < 520, "{shown}");
+        assert_eq!(left, format!("{} more", 200 - start.matches('é').count()));
+        let word = "é".repeat(600);
+        assert_eq!(on_screen(&word), format!("{} ...", "é".repeat(500)));
+    }
 
     #[test]
     fn rules_that_exclude_each_other_are_named() {

@@ -183,9 +183,18 @@ impl Task for RulesFromTask {
 }
 
 /// Reads a list of codes with titles, plain or gzip.
-pub(crate) fn code_list(path: &Path) -> Result<CodeList, Error> {
+fn code_list(path: &Path) -> Result<CodeList, Error> {
     let name = path.display().to_string();
     CodeList::read(&name, open(path)?, &PackLimits::default()).map_err(refused)
+}
+
+/// The same; none where the file is a table of another kind.
+pub(crate) fn known_code_list(path: &Path) -> Result<Option<CodeList>, Error> {
+    let name = path.display().to_string();
+    match CodeList::read(&name, open(path)?, &PackLimits::default()) {
+        Err(PackError::MissingColumn { .. }) => Ok(None),
+        list => list.map(Some).map_err(refused),
+    }
 }
 
 /// Reads an expert table, plain or gzip.

@@ -245,23 +245,33 @@ impl Checks<'_> {
 
     fn attributes(&self, found: Option<&AttributeInference>) -> Check {
         let limit = self.limits.attributes;
+        let copied = !matches!(self.copies().outcome, Outcome::Passed);
         let gain = found.and_then(|found| {
-            let (one, other) = (found.from_synthetic.f1?, found.from_held_out.f1?);
-            Some((one, other, one - other))
+            let f1 =
+                [found.from_synthetic, found.from_held_out, found.of_held_out].map(|one| one.f1);
+            let [Some(one), Some(from_others), Some(of_others)] = f1 else { return None };
+            // Who copies may have seen the others too, and then they are nobody to compare with.
+            let gain = if copied { Some(one - from_others) } else { found.gain() };
+            Some(([one, from_others, of_others], gain?))
         });
         let outcome = match (found, gain) {
             (Some(_), None) => Outcome::Open("no sensitive code could be guessed".to_owned()),
-            (_, gain) => passed(gain.is_some_and(|(.., gain)| gain <= limit)),
+            (_, gain) => passed(gain.is_some_and(|(_, gain)| gain <= limit)),
         };
         Check {
             kind: CheckKind::Attributes,
             claim: format!(
-                "Guesses of sensitive codes gain at most {limit} in F1 over guesses from other real records"
+                "Guesses of sensitive codes of those trained on gain at most {limit} in F1 over what can be \
+                 guessed of anyone"
             ),
-            found: gain.map_or_else(String::new, |(one, other, _)| {
-                format!("F1 {one:.3}; from other real records {other:.3}")
+            found: gain.map_or_else(String::new, |([one, from_others, of_others], gain)| {
+                format!(
+                    "{gain:+.3}: F1 {one:.3}; from as many other real records {from_others:.3}; of people \
+                     not trained on {of_others:.3}{}",
+                    if copied { ", which does not count where records are copies" } else { "" }
+                )
             }),
-            figure: gain.map(|(.., gain)| gain),
+            figure: gain.map(|(_, gain)| gain),
             limit,
             outcome,
             advice: "records tell what else a patient has: train with fewer epochs or more patients",

@@ -82,7 +82,7 @@ pub struct ReleaseLimits {
     pub nearer: f64,
     /// The most that nearness may tell of who was trained on, as an AUROC. Default 0.55.
     pub membership: f64,
-    /// The most that guesses of sensitive codes may gain over guesses from other real records, in F1.
+    /// The most that guesses of sensitive codes may gain over what can be guessed of anyone, in F1.
     /// Default 0.05.
     pub attributes: f64,
     /// The most records whose static codes few patients have, as a share. Default 0.01.

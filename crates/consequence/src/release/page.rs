@@ -117,8 +117,9 @@ fn limits(report: &ReleaseReport) -> Section {
     };
     let table = Table {
         title: "Each check".to_owned(),
-        note: "Shares of records or values, but for patients and violations, which are counts, and for figures of AUROC and F1. Copies, \
-               rare values and guesses are told as what they are above other real records."
+        note: "Shares of records or values, but for patients and violations, which are counts, and for figures of AUROC and F1. Copies \
+               and rare values are told as what they are above other real records, guesses as what they are above what can be \
+               guessed of anyone."
             .to_owned(),
         columns: vec![Column::new("check"), Column::new("figure"), Column::new("limit")],
         rows: report.checks.iter().map(row).collect(),
@@ -129,8 +130,9 @@ fn limits(report: &ReleaseReport) -> Section {
 fn coverage(report: &ReleaseReport) -> Section {
     let found = &report.coverage;
     let mut blocks = vec![Block::Text(format!(
-        "{} name {} of the {} that synthetic records have.",
+        "{} {} {} of the {} that synthetic records have.",
         count(found.hard_rules as u64, "hard rule"),
+        if found.hard_rules == 1 { "names" } else { "name" },
         number(found.ruled as u64),
         count(found.codes as u64, "code"),
     ))];

@@ -73,7 +73,7 @@ pub struct Privacy {
 /// assert!(found.closest.figures().unwrap().closer_to_train > 0.9);
 /// assert!(found.membership.figures().unwrap().auroc > 0.9);
 /// let attributes = found.attributes.figures().unwrap();
-/// assert!(attributes.from_synthetic.f1 > attributes.from_held_out.f1);
+/// assert!(attributes.gain() > Some(0.05));
 /// # Ok::<(), consequence_evaluate::MeasureError>(())
 /// ```
 pub fn privacy(samples: &Samples<'_>, options: &PrivacyOptions) -> Result<Privacy, MeasureError> {
@@ -168,9 +168,10 @@ impl Display for AttributeInference {
         };
         writeln!(
             out,
-            "F1 {} from synthetic records, {} from held-out ones, {} by the majority",
+            "F1 {} from synthetic records, {} from held-out ones; of held-out ones {}; {} by the majority",
             f1(&self.from_synthetic),
             f1(&self.from_held_out),
+            f1(&self.of_held_out),
             f1(&self.majority)
         )
     }

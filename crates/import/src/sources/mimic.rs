@@ -4,6 +4,7 @@ use std::path::Path;
 
 use consequence_record::calendar::{self, DAY};
 
+use super::traits::{Asked, ETHNICITY, RACE, VISIT_TYPE, put, put_word};
 use super::{LISTED, Outcome, put_birth, put_result, put_sex};
 use crate::build::Profile;
 use crate::codes::{Role, drug, without_dot};
@@ -32,13 +33,31 @@ fn subject_and_visit(
     }
 }
 
+/// The column of race and ethnicity, which are one here; the first version of MIMIC-IV has the name of
+/// MIMIC-III.
+const ORIGIN: &[&str] = &["race", "ethnicity"];
+
+/// The ethnicity that a word of the one column tells. That anybody else is not Hispanic is not said.
+fn ethnicity(word: &str) -> Option<&'static str> {
+    word.starts_with("HISPANIC").then_some("HISPANIC OR LATINO")
+}
+
+/// The concept of a kind of admission: all of them are stays, some by way of the emergency room.
+fn admission(word: &str) -> Option<u64> {
+    match word {
+        "EMERGENCY" | "EW EMER." | "DIRECT EMER." => Some(262),
+        "ELECTIVE" | "URGENT" | "NEWBORN" | "SURGICAL SAME DAY ADMISSION" => Some(9201),
+        _ => None,
+    }
+}
+
 /// Reads the table of admissions.
 pub(super) fn read_admissions(
     collector: &mut Collector<'_>,
     parts: Parts,
     clock: Clock<'_>,
 ) -> Result<(), ImportError> {
-    let columns = vec![
+    let mut columns = vec![
         Column::needed(&["subject_id"]),
         Column::needed(&["hadm_id"]),
         Column::needed(&["admittime"]),
@@ -46,11 +65,23 @@ pub(super) fn read_admissions(
         Column::optional(&["dischtime"]),
         Column::optional(&["deathtime"]),
     ];
+    let known: [(_, &[&str]); 3] =
+        [(RACE, ORIGIN), (ETHNICITY, ORIGIN), (VISIT_TYPE, &["admission_type"])];
+    let asked = Asked::new(collector, &known, &mut columns);
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(table.needed_text(1)?);
         let begin = clock(table, 2, subject)?;
         collector.put(Event::new(subject, Fact::VISIT, visit, begin))?;
+        if let Some(word) = asked.told(table, RACE)? {
+            put_word(collector, table, (RACE, &word), subject, visit)?;
+        }
+        if let Some(word) = asked.told(table, ETHNICITY)?.as_deref().and_then(ethnicity) {
+            put_word(collector, table, (ETHNICITY, word), subject, visit)?;
+        }
+        if let Some(word) = asked.told(table, VISIT_TYPE)? {
+            put(collector, table, (VISIT_TYPE, &word), admission(&word), subject, visit)?;
+        }
         collector.put_end(subject, visit, clock(table, 4, subject)?)?;
         let fail = |problem| table.fail(problem);
         collector.put_death(subject, clock(table, 5, subject)?).map_err(fail)??;
@@ -200,6 +231,7 @@ pub(super) fn gather_mimic3(
     }
     read_drugs(collector, folder.find("PRESCRIPTIONS")?, clock)?;
     read_measurements(collector, &folder, "LABEVENTS", "D_LABITEMS", clock)?;
+    collector.summary.unread_tables = folder.unread();
     Ok(LISTED)
 }
 
@@ -242,6 +274,7 @@ pub(super) fn gather_mimic4(
     }
     read_drugs(collector, folder.find("prescriptions")?, clock)?;
     read_measurements(collector, &folder, "labevents", "d_labitems", clock)?;
+    collector.summary.unread_tables = folder.unread();
     Ok(LISTED)
 }
 

@@ -8,6 +8,7 @@ mod omop_events;
 mod omop_order;
 mod omop_own;
 mod synthea;
+mod traits;
 mod uci;
 
 use std::path::Path;
@@ -27,8 +28,16 @@ pub(super) struct Gathered {
     pub profile: Profile,
     /// The characters of ICD codes to keep.
     pub truncate: Option<usize>,
-    /// What the values of codes are, by number, where the source tells.
+    pub told: Told,
+}
+
+/// What a source tells of codes by themselves, each by its number.
+#[derive(Default)]
+pub(super) struct Told {
+    /// What the values of codes are.
     pub scales: Vec<(usize, Scale)>,
+    /// Codes that may be in no record.
+    pub unused: Vec<usize>,
 }
 
 /// Reads a source into a collector.
@@ -37,22 +46,22 @@ pub(super) fn gather(
     path: &Path,
     collector: &mut Collector<'_>,
 ) -> Result<Gathered, ImportError> {
-    let mut scales = Vec::new();
+    let mut told = Told::default();
     let profile = match source {
         Source::Mimic3 => mimic::gather_mimic3(path, collector),
         Source::Mimic4 => mimic::gather_mimic4(path, collector),
-        Source::Omop => omop::gather(path, collector, &mut scales),
+        Source::Omop => omop::gather(path, collector, &mut told),
         Source::Synthea => synthea::gather(path, collector),
         Source::UciDiabetes => uci::gather(path, collector),
         Source::Csv(columns) => long::gather(path, columns, collector),
         Source::Jsonl => dataset::gather_lines(path, collector),
-        Source::Meds => dataset::gather_meds(path, collector, &mut scales),
+        Source::Meds => dataset::gather_meds(path, collector, &mut told.scales),
     }?;
     let truncate = match source {
         Source::UciDiabetes => collector.options.truncate.or(Some(uci::CATEGORY)),
         _ => collector.options.truncate,
     };
-    Ok(Gathered { profile, truncate, scales })
+    Ok(Gathered { profile, truncate, told })
 }
 
 /// The profile of sources with tables of subjects and of encounters.

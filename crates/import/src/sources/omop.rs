@@ -4,13 +4,14 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 
 use consequence_record::calendar::{self, DAY};
-use consequence_record::{Concept, Domain, Scale};
+use consequence_record::{Concept, Domain};
 use consequence_tables::shown;
 use rustc_hash::FxHashMap;
 
 use super::omop_events::{EVENTS, Events};
 use super::omop_order::{find, need};
-use super::{LISTED, Outcome, omop_own, put_birth, put_result, put_sex};
+use super::traits::{ETHNICITY, RACE, VISIT_TYPE, by_concept};
+use super::{LISTED, Outcome, Told, omop_own, put_birth, put_result, put_sex};
 use crate::build::Profile;
 use crate::codes::{Role, is_icd, start, without_dot};
 use crate::collector::Collector;
@@ -26,11 +27,11 @@ const SYSTEM: &str = "OMOP";
 pub(super) fn gather(
     path: &Path,
     collector: &mut Collector<'_>,
-    scales: &mut Vec<(usize, Scale)>,
+    told: &mut Told,
 ) -> Result<Profile, ImportError> {
     let folder = Folder::open(path, &[])?;
     if let Some(notes) = omop_own::notes(&folder, collector)? {
-        return omop_own::gather(&folder, collector, notes, scales);
+        return omop_own::gather(&folder, collector, notes, told);
     }
     let (persons, visits) = (need(&folder, "PERSON")?, need(&folder, "VISIT_OCCURRENCE")?);
     let mut met = Met::default();
@@ -71,13 +72,8 @@ fn read_persons(
     let others = ["month_of_birth", "day_of_birth", "birth_datetime"];
     columns.extend(others.map(|name| Column::optional(&[name])));
     let asked = [
-        (collector.options.race, "RACE", "race_concept_id", "race_source_value"),
-        (
-            collector.options.ethnicity,
-            "ETHNICITY",
-            "ethnicity_concept_id",
-            "ethnicity_source_value",
-        ),
+        (collector.options.race, RACE, "race_concept_id", "race_source_value"),
+        (collector.options.ethnicity, ETHNICITY, "ethnicity_concept_id", "ethnicity_source_value"),
     ];
     let asked: Vec<_> = asked.into_iter().filter(|&(asked, ..)| asked).collect();
     for &(_, _, concept, source) in &asked {
@@ -213,7 +209,7 @@ impl Met {
                 return Ok(Some(fact));
             }
             let number = id.to_string();
-            let known = WORDS.iter().find(|word| word.0 == id).map(|word| word.1);
+            let known = by_concept(id).map(|word| word.name);
             let parts = [system, known.unwrap_or(&number)];
             let fact = collector.codes.fact(&parts, role).map_err(fail)?;
             collector.codes.concept(fact, Concept { id, ..Concept::default() });
@@ -238,7 +234,7 @@ impl Met {
         match concept(table, 6)? {
             // What the source calls a visit is its own name as often as its kind.
             None => Ok(None),
-            Some(_) => self.word(collector, table, "VISIT_TYPE", 6, Role::Encounter),
+            Some(_) => self.word(collector, table, VISIT_TYPE, 6, Role::Encounter),
         }
     }
 
@@ -255,26 +251,6 @@ impl Met {
         }
     }
 }
-
-/// The concepts of people and visits that every database has.
-const WORDS: [(u64, &str); 16] = [
-    (8527, "WHITE"),
-    (8516, "BLACK OR AFRICAN AMERICAN"),
-    (8515, "ASIAN"),
-    (8657, "AMERICAN INDIAN OR ALASKA NATIVE"),
-    (8557, "NATIVE HAWAIIAN OR OTHER PACIFIC ISLANDER"),
-    (8522, "OTHER RACE"),
-    (8552, "UNKNOWN"),
-    (38_003_563, "HISPANIC OR LATINO"),
-    (38_003_564, "NOT HISPANIC OR LATINO"),
-    (9201, "INPATIENT VISIT"),
-    (9202, "OUTPATIENT VISIT"),
-    (9203, "EMERGENCY ROOM VISIT"),
-    (262, "EMERGENCY ROOM AND INPATIENT VISIT"),
-    (581_476, "HOME VISIT"),
-    (581_477, "OFFICE VISIT"),
-    (5083, "TELEHEALTH"),
-];
 
 /// A number as it was before it went through a data frame, where columns with gaps get a point.
 fn whole(id: &str) -> &str {
@@ -424,10 +400,10 @@ fn read_concepts(
         if let Some(&unit) = met.units.get(&id) {
             collector.units.rename(unit, table.text(3)?);
         }
-        for system in ["RACE", "ETHNICITY", "VISIT_TYPE"] {
+        for system in [RACE, ETHNICITY, VISIT_TYPE] {
             if let Some(&fact) = met.words.get(&(system, id)) {
                 let word = table.text(1)?;
-                if !WORDS.iter().any(|known| known.0 == id) && !word.is_empty() {
+                if by_concept(id).is_none() && !word.is_empty() {
                     collector.codes.rename(fact, &format!("{system}//{}", word.to_uppercase()));
                 }
                 collector.codes.title(fact, word);

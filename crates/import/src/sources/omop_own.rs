@@ -1,17 +1,18 @@
 //! Tables of OMOP that this program wrote, which come back as they were.
 //!
-//! Codes stand in the columns of the source's values, those of gaps and stays with their visits, and
-//! `metadata` tells what OMOP has no column for. Other tables have none of these notes.
+//! Codes stand in the columns of the source's values, those of gaps and stays with their visits, splits are
+//! cohorts, and `metadata` tells what OMOP has no column for. Other tables have none of these notes.
 
-use consequence_record::{Concept, Domain, Scale};
+use consequence_record::{Concept, Domain, Kind, Scale, Split};
 use consequence_tables::export::{
-    OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, omop_scale,
+    OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OMOP_UNUSED, OmopUnused,
+    omop_scale, omop_unused,
 };
 use rustc_hash::FxHashMap;
 
 use super::omop::{concept, time};
 use super::omop_events::{EVENTS, Events};
-use super::put_birth;
+use super::{Told, put_birth};
 use crate::build::Profile;
 use crate::codes::{Role, is_part};
 use crate::collector::Collector;
@@ -37,6 +38,7 @@ pub(super) struct Notes {
     /// Whether dates were made up, as there were none.
     ordinal: bool,
     scales: Vec<(String, Scale)>,
+    unused: Vec<OmopUnused>,
 }
 
 /// The notes of tables of ours; none of those of others.
@@ -48,6 +50,7 @@ pub(super) fn notes(
     let mut notes = Notes::default();
     let columns = ["name", "value_as_string"].map(|name| Column::optional(&[name])).to_vec();
     collector.read(parts, columns, |_, table| {
+        let damaged = |what: &str| Err(table.fail(ImportProblem::Damaged(what.into())));
         let text = table.text(1)?;
         match table.text(0)? {
             OMOP_FORMAT if text == FORMAT => notes.ours = true,
@@ -57,9 +60,11 @@ pub(super) fn notes(
             OMOP_TIME => notes.ordinal = text == "ordinal",
             OMOP_SCALE => match omop_scale(text) {
                 Some(scale) => notes.scales.push(scale),
-                None => {
-                    return Err(table.fail(ImportProblem::Damaged("a scale that is none".into())));
-                }
+                None => return damaged("a scale that is none"),
+            },
+            OMOP_UNUSED => match omop_unused(text) {
+                Some(code) => notes.unused.push(code),
+                None => return damaged("a code without a record that is none"),
             },
             _ => {}
         }
@@ -83,7 +88,7 @@ pub(super) fn gather(
     folder: &Folder,
     collector: &mut Collector<'_>,
     notes: Notes,
-    scales: &mut Vec<(usize, Scale)>,
+    told: &mut Told,
 ) -> Result<Profile, ImportError> {
     let mut met = Met::default();
     read_persons(collector, folder.need("PERSON")?, &mut met)?;
@@ -99,12 +104,21 @@ pub(super) fn gather(
     for (subject, (visit, fact)) in std::mem::take(&mut met.deaths) {
         collector.put(Event::new(subject, fact, visit, None))?;
     }
+    if let (Some(names), Some(members)) =
+        (folder.find("COHORT_DEFINITION")?, folder.find("COHORT")?)
+    {
+        read_splits(collector, names, members, &met)?;
+    }
+    for code in notes.unused {
+        put_unused(collector, code, &mut met, told)
+            .map_err(|problem| ImportError::whole("metadata", problem))?;
+    }
     if let Some(parts) = folder.find("CONCEPT")? {
         read_concepts(collector, parts, &met)?;
     }
     for (name, scale) in notes.scales {
         if let Some(number) = collector.codes.find(&name).and_then(Fact::code) {
-            scales.push((number, scale));
+            told.scales.push((number, scale));
         }
     }
     // These tell nothing that the others do not.
@@ -296,6 +310,55 @@ fn read_deaths(
             None => collector.put_death(subject, time).map_err(|problem| table.fail(problem))?,
         }
     })
+}
+
+/// Puts subjects into the splits whose cohorts they are in.
+fn read_splits(
+    collector: &mut Collector<'_>,
+    names: Parts,
+    members: Parts,
+    met: &Met,
+) -> Result<(), ImportError> {
+    let mut splits: FxHashMap<i64, Split> = FxHashMap::default();
+    let columns = ["cohort_definition_id", "cohort_definition_name"];
+    let columns = columns.map(|name| Column::needed(&[name])).to_vec();
+    collector.read(names, columns, |_, table| {
+        // Others may have put cohorts of their own beside them.
+        if let (Some(number), Ok(split)) = (table.integer(0)?, table.text(1)?.parse()) {
+            splits.insert(number, split);
+        }
+        Ok(())
+    })?;
+    let columns = ["cohort_definition_id", "subject_id"];
+    let columns = columns.map(|name| Column::needed(&[name])).to_vec();
+    collector.read(members, columns, |collector, table| {
+        let split = table.integer(0)?.and_then(|number| splits.get(&number).copied());
+        let person = table.integer(1)?.and_then(|person| met.persons.get(&person).copied());
+        if let (Some(split), Some(subject)) = (split, person) {
+            collector.subjects.put_into(subject, split);
+        }
+        Ok(())
+    })
+}
+
+/// Takes in a code that no record has.
+fn put_unused(
+    collector: &mut Collector<'_>,
+    unused: OmopUnused,
+    met: &mut Met,
+    told: &mut Told,
+) -> Result<(), ImportProblem> {
+    let role = match unused.kind {
+        Kind::Static => Role::Static,
+        Kind::Encounter => Role::Encounter,
+    };
+    let fact = collector.codes.fact(&[&unused.code], role)?;
+    if let Some(concept) = unused.concept {
+        collector.codes.concept(fact, concept);
+    }
+    met.codes.entry(unused.source_concept).or_default().push(fact);
+    told.unused.extend(fact.code());
+    Ok(())
 }
 
 fn read_concepts(

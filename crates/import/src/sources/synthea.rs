@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::traits::{Asked, ETHNICITY, RACE, VISIT_TYPE, put_word};
 use super::{LISTED, Outcome, put_birth, put_result, put_sex};
 use crate::ImportError;
 use crate::build::Profile;
@@ -15,29 +16,40 @@ use crate::table::Column;
 pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profile, ImportError> {
     let folder = Folder::open(path, &["csv"])?;
     let (patients, encounters) = (folder.need("patients")?, folder.need("encounters")?);
-    let columns = vec![
+    let mut columns = vec![
         Column::needed(&["Id", "patient"]),
         Column::needed(&["GENDER"]),
         Column::needed(&["BIRTHDATE"]),
         Column::optional(&["DEATHDATE"]),
     ];
+    let people: [(_, &[&str]); 2] = [(RACE, &["RACE"]), (ETHNICITY, &["ETHNICITY"])];
+    let asked = Asked::new(collector, &people, &mut columns);
     collector.read(patients, columns, |collector, table| {
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
+        for (system, _) in people {
+            if let Some(word) = asked.told(table, system)? {
+                put_word(collector, table, (system, &word), subject, VisitKey::STATIC)?;
+            }
+        }
         put_birth(collector, subject, table.time(2)?)?;
         let death = collector.put_death(subject, table.time(3)?);
         death.map_err(|problem| table.fail(problem))?
     })?;
-    let columns = vec![
+    let mut columns = vec![
         Column::needed(&["PATIENT"]),
         Column::needed(&["Id"]),
         Column::needed(&["START", "DATE"]),
         Column::optional(&["STOP"]),
     ];
+    let asked = Asked::new(collector, &[(VISIT_TYPE, &["ENCOUNTERCLASS", "CLASS"])], &mut columns);
     collector.read(encounters, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(table.needed_text(1)?);
         collector.put(Event::new(subject, Fact::VISIT, visit, table.time(2)?))?;
+        if let Some(word) = asked.told(table, VISIT_TYPE)? {
+            put_word(collector, table, (VISIT_TYPE, &word), subject, visit)?;
+        }
         collector.put_end(subject, visit, table.time(3)?)
     })?;
     for (table, system) in
@@ -50,6 +62,7 @@ pub(super) fn gather(path: &Path, collector: &mut Collector<'_>) -> Result<Profi
     if let Some(parts) = folder.find("observations")?.filter(|_| collector.measures()) {
         read_events(collector, parts, "LAB", true)?;
     }
+    collector.summary.unread_tables = folder.unread();
     Ok(LISTED)
 }
 

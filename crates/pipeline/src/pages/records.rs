@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use consequence_enforce::Conclusions;
+use consequence_feedback::words::{count, number};
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_report::{
     Act, Block, Chip, ExampleRecord, ExampleVisit, Reach, Records, Rule, RuleTable, Strength,
@@ -139,12 +140,14 @@ pub struct RuleCountsOf {
     pub violations: Vec<Option<f64>>,
 }
 
-/// Every rule with its violations in the real records and in synthetic ones.
+/// Every rule with its violations in the real records and in synthetic ones, both of as many records. Those
+/// that real records break come first, the most often broken first: they need a look before all others.
 pub fn rule_table(
     rules: &RuleSet,
     real: Option<&[Option<f64>]>,
     synthetic: &[RuleCountsOf],
     ours: usize,
+    records: u64,
 ) -> Block {
     let row = |(index, rule): (usize, &consequence_rules::Rule)| Rule {
         name: rule.name.to_string(),
@@ -157,13 +160,27 @@ pub fn rule_table(
             .map(|counts| counts.violations.get(index).copied().flatten())
             .collect(),
     };
+    let mut table: Vec<Rule> = rules.iter().enumerate().map(row).collect();
+    table.sort_by(|one, other| {
+        let broken = |rule: &Rule| rule.real.unwrap_or(0.0);
+        broken(other).total_cmp(&broken(one))
+    });
+    let broken = table.iter().filter(|rule| rule.real.is_some_and(|count| count > 0.0)).count();
+    let first = match broken {
+        0 => String::new(),
+        1 => " The first is broken in real records.".to_owned(),
+        many => format!(" The first {} are broken in real records.", number(many as u64)),
+    };
     Block::Rules(RuleTable {
         title: "Every rule".to_owned(),
-        note: "Visits that break the rule. Soft rules may be broken, and are not counted."
-            .to_owned(),
+        note: format!(
+            "Visits that break the rule in {}, those of real records brought to as many. Soft rules \
+             may be broken, and are not counted.{first}",
+            count(records, "record")
+        ),
         methods: synthetic.iter().map(|counts| counts.title.clone()).collect(),
         ours,
-        rules: rules.iter().enumerate().map(row).collect(),
+        rules: table,
     })
 }
 

@@ -149,7 +149,7 @@ fn strength(rule: &Rule) -> &'static str {
 
 fn reach(rule: &Rule) -> &'static str {
     match rule.reach {
-        Reach::Static => "static",
+        Reach::Static => "within a visit",
         Reach::Temporal => "temporal",
     }
 }

@@ -240,6 +240,7 @@ impl std::error::Error for Diagnostics {}
 pub(super) enum Topic {
     UnknownCode,
     EmptyGlob,
+    SharedTitle,
     DroppedRule,
     UnusedLet,
     HiddenCode,
@@ -259,6 +260,7 @@ impl Topic {
         match self {
             Self::UnknownCode => "codes that are not in the vocabulary",
             Self::EmptyGlob => "patterns that match no code",
+            Self::SharedTitle => "titles of several codes",
             Self::DroppedRule => "rules left out",
             Self::UnusedLet => "unused lets",
             Self::HiddenCode => "codes hidden by a let",

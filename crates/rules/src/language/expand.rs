@@ -10,12 +10,16 @@ use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::names::{Names, closest, may_mean, show};
 use super::parser::Failed;
-use super::resolve::UnknownCodes;
+use super::resolve::{ResolveOptions, UnknownCodes};
 use super::source::{Source, Span};
+use super::titles::TitledCodes;
 use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
 use super::vocabulary::Absent;
 use super::window::weight;
 use crate::{Formula, Scope, Window};
+
+/// Codes of one title that a warning names.
+const SHOWN_CODES: usize = 5;
 
 /// What a `let` stands for: its items, and how many parts they have.
 struct Definition {
@@ -35,6 +39,7 @@ struct Let<'a> {
 pub(super) struct Expander<'a> {
     vocabulary: &'a Vocabulary,
     names: Names<'a>,
+    titles: &'a TitledCodes,
     unknown_codes: UnknownCodes,
     limits: &'a LanguageLimits,
     /// The file at hand.
@@ -52,15 +57,16 @@ impl<'a> Expander<'a> {
     pub(super) fn new(
         vocabulary: &'a Vocabulary,
         absent: Absent<'a>,
-        unknown_codes: UnknownCodes,
-        limits: &'a LanguageLimits,
+        options: &'a ResolveOptions,
         source: &'a Source,
     ) -> Self {
+        let ResolveOptions { unknown_codes, titles, limits } = options;
         Self {
             vocabulary,
             absent,
             names: Names::new(vocabulary, limits.glob_comparisons),
-            unknown_codes,
+            titles,
+            unknown_codes: *unknown_codes,
             limits,
             source,
             lets: FxHashMap::default(),
@@ -184,9 +190,9 @@ impl<'a> Expander<'a> {
         self.count(1, expression.span)?;
         Ok(match &expression.kind {
             Constant(value) => Formula::Constant(*value),
-            Name(_) | Code(_) | Glob(_) => any(self.items(expression)?),
+            Name(_) | Code(_) | Glob(_) | Range(..) => any(self.items(expression)?),
             In(inner, window) => match inner.kind {
-                Name(_) | Code(_) | Glob(_) => any(self.items(expression)?),
+                Name(_) | Code(_) | Glob(_) | Range(..) => any(self.items(expression)?),
                 _ => {
                     let inner = self.formula(inner)?;
                     self.in_window(inner, window, expression.span)?
@@ -290,12 +296,14 @@ impl<'a> Expander<'a> {
         let span = expression.span;
         match &expression.kind {
             Name(name) if self.lets.contains_key(name.as_str()) => self.let_items(name, span),
+            Code(name) if self.is_title(name) => self.titled(name, span),
             Name(name) | Code(name) => {
                 self.count(1, span)?;
                 Ok(vec![self.code(name, span)])
             }
             Glob(pattern) => self.glob(pattern, span),
-            In(inner, window) if matches!(inner.kind, Name(_) | Code(_) | Glob(_)) => {
+            Range(from, to) => self.range(from, to, span),
+            In(inner, window) if matches!(inner.kind, Name(_) | Code(_) | Glob(_) | Range(..)) => {
                 let items = self.items(inner)?;
                 items.into_iter().map(|item| self.in_window(item, window, span)).collect()
             }
@@ -379,20 +387,57 @@ impl<'a> Expander<'a> {
             return Err(self.error(Diagnostic::error(message).help(help), span));
         };
         let codes: Vec<Code> = codes.to_vec();
-        self.count(codes.len(), span)?;
         if codes.is_empty() && self.reported.insert(pattern.to_owned()) {
-            let message = format!("{} matches no code", show(pattern));
-            if self.unknown_codes == UnknownCodes::Refuse {
-                let help = "`*` stands for any run of characters, `?` for one";
-                self.error(Diagnostic::error(message).lacking_code().help(help), span);
-            } else {
-                let source = self.source;
-                self.warnings.push(Topic::EmptyGlob, || {
-                    Diagnostic::warning(message).at(source.location(span))
-                });
-            }
+            let help = "`*` stands for any run of characters, `?` for one";
+            self.no_code(format!("{} matches no code", show(pattern)), help, span);
         }
+        self.each_now(codes, span)
+    }
+
+    fn range(&mut self, from: &str, to: &str, span: Span) -> Result<Vec<Formula>, Failed> {
+        let codes = self.names.between(from, to);
+        if codes.is_empty() && self.reported.insert(format!("{from} to {to}")) {
+            let help = "codes go by their characters, as in a dictionary, with both ends in";
+            self.no_code(format!("no code is from {} to {}", show(from), show(to)), help, span);
+        }
+        self.each_now(codes, span)
+    }
+
+    fn is_title(&self, name: &str) -> bool {
+        self.vocabulary.code(name).is_none() && !self.titles.of(name).is_empty()
+    }
+
+    fn titled(&mut self, title: &str, span: Span) -> Result<Vec<Formula>, Failed> {
+        let codes = self.titles.of(title).to_vec();
+        if codes.len() > 1 {
+            let (source, vocabulary) = (self.source, self.vocabulary);
+            self.warnings.push(Topic::SharedTitle, || {
+                let named = codes.iter().take(SHOWN_CODES).map(|&code| show(vocabulary.name(code)));
+                let named: Vec<String> = named.collect();
+                let more = if codes.len() > SHOWN_CODES { ", ..." } else { "" };
+                let message = format!("{} is the title of {} codes", show(title), codes.len());
+                Diagnostic::warning(message)
+                    .at(source.location(span))
+                    .help(format!("it means any of {}{more}", named.join(", ")))
+            });
+        }
+        self.each_now(codes, span)
+    }
+
+    fn each_now(&mut self, codes: Vec<Code>, span: Span) -> Result<Vec<Formula>, Failed> {
+        self.count(codes.len(), span)?;
         Ok(codes.into_iter().map(Formula::Now).collect())
+    }
+
+    /// A pattern or a range that stands for nothing.
+    fn no_code(&mut self, message: String, help: &'static str, span: Span) {
+        if self.unknown_codes == UnknownCodes::Refuse {
+            self.error(Diagnostic::error(message).lacking_code().help(help), span);
+            return;
+        }
+        let source = self.source;
+        self.warnings
+            .push(Topic::EmptyGlob, || Diagnostic::warning(message).at(source.location(span)));
     }
 
     /// The codes of a `static` statement's item, whatever `let`s there are.

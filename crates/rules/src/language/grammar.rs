@@ -136,6 +136,7 @@ impl Parser<'_> {
             return self.node(ExpressionKind::Group(quantifier, items), span);
         }
         let term = self.term()?;
+        let term = if self.word() == Some("to") { self.range(term)? } else { term };
         if !self.take_word("in") {
             return Ok(term);
         }
@@ -240,6 +241,29 @@ impl Parser<'_> {
             },
             _ => Err(self.unexpected("a code or a formula")),
         }
+    }
+
+    /// The rest of a range whose first code was read.
+    fn range(&mut self, first: Expression) -> Parsed<Expression> {
+        let (ExpressionKind::Name(from) | ExpressionKind::Code(from)) = &first.kind else {
+            let help = "a range goes from one code to another, such as `ICD9CM//630 to 679`";
+            return Err(self.fail_with(first.span, "a range that begins with no code", help));
+        };
+        self.advance();
+        let last = match (self.token.kind, self.word()) {
+            (TokenKind::Quoted, _) => self.quoted()?,
+            (_, Some(word)) if !names::is_keyword(word) && !names::is_glob(word) => {
+                let span = self.advance().span;
+                self.checked_name(word.to_owned(), span)?
+            }
+            _ => return Err(self.unexpected("the code that the range ends with")),
+        };
+        let span = first.span.to(last.span);
+        if let Err(wrong) = names::range_ends(from, &last.text) {
+            let (message, help) = wrong.words();
+            return Err(self.fail_with(span, message, help));
+        }
+        self.node(ExpressionKind::Range(from.clone(), last.text), span)
     }
 
     fn constant(&mut self, value: bool) -> Parsed<Expression> {

@@ -17,8 +17,8 @@
 //! `format` counts the changes of this shape; a file without it is of the first.
 //!
 //! A formula is `true`, `false`, a string (a code, a glob or the name of a `let`, as if written
-//! bare), `{"code": "A*"}` (a code, as if in quotes), or an object with one of the keys `in`,
-//! `not`, `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`, `exactly
+//! bare), `{"code": "A*"}` (a code, as if in quotes), `{"range": ["ICD9CM//630", "679"]}`, or an object with
+//! one of the keys `in`, `not`, `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`, `exactly
 //! one of`. Windows are strings as the language writes them.
 
 use std::cell::Cell;
@@ -132,6 +132,7 @@ fn write(expression: &Expression) -> Json {
         Constant(value) => json!(value),
         Name(name) | Glob(name) => json!(name),
         Code(name) => json!({ "code": name }),
+        Range(from, to) => json!({ "range": [from, to] }),
         In(inner, window) => json!({ "in": [write(inner), window.to_string()] }),
         Not(inner) => json!({ "not": write(inner) }),
         And(parts) => json!({ "and": each(parts) }),
@@ -287,6 +288,15 @@ impl Reader<'_> {
         let node = &member.node;
         Ok(match member.key.as_str() {
             "code" => ExpressionKind::Code(self.text(path, node, "the name of a code")?.to_owned()),
+            "range" => {
+                let [from, to] = self.array(path, node, "the two codes of a range")? else {
+                    return Err(self.fault(path, node.span, "expected the two codes of a range"));
+                };
+                let text = |index: usize, node| {
+                    self.text(&path.index(index), node, "the name of a code").map(str::to_owned)
+                };
+                ExpressionKind::Range(text(0, from)?, text(1, to)?)
+            }
             "not" => ExpressionKind::Not(self.expression(path, node)?.into()),
             "in" => {
                 let [term, window] = self.array(path, node, "a formula and a window")? else {

@@ -16,6 +16,7 @@ pub(crate) mod parser;
 mod printer;
 pub(crate) mod resolve;
 mod source;
+mod titles;
 pub(crate) mod tree;
 pub(crate) mod tuple_writer;
 pub mod tuples;
@@ -25,6 +26,7 @@ mod window;
 pub use diagnostic::Note;
 pub use names::{closest, matches};
 pub use source::{Excerpt, Location, Span};
+pub use titles::TitledCodes;
 pub use tree::{Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, StaticItem};
 
 /// Bounds on what is read, so that no file can exhaust memory, the stack or time.

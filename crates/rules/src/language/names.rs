@@ -52,6 +52,11 @@ pub(super) fn write_name(out: &mut String, name: &str) {
     if can_be_bare(name) { out.push_str(name) } else { quote(out, name) }
 }
 
+/// Writes the name of a code: bare if it can be and then is no pattern, else in quotes.
+pub(super) fn write_code(out: &mut String, name: &str) {
+    if is_glob(name) { quote(out, name) } else { write_name(out, name) }
+}
+
 /// Reads what stands between quotes; `None` for an escape the language does not have.
 pub(super) fn unquote(inner: &str) -> Option<String> {
     let mut name = String::with_capacity(inner.len());
@@ -124,6 +129,54 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// What is wrong with the ends of a range.
+pub(super) enum BadRange {
+    Reversed,
+    TwoFamilies,
+}
+
+impl BadRange {
+    /// What is wrong, and what to do.
+    pub(super) fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Reversed => (
+                "a range whose end comes before its beginning",
+                "codes go by their characters, as in a dictionary; write the one that comes first, first",
+            ),
+            Self::TwoFamilies => (
+                "a range over codes of two kinds",
+                "both ends have the same text up to the last `//`; the second may leave it out",
+            ),
+        }
+    }
+}
+
+/// What stands before a code's own characters: its name up to the last `//`.
+fn family(name: &str) -> &str {
+    &name[..name.rfind("//").map_or(0, |at| at + 2)]
+}
+
+/// The whole name of the code that a range ends with: it may leave out what stands before its own characters.
+pub(super) fn range_ends<'n>(from: &'n str, to: &str) -> Result<(&'n str, String), BadRange> {
+    let last = match family(to) {
+        "" => format!("{}{to}", family(from)),
+        _ => to.to_owned(),
+    };
+    if family(&last) != family(from) {
+        return Err(BadRange::TwoFamilies);
+    }
+    if *last < *from && !from.starts_with(&last) {
+        return Err(BadRange::Reversed);
+    }
+    Ok((from, last))
+}
+
+/// Whether a name is in a range: from its first code on, up to what begins with its last.
+pub(super) fn is_between(name: &str, from: &str, to: &str) -> bool {
+    range_ends(from, to)
+        .is_ok_and(|(from, to)| from <= name && (name <= &*to || name.starts_with(&to)))
+}
+
 /// The names of a vocabulary in alphabetical order, for patterns with a fixed beginning.
 pub(super) struct Names<'a> {
     vocabulary: &'a Vocabulary,
@@ -156,6 +209,18 @@ impl<'a> Names<'a> {
             self.known.insert(pattern.to_owned(), codes);
         }
         self.known.get(pattern).map(Vec::as_slice)
+    }
+
+    /// The codes of a range, in the vocabulary's order. `END` is in none.
+    pub(super) fn between(&self, from: &str, to: &str) -> Vec<Code> {
+        let Ok((from, to)) = range_ends(from, to) else { return Vec::new() };
+        let name = |code: &Code| self.vocabulary.name(*code);
+        let first = self.sorted.partition_point(|code| name(code) < from);
+        let rest = &self.sorted[first..];
+        let until = |code: &Code| name(code) <= &*to || name(code).starts_with(&to);
+        let mut codes = rest[..rest.partition_point(until)].to_vec();
+        codes.sort_unstable();
+        codes
     }
 }
 
@@ -302,6 +367,29 @@ mod tests {
         assert_eq!(names.matching("E*"), Some(&[Code(0), Code(1)][..]));
         assert_eq!(names.matching("E?"), Some(&[Code(0), Code(1)][..]));
         assert_eq!(names.matching("*"), None, "two more comparisons than allowed");
+    }
+
+    #[test]
+    fn ranges_go_by_characters_with_both_ends_in() {
+        let names =
+            ["D//629.9", "D//630", "D//63", "D//650.1", "D//679.14", "D//68", "D//V22", "P//640"];
+        let vocabulary = Vocabulary::new(names.map(|name| (name, Kind::Encounter))).unwrap();
+        let all = Names::new(&vocabulary, 100);
+        for (from, to, expected) in [
+            ("D//630", "679", &["D//630", "D//650.1", "D//679.14"][..]),
+            ("D//63", "D//63", &["D//630", "D//63"]),
+            ("D//68", "D//V", &["D//68", "D//V22"]),
+            ("D//7", "9", &[]),
+        ] {
+            let found: Vec<&str> =
+                all.between(from, to).into_iter().map(|code| vocabulary.name(code)).collect();
+            assert_eq!(found, expected, "{from} to {to}");
+            for name in names {
+                assert_eq!(is_between(name, from, to), expected.contains(&name), "{name}");
+            }
+        }
+        assert!(matches!(range_ends("D//679", "630"), Err(BadRange::Reversed)));
+        assert!(matches!(range_ends("D//630", "P//679"), Err(BadRange::TwoFamilies)));
     }
 
     #[test]

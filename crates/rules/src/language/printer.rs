@@ -7,7 +7,7 @@ use std::fmt::{self, Write};
 use consequence_record::{Code, Vocabulary};
 use rustc_hash::FxHashSet;
 
-use super::names::{quote, write_name};
+use super::names::{quote, write_code, write_name};
 use super::tree::{Expression, ExpressionKind, Item, Quantifier, RuleFile, RuleItem};
 use crate::{Formula, Window};
 
@@ -103,7 +103,7 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
         And(_) => Tightness::Conjunction,
         In(..) | Group(..) => Tightness::Operand,
         Not(_) => Tightness::ListItem,
-        Constant(_) | Name(_) | Code(_) | Glob(_) => Tightness::Term,
+        Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) => Tightness::Term,
     };
     let parentheses = own < wanted;
     let wanted = if parentheses { Tightness::Formula } else { wanted };
@@ -115,6 +115,11 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
         Name(name) => write_name(text, name),
         Code(name) => quote(text, name),
         Glob(pattern) => text.push_str(pattern),
+        Range(from, to) => {
+            write_code(text, from);
+            text.push_str(" to ");
+            write_code(text, to);
+        }
         In(inner, window) => {
             write_expression(text, inner, Tightness::Term);
             let _ = write!(text, " in {window}");

@@ -9,9 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::expand::Expander;
-use super::names::{matches, show};
+use super::names::{is_between, matches, show};
 use super::parser::{Failed, parse};
 use super::source::{Form, Source, Span};
+use super::titles::TitledCodes;
 use super::tree::{Expression, ExpressionKind, Item, RuleFile, RuleItem, StaticItem};
 use super::vocabulary::{Absent, gather};
 use crate::{Formula, Origin, Rule, RuleSet, Says, Scope, Window};
@@ -32,6 +33,8 @@ pub enum UnknownCodes {
 pub struct ResolveOptions {
     /// What to do about codes that are not in the vocabulary.
     pub unknown_codes: UnknownCodes,
+    /// What codes of the vocabulary mean: a name in quotes that is no code may be a title.
+    pub titles: TitledCodes,
     /// Bounds on what the rules may expand to.
     pub limits: LanguageLimits,
 }
@@ -81,7 +84,7 @@ pub fn resolve(
     let mut resolver = Resolver {
         vocabulary: &vocabulary,
         unknown_codes,
-        expander: Expander::new(&vocabulary, absent, unknown_codes, &options.limits, &empty),
+        expander: Expander::new(&vocabulary, absent, options, &empty),
         first_uses: FxHashMap::default(),
         rules: Vec::new(),
     };
@@ -395,6 +398,7 @@ fn find(
     match &expression.kind {
         Name(name) | Code(name) => found(name == code),
         Glob(pattern) => found(matches(pattern, code)),
+        Range(from, to) => found(is_between(code, from, to)),
         Constant(_) => None,
         In(inner, window) => self::find(inner, code, wanted, Some(window)),
         Not(inner) => find(inner),

@@ -46,7 +46,8 @@ impl RuleFile {
         &self.warnings
     }
 
-    /// The first pattern in a rule or a `let`: what it stands for depends on the codes there are.
+    /// The first pattern or range in a rule or a `let`, a range by where it begins: what it stands for depends on
+    /// the codes there are.
     ///
     /// ```
     /// use consequence_rules::{LanguageLimits, parse};
@@ -190,6 +191,9 @@ pub enum ExpressionKind {
     Code(String),
     /// A bare name with `*` or `?`: every code that matches.
     Glob(String),
+    /// `ICD9CM//630 to 679`: every code from the first to the second, both and what begins with them in. The
+    /// second may leave out what stands before the last `//` of the first.
+    Range(String, String),
     /// `X in WINDOW`.
     In(Box<Expression>, Window),
     /// `not X`.
@@ -319,7 +323,7 @@ impl Expression {
     fn first_pattern(&self) -> Option<&str> {
         use ExpressionKind::*;
         match &self.kind {
-            Glob(pattern) => Some(pattern),
+            Glob(pattern) | Range(pattern, _) => Some(pattern),
             Constant(_) | Name(_) | Code(_) => None,
             In(inner, _) | Not(inner) => inner.first_pattern(),
             And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(Self::first_pattern),

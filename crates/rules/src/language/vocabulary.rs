@@ -99,7 +99,8 @@ impl<'a> Gatherer<'a> {
     fn expression(&mut self, expression: &'a Expression, is_static: bool) {
         use ExpressionKind::*;
         match &expression.kind {
-            Constant(_) => {}
+            // A range stands for codes that are named elsewhere.
+            Constant(_) | Range(..) => {}
             Name(name) => match self.lets.get(name.as_str()) {
                 Some(definition) => {
                     if is_static && self.static_lets.insert(name) {

@@ -137,9 +137,9 @@ impl Found {
         }
     }
 
-    pub fn columns<'a>(&self, batch: &'a RecordBatch) -> rows::Columns<'a> {
+    pub fn arrays<'a>(&self, batch: &'a RecordBatch) -> rows::Arrays<'a> {
         let column = |(_, place): &(String, usize)| -> &'a dyn Array { batch.column(*place) };
-        rows::Columns {
+        rows::Arrays {
             subject: column(&self.subject),
             time: column(&self.time),
             code: column(&self.code),

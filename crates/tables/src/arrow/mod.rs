@@ -4,7 +4,7 @@
 //! [`read`] makes a cohort of one, by the same rules as a MEDS dataset of another tool is read; [`Columns`]
 //! says which column is what. [`RecordStream`] takes batches one after the other and hands on records.
 //! [`tables`] and [`EventBatches`] are the way back: the rows are those that [`meds::write`](crate::meds::write)
-//! puts into files.
+//! puts into files. [`long_table`] has a row for each code of each visit, for people to look at.
 //!
 //! | column | types |
 //! |---|---|
@@ -36,6 +36,7 @@
 //! ```
 
 mod columns;
+mod long;
 mod order;
 mod read;
 mod stream;
@@ -44,6 +45,7 @@ mod write;
 use arrow_array::RecordBatch;
 
 pub use columns::{Column, Columns};
+pub use long::long_table;
 pub use read::{ReadOptions, RowOrder, read};
 pub use stream::RecordStream;
 pub use write::{CodeType, EventBatches, TableOptions, tables};

@@ -19,7 +19,8 @@ use crate::meds::{MedsProblem, Streamed};
 /// Reads batches of events as they come, and hands on each record once it is whole.
 ///
 /// The rows of a subject are together and in the order of their times; a batch may end anywhere. A subject
-/// whose rows come back after another's is refused, and so are times that go back. Beside the open
+/// whose rows come back after another's is refused, and so are times that go back, whatever
+/// [`RowOrder`](super::RowOrder) the options have. Beside the open
 /// record, only the ids of subjects that were met stay in memory.
 ///
 /// ```
@@ -154,7 +155,7 @@ pub(super) fn decode<'a>(
     batch: &'a RecordBatch,
     before: u64,
 ) -> Result<Rows<'a>, TableError> {
-    Rows::in_memory(found.named(), &found.columns(batch)).map_err(|error| match error.row {
+    Rows::in_memory(found.named(), &found.arrays(batch)).map_err(|error| match error.row {
         Some(row) => EVENTS.at_row(before + row as u64 + 1, error.problem),
         None => EVENTS.fail(error.problem),
     })

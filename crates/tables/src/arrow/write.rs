@@ -15,7 +15,7 @@ use consequence_store::StoreError;
 use super::{TIME_KEY, Tables};
 use crate::meds::encode::{self, Events, Shard, coded, event_fields};
 use crate::meds::layout::{ORIGINAL, SPLIT, SUBJECT};
-use crate::meds::metadata::{self, Columns, Extent};
+use crate::meds::metadata::{self, Extent, NewTable};
 use crate::meds::write::Numbering;
 use crate::meds::{concepts, scales};
 use crate::{Dataset, WriteError};
@@ -173,7 +173,7 @@ fn spelled(codes: &ArrayRef) -> Result<StringArray, ArrowError> {
 }
 
 /// A batch that Arrow does not make, for a string too many in it.
-fn unmade(error: ArrowError) -> WriteError {
+pub(super) fn unmade(error: ArrowError) -> WriteError {
     WriteError::Store(StoreError::new(Path::new("a batch of events"), std::io::Error::other(error)))
 }
 
@@ -184,7 +184,7 @@ pub fn tables(dataset: &Dataset, options: &TableOptions) -> Result<Tables, Write
     let vocabulary = &dataset.vocabulary;
     let mut extent = Extent { detailed: !dataset.scales.is_empty(), ..Extent::default() };
     (0..dataset.cohort.len()).for_each(|index| extent.take(dataset.details_of(index)));
-    let batch = |(fields, columns): Columns| {
+    let batch = |(fields, columns): NewTable| {
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unmade)
     };
     let codes = metadata::list_codes(vocabulary, &names, &dataset.titles, &extent);
@@ -201,7 +201,7 @@ pub fn tables(dataset: &Dataset, options: &TableOptions) -> Result<Tables, Write
 }
 
 /// The id, the number and the split of each record.
-fn subjects(dataset: &Dataset, numbers: &[i64]) -> Columns {
+fn subjects(dataset: &Dataset, numbers: &[i64]) -> NewTable {
     let ids = || (0..numbers.len()).map(|index| dataset.cohort.id(index));
     let splits = ids().enumerate().map(|(index, id)| {
         dataset.splits.get(index).copied().unwrap_or_else(|| Split::of(id)).name()

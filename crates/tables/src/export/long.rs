@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use consequence_record::Code;
@@ -48,24 +49,17 @@ pub fn csv(
     options: &ExportOptions,
 ) -> Result<(), WriteError> {
     check(&dataset.cohort, &dataset.vocabulary)?;
-    let timeline = Timeline::new(dataset);
-    let (timed, stays) = (timeline.known(), timeline.ends_known());
-    let valued = dataset.details.as_ref().is_some_and(|details| {
-        let events = (0..details.len()).flat_map(|record| details.of(record).events);
-        events.into_iter().any(|event| event.value.is_some())
-    });
-    let unit = |code: &Code| dataset.scales.get(code).and_then(|scale| scale.unit.as_deref());
-    let units = valued && dataset.scales.keys().any(|code| unit(code).is_some());
+    let table = LongTable::new(dataset);
     let fill = |out: &mut dyn Write| {
         let mut rows = Rows::new(out);
         let columns = [
             ("subject_id", true),
             ("visit", true),
-            ("time", timed),
-            ("end", stays),
+            ("time", table.timed),
+            ("end", table.stays),
             ("code", true),
-            ("value", valued),
-            ("unit", units),
+            ("value", table.valued),
+            ("unit", table.units),
             ("static", true),
             ("ended", true),
         ];
@@ -73,8 +67,81 @@ pub fn csv(
             rows.field(name);
         }
         rows.end()?;
+        table.each_row(0..dataset.cohort.len(), |row| {
+            rows.field(row.id).field(row.visit);
+            if table.timed {
+                rows.optional(row.time.map(Moment));
+            }
+            if table.stays {
+                rows.optional(row.end.map(Moment));
+            }
+            rows.optional(row.code);
+            if table.valued {
+                rows.optional(row.value);
+            }
+            if table.units {
+                rows.optional(row.unit);
+            }
+            rows.field(u8::from(row.visit == 0)).field(u8::from(row.ended)).end()
+        })
+    };
+    if options.replace {
+        write_atomically(path, fill)?
+    } else {
+        write_new(path, fill)?
+    }
+    Ok(())
+}
+
+/// A cohort as one long table, and which of its columns have anything in them.
+pub(crate) struct LongTable<'d> {
+    dataset: &'d Dataset,
+    timeline: Timeline<'d>,
+    /// Whether anything is known of times.
+    pub timed: bool,
+    /// Whether anything is known of the ends of visits.
+    pub stays: bool,
+    /// Whether there are values.
+    pub valued: bool,
+    /// Whether the units of some values are known.
+    pub units: bool,
+}
+
+/// A row of it: a code, or a visit without codes.
+pub(crate) struct LongRow<'d> {
+    pub id: &'d str,
+    pub visit: usize,
+    pub time: Option<i64>,
+    pub end: Option<i64>,
+    pub code: Option<&'d str>,
+    pub value: Option<f32>,
+    pub unit: Option<&'d str>,
+    pub ended: bool,
+}
+
+impl<'d> LongTable<'d> {
+    pub fn new(dataset: &'d Dataset) -> Self {
+        let timeline = Timeline::new(dataset);
+        let (timed, stays) = (timeline.known(), timeline.ends_known());
+        let valued = dataset.details.as_ref().is_some_and(|details| {
+            let events = (0..details.len()).flat_map(|record| details.of(record).events);
+            events.into_iter().any(|event| event.value.is_some())
+        });
+        let units = valued && dataset.scales.values().any(|scale| scale.unit.is_some());
+        Self { dataset, timeline, timed, stays, valued, units }
+    }
+
+    /// Gives the rows of some records, in order.
+    pub fn each_row<E>(
+        &self,
+        records: Range<usize>,
+        mut take: impl FnMut(LongRow<'d>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { dataset, timeline, .. } = self;
+        let dataset: &'d Dataset = dataset;
         let mut times = Vec::new();
-        for (index, record) in dataset.cohort.records().enumerate() {
+        for index in records {
+            let record = dataset.cohort.record(index);
             timeline.times(index, record, &mut times);
             let details = dataset.details_of(index);
             for (visit, codes) in record.visits().enumerate() {
@@ -82,24 +149,19 @@ pub fn csv(
                 let end = begin.and_then(|begin| timeline.end(index, record, visit, begin));
                 let mut row = |code: Option<Code>| {
                     let event = code.and_then(|code| details.event(visit, code));
-                    rows.field(dataset.cohort.id(index)).field(visit);
-                    if timed {
-                        let time = event.and_then(|event| event.time).or(begin);
-                        rows.optional(time.map(Moment));
-                    }
-                    if stays {
-                        rows.optional(end.map(Moment));
-                    }
-                    rows.optional(code.map(|code| dataset.vocabulary.name(code)));
                     let value = event.and_then(|event| event.value);
-                    if valued {
-                        rows.optional(value);
-                    }
-                    if units {
-                        let measured = code.filter(|_| value.is_some());
-                        rows.optional(measured.as_ref().and_then(unit));
-                    }
-                    rows.field(u8::from(visit == 0)).field(u8::from(record.ended())).end()
+                    let scale = code.filter(|_| value.is_some());
+                    let scale = scale.and_then(|code| dataset.scales.get(&code));
+                    take(LongRow {
+                        id: dataset.cohort.id(index),
+                        visit,
+                        time: event.and_then(|event| event.time).or(begin),
+                        end,
+                        code: code.map(|code| dataset.vocabulary.name(code)),
+                        value,
+                        unit: scale.and_then(|scale| scale.unit.as_deref()),
+                        ended: record.ended(),
+                    })
                 };
                 for &code in codes {
                     row(Some(code))?;
@@ -110,13 +172,7 @@ pub fn csv(
             }
         }
         Ok(())
-    };
-    if options.replace {
-        write_atomically(path, fill)?
-    } else {
-        write_new(path, fill)?
     }
-    Ok(())
 }
 
 /// Writes rows of CSV field by field, quoting where it is needed.

@@ -15,10 +15,11 @@ use consequence_record::{Code, DayBand, RecordView, Vocabulary};
 
 use crate::{Dataset, WriteError};
 
+pub(crate) use long::LongTable;
 pub use long::{Rows, csv};
 pub use omop::{
-    OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OmopSummary, omop, omop_columns,
-    omop_scale,
+    OMOP_BETWEEN, OMOP_CUT, OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OMOP_UNUSED, OmopSummary,
+    OmopUnused, omop, omop_columns, omop_scale, omop_unused,
 };
 
 mod long;

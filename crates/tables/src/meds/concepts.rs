@@ -13,7 +13,7 @@ use super::MedsProblem;
 use super::columns::{integers, strings};
 use super::encode::{self, write_table};
 use super::layout::{ANCESTOR, CODE, CONCEPT, CONCEPTS, DOMAIN, RESULT, STANDARD};
-use super::metadata::Columns;
+use super::metadata::NewTable;
 use super::table::Table;
 use crate::{Limits, TableError};
 
@@ -89,7 +89,7 @@ pub(super) fn write(
 }
 
 /// The concepts of codes as a table: a row for each code, and one for each concept above its own.
-pub(crate) fn table(vocabulary: &Vocabulary, concepts: &BTreeMap<Code, Concept>) -> Columns {
+pub(crate) fn table(vocabulary: &Vocabulary, concepts: &BTreeMap<Code, Concept>) -> NewTable {
     let number = |id: u64| i64::try_from(id).unwrap_or_default();
     let rows = || {
         concepts.iter().flat_map(|(&code, concept)| {

@@ -167,7 +167,7 @@ impl Extent {
 }
 
 /// A table: its columns, and what is in them.
-pub(crate) type Columns = (Vec<Field>, Vec<ArrayRef>);
+pub(crate) type NewTable = (Vec<Field>, Vec<ArrayRef>);
 
 /// Writes the list of codes; `names` are those of [`names`].
 pub(super) fn write_codes(
@@ -187,7 +187,7 @@ pub(crate) fn list_codes(
     names: &StringArray,
     titles: &BTreeMap<Code, String>,
     extent: &Extent,
-) -> Columns {
+) -> NewTable {
     let marks = match extent.format(vocabulary) {
         PLAIN_FORMAT => &MARKS[..PLAIN_MARKS],
         _ => &MARKS[..],

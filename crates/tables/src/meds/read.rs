@@ -21,7 +21,7 @@ use super::layout::{
     ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, NUMBER, OTHER_NUMBER, SPLITS, SUBJECT,
     SUBJECTS, TIME, VALUES, VISIT,
 };
-use super::rows::{Carried, Columns, Named, Putter, Reading, Rows};
+use super::rows::{Arrays, Carried, Named, Putter, Reading, Rows};
 use super::table::Table;
 use super::{MedsProblem, concepts, metadata, scales};
 use crate::error::Origin;
@@ -220,14 +220,14 @@ pub(super) fn read_file<E: From<TableError>>(
     let mut carried = Carried::default();
     table.each_batch_or(&columns, |arrays, before| {
         let array = |index: usize| -> &dyn Array { &arrays[index] };
-        let columns = Columns {
+        let arrays = Arrays {
             subject: array(0),
             time: array(1),
             code: array(2),
             visit: visit.map(|_| array(3)),
             value: value.map(|_| array(arrays.len() - 1)),
         };
-        let rows = Rows::of_file(named, &columns)
+        let rows = Rows::of_file(named, &arrays)
             .map_err(|error| TableError::of_file(path, error.problem))?;
         let mut putter = Putter::new(&rows, reading);
         for row in 0..rows.len() {

@@ -27,7 +27,7 @@ pub(crate) struct Named<'n> {
 }
 
 /// The columns of a batch of events.
-pub(crate) struct Columns<'a> {
+pub(crate) struct Arrays<'a> {
     pub subject: &'a dyn Array,
     pub time: &'a dyn Array,
     pub code: &'a dyn Array,
@@ -64,14 +64,14 @@ enum Visits<'a> {
 
 impl<'a> Rows<'a> {
     /// The rows of a batch of a file. Subjects are numbers there, and times are times.
-    pub fn of_file(named: Named<'a>, columns: &Columns<'a>) -> Result<Self, ColumnError> {
+    pub fn of_file(named: Named<'a>, columns: &Arrays<'a>) -> Result<Self, ColumnError> {
         let subjects = Subjects::Numbers(integers(named.subject, columns.subject)?);
         let times = times(named.time, columns.time)?;
         Self::with(named, columns, subjects, times, false)
     }
 
     /// The rows of a batch in memory. Subjects may be strings there, and times may be numbers of visits.
-    pub fn in_memory(named: Named<'a>, columns: &Columns<'a>) -> Result<Self, ColumnError> {
+    pub fn in_memory(named: Named<'a>, columns: &Arrays<'a>) -> Result<Self, ColumnError> {
         let array = columns.subject;
         let subjects = match whole(array) {
             Some(values) => {
@@ -98,7 +98,7 @@ impl<'a> Rows<'a> {
 
     fn with(
         named: Named<'a>,
-        columns: &Columns<'a>,
+        columns: &Arrays<'a>,
         subjects: Subjects<'a>,
         times: Integers<'a>,
         ordinal: bool,
@@ -234,13 +234,37 @@ pub(crate) struct Reading<'k> {
 pub(crate) struct Putter<'r, 'a> {
     rows: &'r Rows<'a>,
     reading: Reading<'r>,
-    /// What the codes that were met mean.
-    meanings: Vec<Option<[Meaning; 2]>>,
+    meanings: Meanings,
+}
+
+/// What the codes that were met mean. A few rows of a large dictionary, as a table in many pieces has
+/// them, do not take the memory of all of it.
+enum Meanings {
+    Listed(Vec<Option<[Meaning; 2]>>),
+    Met(FxHashMap<usize, [Meaning; 2]>),
+}
+
+impl Meanings {
+    fn of(rows: &Rows<'_>) -> Self {
+        let codes = rows.codes.count();
+        match codes <= 2 * rows.len() + 64 {
+            true => Self::Listed(vec![None; codes]),
+            false => Self::Met(FxHashMap::default()),
+        }
+    }
+
+    #[inline]
+    fn get(&mut self, key: usize, ask: impl FnOnce() -> [Meaning; 2]) -> [Meaning; 2] {
+        match self {
+            Self::Listed(all) => *all[key].get_or_insert_with(ask),
+            Self::Met(met) => *met.entry(key).or_insert_with(ask),
+        }
+    }
 }
 
 impl<'r, 'a> Putter<'r, 'a> {
     pub fn new(rows: &'r Rows<'a>, reading: Reading<'r>) -> Self {
-        Self { rows, reading, meanings: vec![None; rows.codes.count()] }
+        Self { rows, reading, meanings: Meanings::of(rows) }
     }
 
     /// Puts a row into a record; `at` is its number in the table.
@@ -258,8 +282,7 @@ impl<'r, 'a> Putter<'r, 'a> {
         let Some(key) = rows.codes.key(row) else {
             return Err(MedsProblem::null(rows.named.code).into());
         };
-        let meaning =
-            *meanings[key].get_or_insert_with(|| codebook.meanings(rows.codes.value(key)));
+        let meaning = meanings.get(key, || codebook.meanings(rows.codes.value(key)));
         let mut time = rows.times.get(row);
         let meaning = meaning[usize::from(time.is_some())];
         if meaning == Meaning::Nothing {

@@ -13,7 +13,7 @@ use super::MedsProblem;
 use super::columns::{integers, numbers, strings};
 use super::encode::{self, write_table};
 use super::layout::{ABOVE, CODE, COUNT, TEST, UNIT, UP_TO, VALUES};
-use super::metadata::Columns;
+use super::metadata::NewTable;
 use super::table::Table;
 use crate::{Limits, TableError};
 
@@ -75,7 +75,7 @@ pub(super) fn write(
 }
 
 /// What the values of codes are, as a table.
-pub(crate) fn table(vocabulary: &Vocabulary, scales: &BTreeMap<Code, Scale>) -> Columns {
+pub(crate) fn table(vocabulary: &Vocabulary, scales: &BTreeMap<Code, Scale>) -> NewTable {
     let values = || scales.values();
     let count = |scale: &Scale| i64::try_from(scale.count).unwrap_or(i64::MAX);
     let columns: Vec<ArrayRef> = vec![

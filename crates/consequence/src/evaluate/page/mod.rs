@@ -131,10 +131,9 @@ impl Page<'_> {
                 .map(|rule| format!("{} ({})", rule.rule, count(rule.records, "record")))
                 .collect();
             let sentence = broken.sentence();
-            summary.push(format!(
-                "Of the rules that synthetic records obey, {sentence}; most often {}.",
-                often.join(", ")
-            ));
+            let kept = self.report.violations.as_ref().is_some_and(|one| one.all.violations == 0);
+            let of = if kept { "Of the rules that synthetic records obey" } else { "Of the rules" };
+            summary.push(format!("{of}, {sentence}; most often {}.", often.join(", ")));
         }
         summary
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_enforce::{Auditor, Conclusions};
 use consequence_evaluate::{
-    Correlations, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
+    Correlations, GuessFigures, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
 };
 use consequence_pipeline::pages::{
     Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
@@ -29,16 +29,19 @@ impl Page<'_> {
                 ViolationsError::Rules(error) => Error::compile(rules, error),
                 ViolationsError::Record(bad) => bad.into(),
             })?;
-        let by_rule = |found: &Violations| -> Vec<Option<f64>> {
+        let by_rule = |found: &Violations, scale: f64| -> Vec<Option<f64>> {
             let mut hard = found.hard.iter();
             let judged = rules.iter().map(|rule| match rule.is_hard() {
-                true => hard.next().map(|rule| rule.violations as f64),
+                true => hard.next().map(|rule| scale * rule.violations as f64),
                 false => None,
             });
             judged.collect()
         };
-        let real = by_rule(&of_real);
-        let synthetic = RuleCountsOf { title: "synthetic".to_owned(), violations: by_rule(found) };
+        // As many as there are synthetic ones, so that the counts can be compared.
+        let records = self.pair.generated.len();
+        let real = by_rule(&of_real, records as f64 / self.pair.base.len().max(1) as f64);
+        let violations = by_rule(found, 1.0);
+        let synthetic = RuleCountsOf { title: "synthetic".to_owned(), violations };
         let row = |title: &str, kind: &Obeyed| {
             Row::new(vec![
                 Cell::text(title),
@@ -81,7 +84,7 @@ impl Page<'_> {
                 rows: rows.collect(),
             }));
         }
-        blocks.push(rule_table(rules, Some(&real), &[synthetic], 0));
+        blocks.push(rule_table(rules, Some(&real), &[synthetic], 0, records as u64));
         Ok(Section::new("violations", "Are the rules kept?", blocks))
     }
 
@@ -250,18 +253,29 @@ impl Page<'_> {
                 "membership inference, AUROC",
                 Cell::interval(one.auroc, one.standard_error.map(|error| 1.96 * error), 4),
                 Cell::number(one.expected, 1),
-                "telling train records from held-out ones by their distance to synthetic records",
+                "telling train records from held-out ones by their distance to synthetic records; \
+                 ± is 1.96 standard errors",
             ),
             Measured::Unmeasured(why) => missing.push(format!("membership inference: {why}")),
         }
         match &found.attributes {
-            Measured::Measured(one) => put(
-                "attribute inference, F1",
-                cell(one.from_synthetic.f1, 4, "nothing was guessed"),
-                cell(one.from_held_out.f1, 4, "nothing was guessed"),
-                "sensitive codes of a train record, read off the nearest synthetic record; beside: \
-                 off the nearest held-out record",
-            ),
+            Measured::Measured(one) => {
+                let f1 = |figures: &GuessFigures| cell(figures.f1, 4, "nothing was guessed");
+                put(
+                    "attribute inference, F1",
+                    f1(&one.from_synthetic),
+                    f1(&one.from_held_out),
+                    "sensitive codes of a train record, read off the nearest synthetic record; beside: \
+                     off the nearest held-out record",
+                );
+                put(
+                    "the same of people not trained on",
+                    f1(&one.of_held_out),
+                    f1(&one.from_held_out),
+                    "sensitive codes of a held-out record, read off the nearest synthetic record: what can \
+                     be guessed of anyone is not given away",
+                );
+            }
             Measured::Unmeasured(why) => missing.push(format!("attribute inference: {why}")),
         }
         let mut blocks: Vec<Block> = missing

@@ -2,27 +2,28 @@
 //!
 //! A code becomes a row of the table of its concept's domain. Its own name stands in the column of the
 //! source's value, so that nothing of it is lost, and the table `metadata` says what OMOP has no column
-//! for: that the tables are of this program, and the cut points of tests.
+//! for: that the tables are of this program, the cut points of tests, and codes that no record has. Splits
+//! are cohorts.
 
+mod about;
 mod events;
 mod file;
 mod tables;
 mod terms;
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
 
 use consequence_record::calendar::{DAY, Date, civil};
-use consequence_record::{Code, DetailsView, Domain, RecordView, Scale};
+use consequence_record::{Code, DetailsView, Domain, RecordView};
 use consequence_store::{AtomicFolder, StoreError};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use self::events::{EVENTS, table_of};
 use self::file::{TableFile, Value, ending};
 use self::tables::{
-    CDM_SOURCE, CONCEPT, DEATH, METADATA, OBSERVATION_PERIOD, PERSON, TABLES, Table,
-    VISIT_OCCURRENCE,
+    CDM_SOURCE, COHORT, COHORT_DEFINITION, CONCEPT, DEATH, METADATA, OBSERVATION_PERIOD, PERSON,
+    TABLES, Table, VISIT_OCCURRENCE,
 };
 use self::terms::{Terms, Trait, age_years, is_death, trait_of, unit_concept};
 use super::ExportOptions;
@@ -30,18 +31,14 @@ use crate::export::Timeline;
 use crate::jsonl::check;
 use crate::{Dataset, WriteError};
 
+pub use self::about::{
+    OMOP_FORMAT, OMOP_SCALE, OMOP_TIME, OMOP_UNUSED, OmopUnused, omop_scale, omop_unused,
+};
+
 /// The concept of records of this kind: from an electronic health record.
 const RECORD_TYPE: i64 = 32_817;
 /// The concept of a visit that ended in death.
 const DIED: i64 = 4_216_643;
-/// The concept of this version of the model.
-const VERSION: i64 = 756_265;
-/// What `metadata` calls the number of the format of our tables, their times, and what is known of values.
-pub const OMOP_FORMAT: &str = "consequence_format";
-/// Whether times are `recorded`, or `ordinal` and made up.
-pub const OMOP_TIME: &str = "consequence_time";
-/// What the values of a code are, as JSON.
-pub const OMOP_SCALE: &str = "consequence_scale";
 /// What stands among the codes of a visit that is the last of a record that was cut.
 pub const OMOP_CUT: &str = "CUT";
 /// What stands between the codes of a visit.
@@ -73,8 +70,8 @@ pub fn omop_columns(table: &str) -> Option<Vec<&'static str>> {
 
 /// Writes a cohort as tables of OMOP, version 5.4, into a new folder: `person`, `visit_occurrence`,
 /// `observation_period`, `death`, `condition_occurrence`, `drug_exposure`, `procedure_occurrence`,
-/// `device_exposure`, `measurement`, `observation`, `cdm_source`, `metadata`, and in `concept` the concepts
-/// that they speak of.
+/// `device_exposure`, `measurement`, `observation`, `cdm_source`, `metadata`, the splits in `cohort` and
+/// `cohort_definition`, and in `concept` the concepts that they speak of.
 ///
 /// A code goes to the table of its concept's domain, and where no concept is known to that of its first
 /// part. Such codes have concept 0 and a source concept of their own, above two thousand million. Codes
@@ -168,9 +165,13 @@ struct Tables<'d> {
     visit: TableFile,
     death: TableFile,
     events: Vec<TableFile>,
+    definition: TableFile,
+    cohort: TableFile,
     source: TableFile,
     metadata: TableFile,
     concept: TableFile,
+    /// Which codes a record has, or is the mark of an end.
+    used: Vec<bool>,
     /// The last day that anything tells of.
     last: i64,
     summary: OmopSummary,
@@ -190,9 +191,12 @@ impl<'d> Tables<'d> {
             visit: begin(&VISIT_OCCURRENCE)?,
             death: begin(&DEATH)?,
             events: EVENTS.iter().map(|events| begin(events.table)).collect::<Result<_, _>>()?,
+            definition: begin(&COHORT_DEFINITION)?,
+            cohort: begin(&COHORT)?,
             source: begin(&CDM_SOURCE)?,
             metadata: begin(&METADATA)?,
             concept: begin(&CONCEPT)?,
+            used: vocabulary.codes().map(|code| code == vocabulary.end()).collect(),
             last: 0,
             summary: OmopSummary::default(),
         })
@@ -213,6 +217,9 @@ impl<'d> Tables<'d> {
         let from = events().fold(first, i64::min);
         let to = events().chain((1..record.len()).filter_map(end)).fold(last, i64::max);
         self.last = self.last.max(to);
+        for code in record.visits().flatten() {
+            self.used[code.index()] = true;
+        }
         self.write_person(person, index, record, first)?;
         self.period.row(&[
             ("observation_period_id", Value::Integer(self.period.rows() as i64 + 1)),
@@ -221,6 +228,9 @@ impl<'d> Tables<'d> {
             ("observation_period_end_date", Value::Date(to)),
             ("period_type_concept_id", Value::Integer(RECORD_TYPE)),
         ])?;
+        if let Some(&split) = self.dataset.splits.get(index) {
+            self.write_member(person, split, (from, to))?;
+        }
         let mut died = false;
         for (index, &begin) in times.iter().enumerate() {
             let visit = index + 1;
@@ -408,108 +418,22 @@ impl<'d> Tables<'d> {
 
     /// Writes what tells of the tables as a whole, and puts all in place.
     fn finish(mut self) -> Result<OmopSummary, StoreError> {
+        self.write_splits()?;
         self.write_source()?;
         self.write_metadata()?;
         self.write_concepts()?;
         let mut tables = vec![self.person, self.period, self.visit];
         tables.extend(self.events);
-        tables.extend([self.death, self.source, self.metadata, self.concept]);
+        tables.extend([self.death, self.definition, self.cohort]);
+        tables.extend([self.source, self.metadata, self.concept]);
         self.summary.tables = tables.iter().map(|table| (table.name(), table.rows())).collect();
         tables.into_iter().try_for_each(TableFile::commit)?;
         Ok(OmopSummary { unmapped_codes: self.terms.unmapped, ..self.summary })
     }
-
-    fn write_source(&mut self) -> Result<(), StoreError> {
-        self.source.row(&[
-            ("cdm_source_name", Value::Text("Cohort written by consequence")),
-            ("cdm_source_abbreviation", Value::Text("consequence")),
-            ("cdm_holder", Value::Text("unknown")),
-            ("cdm_etl_reference", Value::Text(concat!("consequence ", env!("CARGO_PKG_VERSION")))),
-            ("source_release_date", Value::Date(self.last)),
-            ("cdm_release_date", Value::Date(self.last)),
-            ("cdm_version", Value::Text("5.4")),
-            ("cdm_version_concept_id", Value::Integer(VERSION)),
-            ("vocabulary_version", Value::Text("unknown")),
-        ])
-    }
-
-    fn write_metadata(&mut self) -> Result<(), StoreError> {
-        let dataset = self.dataset;
-        let time = if dataset.ordinal_time() { "ordinal" } else { "recorded" };
-        let mut rows = vec![(OMOP_FORMAT, "1".to_owned()), (OMOP_TIME, time.to_owned())];
-        rows.extend(dataset.scales.iter().map(|(&code, scale)| {
-            let told = ToldScale {
-                code: dataset.vocabulary.name(code).into(),
-                test: scale.test.as_str().into(),
-                unit: scale.unit.as_deref().map(Into::into),
-                above: scale.above,
-                up_to: scale.up_to,
-                count: scale.count,
-            };
-            // Names and finite numbers always have a text.
-            (OMOP_SCALE, serde_json::to_string(&told).unwrap_or_default())
-        }));
-        for (name, text) in rows {
-            self.metadata.row(&[
-                ("metadata_id", Value::Integer(self.metadata.rows() as i64 + 1)),
-                ("metadata_concept_id", Value::Integer(0)),
-                ("metadata_type_concept_id", Value::Integer(RECORD_TYPE)),
-                ("name", Value::Text(name)),
-                ("value_as_string", Value::Text(&text)),
-            ])?;
-        }
-        Ok(())
-    }
-
-    fn write_concepts(&mut self) -> Result<(), StoreError> {
-        for (&id, told) in &self.terms.described {
-            let long = told.vocabulary.len() + told.code.len() + 2;
-            self.summary.too_long += u64::from(long > SOURCE_CHARACTERS);
-            self.concept.row(&[
-                ("concept_id", Value::Integer(id)),
-                ("concept_name", Value::Text(&told.name)),
-                ("domain_id", Value::Text(told.domain)),
-                ("vocabulary_id", Value::Text(&told.vocabulary)),
-                ("concept_class_id", Value::Text("Undefined")),
-                ("standard_concept", Some("S").filter(|_| told.standard).into()),
-                ("concept_code", Value::Text(&told.code)),
-                ("valid_start_date", Value::Date(0)),
-                ("valid_end_date", Value::Date(LAST_DAY)),
-            ])?;
-        }
-        Ok(())
-    }
-}
-
-/// What the values of a code are, as `metadata` tells.
-#[derive(Serialize, Deserialize)]
-struct ToldScale<'s> {
-    code: Cow<'s, str>,
-    test: Cow<'s, str>,
-    unit: Option<Cow<'s, str>>,
-    above: Option<f32>,
-    up_to: Option<f32>,
-    count: u64,
-}
-
-/// The code and the scale that a row [`OMOP_SCALE`] of `metadata` tells of.
-///
-/// ```
-/// let told = r#"{"code":"LAB//x//q1","test":"LAB//x","unit":"mg","above":null,"up_to":2.5,"count":7}"#;
-/// let (code, scale) = consequence_tables::export::omop_scale(told).unwrap();
-/// assert_eq!((&*code, scale.up_to), ("LAB//x//q1", Some(2.5)));
-/// ```
-pub fn omop_scale(text: &str) -> Option<(String, Scale)> {
-    let ToldScale { code, test, unit, above, up_to, count } = serde_json::from_str(text).ok()?;
-    let (test, unit) = (test.into_owned(), unit.map(Cow::into_owned));
-    Some((code.into_owned(), Scale { test, unit, above, up_to, count }))
 }
 
 /// The characters that databases have room for in the columns of the source's values.
 const SOURCE_CHARACTERS: usize = 50;
-
-/// The last day of 2099, until which concepts are valid.
-const LAST_DAY: i64 = 47_481 * DAY;
 
 /// When an encounter was, and whose.
 #[derive(Clone, Copy)]
@@ -519,14 +443,4 @@ struct Stay {
     begin: i64,
     end: Option<i64>,
     first: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_day_of_concepts() {
-        assert_eq!(Date(LAST_DAY).to_string(), "2099-12-31");
-    }
 }

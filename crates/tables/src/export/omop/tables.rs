@@ -299,8 +299,31 @@ pub(super) const CONCEPT: Table = Table {
     ],
 };
 
+pub(super) const COHORT_DEFINITION: Table = Table {
+    name: "cohort_definition",
+    columns: &[
+        ("cohort_definition_id", Integer, NEEDED),
+        ("cohort_definition_name", Text(255), NEEDED),
+        ("cohort_definition_description", Text(0), OPTIONAL),
+        ("definition_type_concept_id", Integer, NEEDED),
+        ("cohort_definition_syntax", Text(0), OPTIONAL),
+        ("subject_concept_id", Integer, NEEDED),
+        ("cohort_initiation_date", Date, OPTIONAL),
+    ],
+};
+
+pub(super) const COHORT: Table = Table {
+    name: "cohort",
+    columns: &[
+        ("cohort_definition_id", Integer, NEEDED),
+        ("subject_id", Integer, NEEDED),
+        ("cohort_start_date", Date, NEEDED),
+        ("cohort_end_date", Date, NEEDED),
+    ],
+};
+
 /// All of them.
-pub(super) const TABLES: [&Table; 13] = [
+pub(super) const TABLES: [&Table; 15] = [
     &PERSON,
     &OBSERVATION_PERIOD,
     &VISIT_OCCURRENCE,
@@ -311,6 +334,8 @@ pub(super) const TABLES: [&Table; 13] = [
     &MEASUREMENT,
     &OBSERVATION,
     &DEATH,
+    &COHORT_DEFINITION,
+    &COHORT,
     &CDM_SOURCE,
     &METADATA,
     &CONCEPT,
