@@ -18,9 +18,10 @@ print(report)
 # Each conflict has a record in which the two rules meet.
 
 # %%
-for conflict in report.conflicts.found:
-    print(conflict.code, [visit for visit in conflict.witness])
-assert report.conflicts.found
+for conflict in report.conflicts:
+    print(conflict.demands.name, "against", conflict.forbids.name, "over", conflict.code)
+    print("  as in", conflict.witness)
+assert report.conflicts
 
 # %% [markdown]
 # The rules can be kept all the same: what would lead into the conflict is forbidden. The derived rules say so.
