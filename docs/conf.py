@@ -30,7 +30,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 # The page of the layer is made without PyTorch too.
 autodoc_mock_imports = ["torch"]
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 
 html_theme = "furo"
 html_title = "Consequence"
