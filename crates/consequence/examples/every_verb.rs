@@ -33,7 +33,7 @@ use consequence::{Inputs, Out, RecordInputs, Report, RuleInput, Task, Unwatched,
 /// Runs a task, and writes its report.
 fn tell(out: &Path, verb: &str, task: impl Task) -> Result<(), Box<dyn Error>> {
     let json = task.run(&Unwatched)?.json()?;
-    store::write_atomically(&out.join(format!("{verb}.json")), |file| {
+    store::write_atomically(out.join(format!("{verb}.json")), |file| {
         file.write_all(json.as_bytes())
     })?;
     Ok(())
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     store::create_directory(&out)?;
     let at = |name: &str| folder.join(name);
     let rules = || -> Vec<RuleInput> { vec![at("truth.rules").into()] };
-    let records = |name: &str| RecordInputs::new(&at(name)).with_rules([at("truth.rules")]);
+    let records = |name: &str| RecordInputs::new(at(name)).with_rules([at("truth.rules")]);
 
     let inputs = Inputs {
         rules: vec![at("clinic.rules").into()],
@@ -61,13 +61,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         "enforce",
         EnforceTask { seed: 1, ..EnforceTask::in_memory(records("broken.jsonl")) },
     )?;
-    tell(&out, "describe", DescribeTask::new(&at("cohort")))?;
-    tell(&out, "head", HeadTask::new(&at("cohort")))?;
-    tell(&out, "codes", CodesTask::new(&at("cohort")))?;
-    tell(&out, "diff", DiffTask::new(&at("cohort"), &at("synthetic")))?;
-    tell(&out, "export", ExportTask::new(&at("cohort"), ExportForm::Csv, out.join("cohort.csv")))?;
+    tell(&out, "describe", DescribeTask::new(at("cohort")))?;
+    tell(&out, "head", HeadTask::new(at("cohort")))?;
+    tell(&out, "codes", CodesTask::new(at("cohort")))?;
+    tell(&out, "diff", DiffTask::new(at("cohort"), at("synthetic")))?;
+    tell(&out, "export", ExportTask::new(at("cohort"), ExportForm::Csv, out.join("cohort.csv")))?;
     tell(&out, "import", ImportTask::in_memory(Source::Omop, at("omop")))?;
-    tell(&out, "mine", MineTask::in_memory(&at("cohort")))?;
+    tell(&out, "mine", MineTask::in_memory(at("cohort")))?;
     let sense = CommonSenseTask { cohort: at("cohort").into(), out: None, never_seen: None };
     tell(&out, "common_sense", sense)?;
     let experts = RulesFromTask { out: None, ..RulesFromTask::new(at("edits.txt"), Out::new("")) };
@@ -81,11 +81,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let train = TrainTask {
         inputs: records("cohort"),
         model_kind: ModelChoice::Markov,
-        ..TrainTask::new(&at("cohort"), out.join("model"))
+        ..TrainTask::new(at("cohort"), out.join("model"))
     };
     tell(&out, "train", train)?;
-    tell(&out, "generate", GenerateTask::in_memory(&at("model"), 40))?;
-    tell(&out, "perplexity", PerplexityTask::new(&at("model"), &at("cohort")))?;
+    tell(&out, "generate", GenerateTask::in_memory(at("model"), 40))?;
+    tell(&out, "perplexity", PerplexityTask::new(at("model"), at("cohort")))?;
     let (real, synthetic) = (at("cohort"), at("synthetic"));
     tell(
         &out,

@@ -205,7 +205,7 @@ fn records_take_no_longer_than_ten_patients_do() {
     let span =
         |times: &[i64]| (times[times.len() - 1].div_euclid(DAY) - times[0].div_euclid(DAY)).max(0);
     let mut spans: Vec<i64> =
-        (0..cohort.len()).map(|index| span(&details.of(index).times)).collect();
+        (0..cohort.len()).map(|index| span(details.of(index).times)).collect();
     spans.sort_unstable();
     let longest = spans[spans.len() - FEWEST_PATIENTS];
     // A model from before this was kept draws each record once.

@@ -35,7 +35,7 @@ use consequence_pipeline::{Error, Inputs, Opened, RuleReference, Task, Watch, wa
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("clinic.rules");
 /// std::fs::write(&path, "rule a: INSULIN => DIABETES\nrule b: DIABETES in previous => DIABETES")?;
-/// let inputs = Inputs { rules: vec![path], ..Inputs::default() };
+/// let inputs = Inputs { rules: vec![path.into()], ..Inputs::default() };
 /// let report = CheckTask { inputs, ..CheckTask::default() }.run(&Unwatched)?;
 /// assert!(matches!(report.verdict, Verdict::Proved { .. }));
 /// assert!(report.to_string().contains("proved: no input can end in a violation"));

@@ -7,7 +7,7 @@ use consequence_rules::{Order, RuleSet};
 
 /// A model that goes along with records over the codes of some rules.
 pub(super) enum ModelLikelihoods<'a> {
-    Network(NetworkGenerator, Positions),
+    Network(Box<NetworkGenerator>, Positions),
     Markov(&'a Markov, Positions),
 }
 
@@ -21,7 +21,9 @@ impl<'a> ModelLikelihoods<'a> {
         let positions = codes.codes().map(|code| known(code).map(|code| own.position(code)));
         let positions = positions.collect();
         match trained {
-            Trained::Network(network) => Self::Network(NetworkGenerator::new(network), positions),
+            Trained::Network(network) => {
+                Self::Network(Box::new(NetworkGenerator::new(network)), positions)
+            }
             Trained::Markov(markov) => Self::Markov(markov, positions),
         }
     }
@@ -30,7 +32,7 @@ impl<'a> ModelLikelihoods<'a> {
 impl Likelihoods for ModelLikelihoods<'_> {
     fn begin(&self) -> Box<dyn VisitLikelihoods + '_> {
         match self {
-            Self::Network(network, positions) => Box::new(Along::new(network, positions)),
+            Self::Network(network, positions) => Box::new(Along::new(&**network, positions)),
             Self::Markov(markov, positions) => Box::new(Along::new(*markov, positions)),
         }
     }
