@@ -136,7 +136,7 @@ lints:
 
 rust-build:
 	$(CARGO) build --locked --workspace
-	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) test --locked --workspace --lib --test '*' --examples --no-run
 
 rust-test:
 	CARGO="$(CARGO)" $(PYTHON) tools/run_tests.py

@@ -20,6 +20,9 @@ LONGEST = [
     "consequence_train", "mining_splits", "killed", "writers", "round_trips", "comparing", "hostile",
 ]
 
+# What has tests, and the examples. Programs are built for the tests that run them, and have none inside.
+TARGETS = ["--lib", "--test", "*", "--examples"]
+
 
 def programs(messages):
     """Name, program and folder of each test program that cargo tells of, longest first."""
@@ -63,7 +66,9 @@ def main():
     arguments.add_argument("--at-once", type=int, default=(os.cpu_count() or 1) + 1)
     at_once = max(1, arguments.parse_args().at_once)
     cargo = [os.environ.get("CARGO", "cargo"), "test", "--locked", "--workspace"]
-    built = subprocess.run([*cargo, "--no-run", "--message-format=json-render-diagnostics"], stdout=subprocess.PIPE, text=True)
+    built = subprocess.run(
+        [*cargo, *TARGETS, "--no-run", "--message-format=json-render-diagnostics"], stdout=subprocess.PIPE, text=True
+    )
     if built.returncode != 0:
         sys.exit(built.returncode)
     found = programs(built.stdout)
