@@ -13,12 +13,11 @@ use crate::{Error, Watch};
 ///
 /// ```
 /// use std::fmt::{self, Display, Formatter};
-/// use std::path::PathBuf;
-/// use consequence_pipeline::{Error, Report, Task, Unwatched, Watch, load};
+/// use consequence_pipeline::{CohortInput, Error, Report, Task, Unwatched, Watch, load};
 ///
 /// /// Counts the records of a cohort.
 /// struct CountTask {
-///     cohort: PathBuf,
+///     cohort: CohortInput,
 /// }
 ///
 /// #[derive(serde::Serialize)]
@@ -46,7 +45,7 @@ use crate::{Error, Watch};
 /// let folder = tempfile::tempdir()?;
 /// let cohort = folder.path().join("a.jsonl");
 /// std::fs::write(&cohort, r#"{"id": 1, "static": [], "visits": [["A"]]}"#)?;
-/// let report = CountTask { cohort }.run(&Unwatched)?;
+/// let report = CountTask { cohort: cohort.into() }.run(&Unwatched)?;
 /// assert_eq!(report.to_string(), "1 records\n");
 /// assert_eq!(report.json()?, "{\n  \"format\": 2,\n  \"records\": 1\n}\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
