@@ -66,7 +66,9 @@ staged-package:
 		cp target/debug/lib_native.so $(STAGED)/conseq/_native.abi3.so
 
 package-test: package-env staged-package
-	@if $(PACKAGE_READY); then set -e; (cd python && ../$(PACKAGE) -m mypy); \
+	@if $(PACKAGE_READY); then set -e; (cd python && ../$(PACKAGE) -m mypy && \
+		../$(PACKAGE) -m mypy --follow-imports=silent --ignore-missing-imports \
+			--allow-subclassing-any --allow-untyped-decorators examples/*.py); \
 		cd python/tests && PYTHONPATH=$(STAGED) ../../$(PACKAGE) -m pytest --quiet . ../README.md ../../docs/for-researchers.md \
 			--doctest-modules --doctest-ignore-import-errors --pyargs conseq -p no:cacheprovider; \
 		else echo "SKIPPED: maturin, pytest or a library of tables is not there, so the Python package was not tested" >&2; fi

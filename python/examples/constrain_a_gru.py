@@ -4,6 +4,8 @@
 # decide; in generation the layer decides visits, so that no rule is broken. PyTorch is needed.
 
 # %%
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -31,7 +33,7 @@ class Gru(nn.Module):
         return self.leave(self.gru(self.enter(before))[0])
 
 
-def tensor(records: list[dict]) -> tuple[torch.Tensor, torch.Tensor]:
+def tensor(records: list[dict[str, Any]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Records as visits x codes, padded, and how many visits each has."""
     number = {code: column for column, code in enumerate(layer.codes)}
     lengths = torch.tensor([1 + len(record["visits"]) for record in records])

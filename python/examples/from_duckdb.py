@@ -22,7 +22,7 @@ women = duckdb.sql(f"""
       and code not like 'VISIT%' and code not like 'MEDS_%'
     order by subject_id, time nulls first
 """)
-cohort = cq.Cohort.from_table(women.arrow(), name="women")
+cohort = cq.Cohort.from_table(women, name="women")
 cohort
 
 # %%

@@ -10,7 +10,7 @@ import conseq as cq
 random.seed(7)
 
 
-def another_generator(patients: int) -> list[dict]:
+def another_generator(patients: int) -> list[dict[str, object]]:
     """Knows no rules: draws every code by itself."""
     records = []
     for number in range(patients):
