@@ -2,7 +2,8 @@
 
 `python3 tools/run_tests.py [--at-once NUMBER]`. `cargo test` runs one program after the other, and many of
 them wait, for files that must be on disk and for processes. Here a few run at once, those that take longest
-first; the output of one that fails is shown whole, and of the others how long they took.
+first; the output of one that fails is shown whole, and of the others how long they took. A program with tests
+of many files, which are linked once, runs as one process a file.
 """
 
 import argparse
@@ -20,28 +21,58 @@ LONGEST = [
     "consequence_train", "mining_splits", "killed", "writers", "round_trips", "comparing", "hostile",
 ]
 
-# What has tests, and the examples. Programs are built for the tests that run them, and have none inside.
-TARGETS = ["--lib", "--test", "*", "--examples"]
+# Programs whose tests are those of many files.
+OF_MANY_FILES = ["claims", "command_line", "fitting", "importing", "networks", "storing", "tables"]
+
+# What has tests, and the examples. Programs are built for the tests that run them, and have none inside, nor do
+# libraries whose manifest says so.
+TARGETS = ["--tests", "--examples"]
 
 
-def programs(messages):
-    """Name, program and folder of each test program that cargo tells of, longest first."""
+def programs(messages, names_in):
+    """Name, command and folder of each process to run, longest first, for the programs that cargo tells of. Their
+    tests are asked for by `names_in(executable, folder)`."""
     found = []
     for line in messages.splitlines():
         message = json.loads(line) if line.startswith("{") else {}
         if message.get("executable") and message["profile"]["test"]:
+            name, executable = message["target"]["name"], message["executable"]
             folder = Path(message["manifest_path"]).parent
-            found.append((message["target"]["name"], message["executable"], folder))
+            if name in OF_MANY_FILES:
+                files = by_file(names_in(executable, folder))
+                found += [(file, [executable, "--exact", *tests], folder) for file, tests in files.items()]
+            else:
+                found.append((name, [executable], folder))
     rank = {name: number for number, name in enumerate(LONGEST)}
     return sorted(found, key=lambda program: (rank.get(program[0], len(rank)), program[1]))
 
 
+def by_file(names):
+    """Names of tests by the first word before `::`, which is their file; `main` for those without."""
+    files = {}
+    for name in names:
+        files.setdefault(name.split("::")[0] if "::" in name else "main", []).append(name)
+    return files
+
+
+def names_in(executable, folder):
+    """The names of all tests of a program, also of those that are only run when asked for."""
+    listed = subprocess.run(
+        [executable, "--list", "--format", "terse"], cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True,
+        check=True,
+    ).stdout
+    return [line.removesuffix(": test") for line in listed.splitlines() if line.endswith(": test")]
+
+
+def environment(folder):
+    return {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+
+
 def run(program):
-    name, executable, folder = program
+    name, command, folder = program
     began = time.monotonic()
-    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
     ran = subprocess.run(
-        [executable], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL, text=True, errors="replace",
     )
     return f"{folder.name} {name}", ran.returncode, ran.stdout, time.monotonic() - began
@@ -71,7 +102,7 @@ def main():
     )
     if built.returncode != 0:
         sys.exit(built.returncode)
-    found = programs(built.stdout)
+    found = programs(built.stdout, names_in)
     if not found:
         sys.exit("error: cargo told of no test program")
     failed = run_all(found, at_once)
@@ -79,7 +110,7 @@ def main():
     failed += ["documentation"] if documented != 0 else []
     if failed:
         sys.exit("error: tests failed: " + ", ".join(failed))
-    print(f"{len(found)} test programs and the documentation: all tests pass")
+    print(f"{len(found)} runs of test programs and the documentation: all tests pass")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,14 @@
+//! Cohorts from the tables that people have.
+
+mod common;
+mod dates;
+mod foreign;
+mod omop_again;
+mod omop_variants;
+mod own;
+mod real;
+mod refusals;
+mod small;
+mod traits;
+mod values;
+mod wide;

@@ -1,0 +1,6 @@
+//! The networks: their numbers, and how they give them.
+
+mod blocks;
+mod fixtures;
+mod one_pass;
+mod side;

@@ -1,0 +1,6 @@
+//! Networks as they train.
+
+mod ends;
+mod looking_ahead;
+mod rules_in_training;
+mod training;
