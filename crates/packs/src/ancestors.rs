@@ -1,12 +1,10 @@
 //! The table of OMOP that says which concepts are below which.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
-use csv::{ByteRecord, ReaderBuilder};
-use flate2::read::MultiGzDecoder;
-
-use crate::error::{PackError, shown};
+use crate::error::PackError;
+use crate::stream;
 use crate::table::PackLimits;
 
 const COLUMNS: [&str; 2] = ["ancestor_concept_id", "descendant_concept_id"];
@@ -42,66 +40,9 @@ impl Ancestors {
         known: Option<&BTreeSet<u64>>,
         limits: &PackLimits,
     ) -> Result<Self, PackError> {
-        let failed = |cause| PackError::Read { file: file.to_owned(), cause };
-        let mut input = BufReader::new(input);
-        if input.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
-            let unpacked = BufReader::new(MultiGzDecoder::new(input));
-            let damaged = |cause| PackError::Gzip { file: file.to_owned(), cause };
-            return Self::read_text(file, unpacked, (wanted, known), limits, damaged);
-        }
-        Self::read_text(file, input, (wanted, known), limits, failed)
-    }
-
-    fn read_text(
-        file: &str,
-        mut input: impl BufRead,
-        (wanted, known): (&BTreeSet<u64>, Option<&BTreeSet<u64>>),
-        limits: &PackLimits,
-        failed: impl Fn(std::io::Error) -> PackError,
-    ) -> Result<Self, PackError> {
-        let start = input.fill_buf().map_err(&failed)?;
-        let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let delimiter = if first.contains(&b'\t') { b'\t' } else { b',' };
-        let mut reader =
-            ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(input);
-        let fault = |cause: csv::Error| match cause.into_kind() {
-            csv::ErrorKind::Io(cause) => failed(cause),
-            other => failed(std::io::Error::other(format!("{other:?}"))),
-        };
-        let header = reader.byte_headers().map_err(&fault)?.clone();
-        let place = |column: &str| {
-            let named = |cell: &[u8]| {
-                cell.strip_prefix(b"\xef\xbb\xbf")
-                    .unwrap_or(cell)
-                    .eq_ignore_ascii_case(column.as_bytes())
-            };
-            header.iter().position(named).ok_or_else(|| {
-                let cells = header
-                    .iter()
-                    .take(8)
-                    .map(|cell| format!("`{}`", shown(&String::from_utf8_lossy(cell))));
-                let found = cells.collect::<Vec<_>>().join(", ");
-                let found = if found.is_empty() { "nothing".to_owned() } else { found };
-                let (file, missing) = (file.to_owned(), format!("`{column}`"));
-                PackError::MissingColumn { file, missing, found, help: HELP }
-            })
-        };
-        let places = [place(COLUMNS[0])?, place(COLUMNS[1])?];
         let mut pairs = BTreeSet::new();
-        let mut row = ByteRecord::new();
-        while reader.read_byte_record(&mut row).map_err(&fault)? {
-            let number = |column: usize| {
-                let cell = row.get(places[column]).unwrap_or_default().trim_ascii();
-                let number = str::from_utf8(cell).ok().and_then(|text| text.parse::<u64>().ok());
-                number.ok_or_else(|| PackError::Value {
-                    file: file.to_owned(),
-                    line: row.position().map_or(0, csv::Position::line),
-                    column: COLUMNS[column].to_owned(),
-                    value: shown(&String::from_utf8_lossy(cell)),
-                    expected: "the number of a concept",
-                })
-            };
-            let (above, below) = (number(0)?, number(1)?);
+        stream::rows(file, input, &COLUMNS, HELP, |row| {
+            let (above, below) = (row.concept(0)?, row.concept(1)?);
             let kept = wanted.contains(&above) && known.is_none_or(|known| known.contains(&below));
             if kept && above != below {
                 pairs.insert((above, below));
@@ -110,7 +51,8 @@ impl Ancestors {
                 let (file, what) = (file.to_owned(), "concepts below others");
                 return Err(PackError::TooMany { file, what, most: limits.codes });
             }
-        }
+            Ok(())
+        })?;
         Ok(Self { pairs })
     }
 

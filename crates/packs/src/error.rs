@@ -85,6 +85,34 @@ pub enum PackError {
         /// What is wrong.
         what: String,
     },
+    /// A definition that is damaged, or of another kind.
+    #[error("{file}:{line}: {what}")]
+    Definition {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// A part of a definition that makes no sense.
+    #[error("{file}: {what} at `{place}`")]
+    Part {
+        /// The file.
+        file: String,
+        /// The part, by the keys that lead to it.
+        place: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A definition that the language has no room for.
+    #[error("{file}: what it defines cannot be written as rules: {cause}")]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// What the language says to it.
+        cause: String,
+    },
     /// More codes, or more pairs of them, than are taken in.
     #[error("{file}: more than {most} {what}; is this the right file?")]
     TooMany {

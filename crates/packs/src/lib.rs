@@ -11,6 +11,11 @@
 //! - [`ExpertTable::read_icd10`]: the tabular list of ICD-10-CM. Codes that exclude each other, codes
 //!   that need another one first, codes of mothers and of newborns.
 //!
+//! Names for groups that other tools define, as `let`s of a rule file:
+//!
+//! - [`NamedGroups::read_aces`]: predicates of ACES task configurations.
+//! - [`CohortDefinition`]: cohort definitions of OHDSI, with the tables [`Concepts`] and [`Ancestors`].
+//!
 //! A reader takes a file's name and its bytes, plain or gzip, and gives an [`ExpertTable`];
 //! [`ExpertTable::pack`] makes a [`Pack`] of rules, for all codes or for those of a vocabulary, for
 //! single codes or for categories; [`Pack::text`] is a rule file. With a vocabulary, rules speak as it
@@ -31,26 +36,38 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod aces;
 mod ancestors;
+mod circe;
 mod codes;
+mod concepts;
+mod criteria;
 mod dialect;
 mod error;
 mod expert;
 mod maker;
+mod names;
 mod notes;
 mod observed;
 mod pack;
+mod part;
 mod recognize;
+mod regex;
 mod spans;
+mod stream;
 mod table;
 mod tabular;
 mod xml;
+mod yaml;
 
 pub use ancestors::Ancestors;
+pub use circe::CohortDefinition;
 pub use codes::{CodeList, System};
+pub use concepts::Concepts;
 pub use dialect::Dialect;
 pub use error::PackError;
 pub use expert::{Entry, ExpertTable, Limit, Over};
+pub use names::{NamedGroup, NamedGroups, Unsaid};
 pub use pack::{Level, Pack, PackOptions, PackRule};
 pub use recognize::TableKind;
 pub use table::PackLimits;

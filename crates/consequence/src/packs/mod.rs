@@ -1,6 +1,7 @@
 //! Rules from expert tables, as a file to read and to check: of one table, or of a folder of them.
 
 mod folder;
+mod names;
 mod report;
 mod why;
 
@@ -18,6 +19,7 @@ pub use consequence_packs::{CodeList, Level, Over, System};
 pub use folder::{
     FileOutcome, FolderFile, FolderOptions, FolderPack, FolderPacks, PackCohort, from_folder,
 };
+pub use names::{NameMade, NameSource, NamesFromReport, NamesFromTask, PartUnsaid};
 pub use report::{LimitCount, RulesFromReport, Spoken};
 
 /// The expert tables that rules are made of.
@@ -253,6 +255,9 @@ fn refused(error: PackError) -> Error {
         PackError::Probability(_) => "give {stays} and {code_first} numbers such as 0.9",
         PackError::MissingColumn { .. } | PackError::Xml { .. } => {
             "check that the kind of table before the name of the file is the right one, and the file whole"
+        }
+        PackError::Definition { .. } | PackError::Part { .. } => {
+            "correct the definition there, or check that the kind before the name of the file is the right one"
         }
         _ => "check the file, or fetch it again",
     };
