@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use consequence_record::{Code, Kind, RecordView};
-use consequence_rules::{Literal, Order, VisitRange, Window, WrittenRules};
+use consequence_rules::{Asked, Literal, Order, VisitRange, Window, WrittenRules};
 use rustc_hash::FxHashMap;
 
 use crate::{BaselineError, Reason, Unexpressed};
@@ -121,7 +121,7 @@ impl Constraint {
             hard: rule.is_hard(),
         });
         let clauses = written.clauses().map(|clause| SpannedClause {
-            literals: clause.literals.iter().map(|&literal| written.decode(literal)).collect(),
+            literals: clause.literals.iter().filter_map(|&one| written.decode(one)).collect(),
             span: clause.visits,
             rule: clause.rule as usize,
         });
@@ -141,7 +141,16 @@ impl Constraint {
         let mut worlds =
             [Kind::Static, Kind::Encounter].map(|kind| Maker::new(codes, kind, Arc::clone(&rules)));
         for (index, clause) in clauses.into_iter().enumerate() {
-            let exists = |literal: &Literal| literal.code.index() < codes.len();
+            let exists = |literal: &Literal| match literal.asked {
+                Asked::Now(code) | Asked::In(_, code) => code.index() < codes.len(),
+                Asked::Fact(_) => true,
+            };
+            let is_fact = |literal: &Literal| matches!(literal.asked, Asked::Fact(_));
+            if let Some(rule) = rules.get(clause.rule)
+                && clause.literals.iter().any(is_fact)
+            {
+                return Err(BaselineError::Facts { rule: rule.name.to_string() });
+            }
             if clause.rule >= rules.len() || !clause.literals.iter().all(exists) {
                 return Err(BaselineError::BadClause { clause: index });
             }
@@ -329,13 +338,15 @@ impl<'a> Maker<'a> {
 
     /// What a literal is about; `None` if its code can never be found there.
     fn variable(&mut self, literal: &Literal) -> Option<Variable> {
-        match &literal.window {
-            None => {
-                let position = self.codes.position(literal.code);
+        match &literal.asked {
+            Asked::Now(code) => {
+                let position = self.codes.position(*code);
                 self.world.range.contains(&position).then_some(Variable::Now(position))
             }
-            Some(_) if self.world.kind == Kind::Static => None,
-            Some(window) => Some(self.number(Known::Seen(window.clone(), literal.code))),
+            Asked::In(..) if self.world.kind == Kind::Static => None,
+            Asked::In(window, code) => Some(self.number(Known::Seen(window.clone(), *code))),
+            // Refused before.
+            Asked::Fact(_) => None,
         }
     }
 

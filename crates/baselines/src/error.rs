@@ -18,6 +18,14 @@ pub enum BaselineError {
         /// The clause, counted from 0.
         clause: usize,
     },
+    /// A rule speaks of something that the method has no words for.
+    #[error(
+        "rule `{rule}` speaks of days, counts, ages or values, and the method knows codes in visits only; leave the rule out"
+    )]
+    Facts {
+        /// The name of the rule.
+        rule: String,
+    },
     /// A decision diagram grew too large.
     #[error(
         "{} codes need a decision diagram of more than {limit} nodes; leave out some of these rules: {}",

@@ -64,12 +64,24 @@ impl Checker {
 
     /// What is wrong with the details of a record, or nothing.
     pub fn disagreement(&self, record: &Record, details: DetailsView<'_>) -> Option<&'static str> {
-        let visits = 1..record.visits.len();
+        self.disagreement_after(record, details, 0)
+    }
+
+    /// The same for a record whose first encounters, so many, are given with their details: these are as they are.
+    pub fn disagreement_after(
+        &self,
+        record: &Record,
+        details: DetailsView<'_>,
+        given: usize,
+    ) -> Option<&'static str> {
+        let visits = given + 1..record.visits.len();
+        let begun = |_: &&str| given == 0;
         let wrong = shape(record, details)
-            .or_else(|| self.age(record, details))
+            .or_else(|| self.age(record, details).filter(begun))
             .or_else(|| visits.into_iter().find_map(|visit| self.visit(record, details, visit)));
         wrong.or_else(|| {
-            details.events.iter().find_map(|event| {
+            let events = details.events.iter();
+            events.filter(|event| given == 0 || event.visit as usize > given).find_map(|event| {
                 let visit = record.visits.get(event.visit as usize);
                 if visit.is_none_or(|codes| codes.binary_search(&event.code).is_err()) {
                     return Some("a code has a value or a time and is not in its visit");

@@ -24,15 +24,15 @@ const TRIES: u32 = 16;
 /// A [`DetailModel`] over the codes of a vocabulary, ready to give records their dates and values.
 #[derive(Debug)]
 pub struct Drawer<'m> {
-    dates: Option<&'m Dates>,
+    pub(crate) dates: Option<&'m Dates>,
     births: Option<&'m Births>,
     /// By code: what it tells beyond itself.
-    tells: Vec<Tells<'m>>,
+    pub(crate) tells: Vec<Tells<'m>>,
 }
 
 /// What a code tells beyond itself.
 #[derive(Clone, Copy, Debug)]
-enum Tells<'m> {
+pub(crate) enum Tells<'m> {
     Nothing,
     Gap(&'m Gap),
     Stay(&'m Histogram),
@@ -44,7 +44,7 @@ enum Tells<'m> {
 
 /// What is drawn of a visit, by index; each has room for as many tries as there are.
 #[derive(Clone, Copy)]
-enum What {
+pub(crate) enum What {
     Weekday,
     Days,
     Stay,
@@ -54,7 +54,7 @@ enum What {
     DayOfBirth,
 }
 
-fn uniform(draws: &mut VisitDraws, what: What, attempt: u32) -> f64 {
+pub(crate) fn uniform(draws: &mut VisitDraws, what: What, attempt: u32) -> f64 {
     draws.uniform(what as u32 * TRIES + attempt)
 }
 
@@ -107,12 +107,17 @@ impl Drawer<'_> {
         details
     }
 
-    fn told(&self, codes: &[Code]) -> impl Iterator<Item = Tells<'_>> {
+    pub(crate) fn told(&self, codes: &[Code]) -> impl Iterator<Item = Tells<'_>> {
         codes.iter().map(|code| self.tells[code.index()])
     }
 
     /// The day of birth of a patient whose first encounter is on a day.
-    fn birth(&self, statics: &[Code], first: i64, draws: &mut VisitDraws) -> Option<i64> {
+    pub(crate) fn birth(
+        &self,
+        statics: &[Code],
+        first: i64,
+        draws: &mut VisitDraws,
+    ) -> Option<i64> {
         let told_to = self.births?.told_to;
         let (band, ages) = self.told(statics).find_map(|tells| match tells {
             Tells::Age(band, ages) => Some((band, ages)),
@@ -156,13 +161,13 @@ fn within<'a>(dates: &Dates, drawn: impl Fn(u16) -> Drawn<'a>) -> Details {
 }
 
 /// The draws of one record.
-struct Drawn<'a> {
-    drawer: &'a Drawer<'a>,
-    visits: &'a [Vec<Code>],
-    draws: &'a Draws,
-    number: u64,
+pub(crate) struct Drawn<'a> {
+    pub drawer: &'a Drawer<'a>,
+    pub visits: &'a [Vec<Code>],
+    pub draws: &'a Draws,
+    pub number: u64,
     /// Which of the attempts at dates it is.
-    attempt: u16,
+    pub attempt: u16,
 }
 
 impl Drawn<'_> {
@@ -190,23 +195,25 @@ impl Drawn<'_> {
         let birth = self.drawer.birth(&self.visits[0], start, &mut self.of(0, Purpose::Date));
         details.birth = birth.map(|birth| birth * DAY);
         if stays.iter().any(Option::is_some) {
-            let ends = stays.iter().zip(&details.times);
-            let end =
-                |(stay, begin): (&Option<i64>, &i64)| stay.map(|days| begin + days * DAY + DAY_END);
-            details.ends = ends.map(end).collect();
+            details.ends = stays.iter().zip(&details.times).map(end_of_stay).collect();
         }
         (details, days[encounters - 1])
     }
 
     /// The days that a stay takes; no more than can pass until the next, where stays do not overlap.
     fn stay(&self, dates: &Dates, visit: usize) -> Option<i64> {
+        let next = self.told_gap(visit + 1).filter(|_| dates.one_stay_at_a_time);
+        self.stay_until(visit, next.map(|gap| gap.days.range().1))
+    }
+
+    /// The days that a stay takes; no more than so many, if it can be less.
+    pub fn stay_until(&self, visit: usize, most: Option<i64>) -> Option<i64> {
         let days = self.drawer.told(&self.visits[visit]).find_map(|tells| match tells {
             Tells::Stay(days) => Some(days),
             _ => None,
         })?;
         let (from, to) = days.range();
-        let next = self.told_gap(visit + 1).filter(|_| dates.one_stay_at_a_time);
-        let most = next.map(|gap| gap.days.range().1).filter(|&most| most < to);
+        let most = most.filter(|&most| most < to);
         let shorter = most.and_then(|most| days.between(from, most));
         let days = shorter.as_ref().unwrap_or(days);
         Some(days.draw(uniform(&mut self.of(visit, Purpose::Date), What::Stay, 0)))
@@ -227,7 +234,7 @@ impl Drawn<'_> {
     }
 
     /// The values of codes, and when those are said that stand at the end.
-    fn events(&self, details: &mut Details) {
+    pub fn events(&self, details: &mut Details) {
         for (visit, codes) in self.visits.iter().enumerate() {
             let mut draws = self.of(visit, Purpose::Value);
             let begin = visit.checked_sub(1).and_then(|at| details.times.get(at).copied());
@@ -251,7 +258,7 @@ impl Drawn<'_> {
 
 impl Dates {
     /// The days of a gap after an encounter on a day of the week; `least` if that can be.
-    fn days(&self, gap: &Gap, weekday: usize, least: i64, draws: &mut VisitDraws) -> i64 {
+    pub fn days(&self, gap: &Gap, weekday: usize, least: i64, draws: &mut VisitDraws) -> i64 {
         let (from, to) = gap.days.range();
         let later = (least > from).then(|| gap.days.between(least, to)).flatten();
         let days = later.as_ref().unwrap_or(&gap.days);
@@ -277,7 +284,7 @@ impl Dates {
     }
 
     /// The day of the first encounter of a record that goes on for so many days.
-    fn start(&self, weekday: usize, span: i64, draws: &mut VisitDraws) -> i64 {
+    pub fn start(&self, weekday: usize, span: i64, draws: &mut VisitDraws) -> i64 {
         let group =
             self.starts.iter().find(|group| group.up_to_days.is_none_or(|most| span <= most));
         let Some(months) = group.map(|group| &group.months) else { return 0 };
@@ -300,8 +307,13 @@ impl Dates {
     }
 }
 
+/// When a stay ends that began so, and takes so many days.
+pub(crate) fn end_of_stay((stay, begin): (&Option<i64>, &i64)) -> Option<i64> {
+    stay.map(|days| begin + days * DAY + DAY_END)
+}
+
 /// A day of the week by counts; any where there are none.
-fn draw_weekday(counts: &[u64; 7], uniform: f64) -> usize {
+pub(crate) fn draw_weekday(counts: &[u64; 7], uniform: f64) -> usize {
     let total: u64 = counts.iter().sum();
     if total == 0 {
         return (uniform * 7.0) as usize;

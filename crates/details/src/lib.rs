@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod diary;
 mod draw;
 mod fit;
 mod histogram;
 mod model;
 
 pub use check::Checker;
+pub use diary::{Diary, gone_on};
 pub use draw::Drawer;
 pub use histogram::{FEWEST_PATIENTS, Histogram};
 pub use model::DetailModel;

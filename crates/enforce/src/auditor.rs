@@ -3,9 +3,11 @@
 use consequence_feedback::Watch;
 use consequence_record::{RecordView, Selection};
 use consequence_rules::WrittenRules;
+use consequence_tally::{Counts, coded, counts};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::facts::Moment;
 use crate::history::{History, Layout};
 use crate::index::{Index, IndexBuilder};
 
@@ -70,6 +72,8 @@ pub struct Example {
     pub visit: usize,
 }
 
+coded!(Example { record, visit });
+
 /// What an audit found about one rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleFinding {
@@ -81,7 +85,18 @@ pub struct RuleFinding {
     pub examples: Vec<Example>,
 }
 
-/// What an audit found.
+coded!(RuleFinding { violations, records, examples });
+
+/// Examples of other records come after those that are there.
+impl Counts for RuleFinding {
+    fn add(&mut self, other: Self) {
+        self.violations += other.violations;
+        self.records += other.records;
+        self.examples.extend(other.examples);
+    }
+}
+
+/// What an audit found. What was found in other records by the same rules can be added; without examples, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// Records looked at.
@@ -102,13 +117,24 @@ pub struct Audit {
     pub rules: Vec<RuleFinding>,
 }
 
+counts!(Audit {
+    records,
+    visits,
+    valid_records,
+    within_visit_broken,
+    temporal_broken,
+    within_visit_violations,
+    temporal_violations,
+    rules,
+});
+
 impl Audit {
     /// All violations.
     pub fn violations(&self) -> u64 {
         self.within_visit_violations + self.temporal_violations
     }
 
-    fn add(&mut self, part: Part, max_examples: usize) {
+    fn add_part(&mut self, part: Part, max_examples: usize) {
         self.records += part.records;
         self.visits += part.visits;
         self.valid_records += part.valid_records;
@@ -169,7 +195,8 @@ impl Auditor {
         Reader { auditor: self, history: History::new(&self.layout), broken: Vec::new() }
     }
 
-    /// Checks every record, on all threads. `watch` is told of every record as it is done.
+    /// Checks every record, on all threads. `watch` is told of every record as it is done. Rules about days,
+    /// ages and values need a selection that [tells them](Selection::detailed).
     pub fn audit<'a>(
         &self,
         records: impl Into<Selection<'a>>,
@@ -192,7 +219,7 @@ impl Auditor {
         let rules = vec![RuleFinding::default(); self.temporal.len()];
         let mut audit = Audit { rules, ..Audit::default() };
         for part in parts {
-            audit.add(part, max_examples);
+            audit.add_part(part, max_examples);
         }
         audit
     }
@@ -264,6 +291,9 @@ impl Reader<'_> {
         let auditor = self.auditor;
         let layout = &auditor.layout;
         for visit in 0..record.len() {
+            if visit > 0 && layout.asks_facts() {
+                self.history.reveal(layout, &Moment::of(record, visit));
+            }
             for &code in record.visit(visit) {
                 self.history.set_present(layout.order.position(code));
             }

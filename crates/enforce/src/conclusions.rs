@@ -61,7 +61,7 @@ impl Conclusions {
     /// excludes B, and no more.
     pub fn one_way(plan: &Plan) -> Self {
         Self::read(plan, |outputs| {
-            let last = outputs.into_iter().max_by_key(|(_, literal)| literal.code);
+            let last = outputs.into_iter().max_by_key(|(_, literal)| literal.code_now());
             last.into_iter().collect()
         })
     }
@@ -82,12 +82,12 @@ impl Conclusions {
             let Some(&rule) = clause.rules.first() else { continue };
             let outputs = plan.rule(rule).outputs();
             let literals: Vec<Literal> =
-                clause.literals.iter().map(|&literal| plan.decode(literal)).collect();
-            let concluded =
-                literals.iter().cloned().enumerate().filter(|(_, literal)| {
-                    literal.window.is_none() && outputs.contains(&literal.code)
-                });
+                clause.literals.iter().filter_map(|&literal| plan.decode(literal)).collect();
+            let concluded = literals.iter().cloned().enumerate().filter(|(_, literal)| {
+                literal.code_now().is_some_and(|code| outputs.contains(&code))
+            });
             for (at, literal) in choose(concluded.collect()) {
+                let Some(code) = literal.code_now() else { continue };
                 let others = literals.iter().enumerate().filter(|&(other, _)| other != at);
                 let negated = |(_, other): (usize, &Literal)| Literal {
                     present: !other.present,
@@ -97,7 +97,7 @@ impl Conclusions {
                     conditions: others.map(negated).collect(),
                     conclusion: Conclusion {
                         rule: rule as usize,
-                        code: literal.code,
+                        code,
                         probability: f64::from(u8::from(literal.present)),
                     },
                     visits: clause.visits,
@@ -105,7 +105,7 @@ impl Conclusions {
             }
         }
         for soft in plan.soft() {
-            let conditions = soft.conditions.iter().map(|&literal| plan.decode(literal));
+            let conditions = soft.conditions.iter().filter_map(|&literal| plan.decode(literal));
             readings.push(Reading {
                 conditions: conditions.collect(),
                 conclusion: Conclusion {
@@ -129,7 +129,8 @@ impl Conclusions {
                 record.visit(then).binary_search(&code).is_ok()
             }
         };
-        let holds = |literal: &Literal| literal.holds(visit, has);
+        // Codes do not tell facts: what depends on one is not concluded here.
+        let holds = |literal: &Literal| literal.holds(visit, has) == Some(true);
         let speaks = |one: &&Reading| {
             one.visits.contains(visit)
                 && self.vocabulary.kind(one.conclusion.code) == Kind::of_visit(visit)

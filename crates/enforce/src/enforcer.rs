@@ -61,17 +61,22 @@ pub struct Enforcer {
     pub(crate) tests: DueClauses,
     /// Conditions under which a rule the user wrote ends the record.
     pub(crate) endings: Index,
-    /// What makes the next visit impossible, where the end is given.
+    /// What makes the next visit impossible, where the end is given, or on the day that it begins.
     pub(crate) impossible: Index,
 }
 
 impl Enforcer {
     /// Prepares a plan for records that exist, or for a model that was trained with its rules.
     pub fn new(plan: &Plan) -> Self {
-        // Where the end is open, preconditions hold by the plan itself.
+        // Where the end is open, preconditions hold by the plan itself, but for those about what is revealed
+        // when a visit begins: its days are chosen by them. What was so at the visit before matters to
+        // proofs only.
         let numbered = || {
-            let forces = |clause: &Clause<'_>| plan.end_given() || clause.position().is_some();
-            (0u32..).zip(plan.clauses()).filter(move |(_, clause)| forces(clause))
+            let asked = |clause: &Clause<'_>| {
+                clause.position().is_some()
+                    || !plan.asks_before(clause) && (plan.end_given() || plan.is_revealed(clause))
+            };
+            (0u32..).zip(plan.clauses()).filter(move |(_, clause)| asked(clause))
         };
         let clauses = || numbered().map(|(_, clause)| clause);
         let hard = clauses()

@@ -3,19 +3,21 @@
 //! The bits are laid out in rows of one bit per code position: row 0 is the visit being decided,
 //! then one row per window in use. `past` and windows of numbered visits only ever gain bits;
 //! windows that count back are set anew each visit from the visits they select. After all rows come
-//! bits that say at which stages of its record the visit may stand.
+//! bits of facts, of the days since the visit before, and of the stages of its record at which the visit may stand.
 //!
 //! What holds throughout:
 //! - Row 0 has the bits of `present` and no others; `END` is among them but never in a row of the
 //!   past.
 //! - A bit in a row of the past is set only if some condition asks for it.
 //! - Every bit set in such a row is listed once: in `lasting` if it stays for the rest of the
-//!   record, else in `moving`, which the next visit clears. So a record is forgotten by walking the
-//!   two lists.
+//!   record, else in `moving` or, of facts, in `revealed`, which the next visit clears. So a record is
+//!   forgotten by walking the lists.
 
 use consequence_record::Lists;
-use consequence_rules::{Atoms, LiteralId, Order, Stage, Stages, Subject, Window};
+use consequence_rules::{Atom, Atoms, Fact, LiteralId, Order, Stage, Stages, Subject, Window};
+use rustc_hash::FxHashMap;
 
+use crate::facts::{FactCounts, FactLayout, Moment};
 use crate::index::{Bits, Condition};
 
 /// Where each window's row is, and how it changes from visit to visit.
@@ -26,8 +28,13 @@ pub(crate) struct Layout {
     /// The row of each of the plan's windows; 0 for those not in use.
     row_of_window: Vec<u32>,
     width: u32,
-    /// Sets of stages that some conjunction is confined to: one bit each, after all rows.
+    /// Facts in use, by atom: one bit each, after all rows.
+    fact_bits: FxHashMap<u32, u32>,
+    /// How facts are counted and revealed; none where no condition asks for one.
+    facts: Option<FactLayout>,
+    /// Sets of stages that some conjunction is confined to: one bit each, after the facts.
     stages: Vec<Stages>,
+    first_stage_bit: u32,
     /// The bits of the past that some condition asks for; no others are ever set.
     asked: Bits,
 }
@@ -40,22 +47,55 @@ impl Layout {
             rows: Vec::new(),
             row_of_window: vec![0; atoms.windows().len()],
             width: order.len().next_multiple_of(64) as u32,
+            fact_bits: FxHashMap::default(),
+            facts: None,
             stages: Vec::new(),
+            first_stage_bit: 0,
             asked: Bits::new(0),
         };
+        let mut facts: Vec<(u32, &Fact)> = Vec::new();
         let used: Vec<u32> = used.collect();
         for &atom in &used {
-            let window = atoms.atoms()[atom as usize].window as usize;
-            if layout.row_of_window[window] == 0 {
-                layout.rows.push(atoms.windows()[window].clone());
-                layout.row_of_window[window] = layout.rows.len() as u32;
+            match &atoms.atoms()[atom as usize] {
+                Atom::In { window, .. } => {
+                    let window = *window as usize;
+                    if layout.row_of_window[window] == 0 {
+                        layout.rows.push(atoms.windows()[window].clone());
+                        layout.row_of_window[window] = layout.rows.len() as u32;
+                    }
+                }
+                Atom::Fact(fact) => {
+                    if !facts.iter().any(|&(known, _)| known == atom) {
+                        facts.push((atom, fact));
+                    }
+                }
+                Atom::FactBefore(_) => {}
             }
+        }
+        let first = layout.width * (layout.rows.len() as u32 + 1);
+        layout.first_stage_bit = first;
+        if !facts.is_empty() || !atoms.thresholds().is_empty() {
+            let bits = (first..).zip(&facts).map(|(bit, &(atom, _))| (atom, bit));
+            layout.fact_bits = bits.collect();
+            let gaps = first + facts.len() as u32;
+            let facts: Vec<(&Fact, u32)> =
+                facts.iter().map(|(atom, fact)| (*fact, layout.fact_bits[atom])).collect();
+            let thresholds = atoms.thresholds();
+            layout.facts = Some(FactLayout::new(order, &facts, thresholds, gaps));
+            layout.first_stage_bit = gaps + 2 * thresholds.len() as u32;
         }
         layout.asked = Bits::new(layout.bits());
         for atom in used {
-            layout.asked.set(layout.past_bit(atoms, atom));
+            if atoms.seen_in(atom).is_some() {
+                layout.asked.set(layout.past_bit(atoms, atom));
+            }
         }
         layout
+    }
+
+    /// Whether some condition asks for a fact.
+    pub fn asks_facts(&self) -> bool {
+        self.facts.is_some()
     }
 
     pub fn bits(&self) -> u32 {
@@ -84,7 +124,7 @@ impl Layout {
     }
 
     fn stage_bit(&self, number: usize) -> u32 {
-        self.width * (self.rows.len() as u32 + 1) + number as u32
+        self.first_stage_bit + number as u32
     }
 
     /// The condition that a literal holds.
@@ -92,6 +132,12 @@ impl Layout {
         let bit = match literal.subject() {
             Subject::Now(position) => position,
             Subject::Past(atom) => self.past_bit(atoms, atom),
+            // Where the days were not chosen, nothing is known of them.
+            Subject::Gap(threshold) => {
+                let facts = self.facts.as_ref();
+                let bit = facts.map_or(0, |facts| facts.gap_bit(threshold, literal.present()));
+                return Condition::new(bit, true);
+            }
         };
         Condition::new(bit, literal.present())
     }
@@ -102,8 +148,12 @@ impl Layout {
     }
 
     fn past_bit(&self, atoms: &Atoms, atom: u32) -> u32 {
-        let atom = &atoms.atoms()[atom as usize];
-        self.bit(self.row_of_window[atom.window as usize], self.order.position(atom.code))
+        match atoms.atoms()[atom as usize] {
+            Atom::In { window, code } => {
+                self.bit(self.row_of_window[window as usize], self.order.position(code))
+            }
+            Atom::Fact(_) | Atom::FactBefore(_) => self.fact_bits[&atom],
+        }
     }
 
     /// Whether a bit is about the visit being decided.
@@ -113,7 +163,12 @@ impl Layout {
 
     /// Whether a bit, once set, stays set for the rest of the record.
     pub fn is_lasting(&self, bit: u32) -> bool {
-        !self.is_now(bit) && self.rows[(bit / self.width) as usize - 1].distances().is_empty()
+        let row = (bit / self.width) as usize;
+        match row.checked_sub(1).map(|row| self.rows.get(row)) {
+            None => false,
+            Some(Some(window)) => window.distances().is_empty(),
+            Some(None) => self.facts.as_ref().is_some_and(|facts| facts.is_lasting(bit)),
+        }
     }
 
     fn bit(&self, row: u32, position: u32) -> u32 {
@@ -137,6 +192,10 @@ pub(crate) struct History {
     moving: Vec<u32>,
     /// Lasting bits in the order they were set.
     pub lasting: Vec<u32>,
+    /// Bits of facts that were revealed when the visit began.
+    revealed: Vec<u32>,
+    /// What facts are counted by, where any are asked for.
+    counts: Option<FactCounts>,
 }
 
 impl History {
@@ -149,6 +208,8 @@ impl History {
             earlier: Lists::default(),
             moving: Vec::new(),
             lasting: Vec::new(),
+            revealed: Vec::new(),
+            counts: layout.facts.as_ref().map(FactCounts::new),
         }
     }
 
@@ -171,17 +232,38 @@ impl History {
 
     /// Forgets the record, keeping the memory.
     pub fn clear(&mut self) {
-        for bit in self.present.drain(..).chain(self.moving.drain(..)).chain(self.lasting.drain(..))
-        {
-            self.bits.clear(bit);
+        for list in [&mut self.present, &mut self.moving, &mut self.lasting, &mut self.revealed] {
+            list.drain(..).for_each(|bit| self.bits.clear(bit));
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.clear();
         }
         self.visit = 0;
         self.earlier.clear();
     }
 
-    /// Bits set now in rows that count back.
-    pub fn moving(&self) -> &[u32] {
-        &self.moving
+    /// Bits set that need not be set at the next visit: in rows that count back, and of facts.
+    pub fn moving(&self) -> impl Iterator<Item = &u32> {
+        self.moving.iter().chain(&self.revealed)
+    }
+
+    /// Says when the visit being decided begins and what else is revealed with it; until then nothing is. May be said
+    /// again, before any code is decided.
+    pub fn reveal(&mut self, layout: &Layout, moment: &Moment) {
+        let (Some(facts), Some(counts)) = (&layout.facts, &mut self.counts) else { return };
+        for bit in self.revealed.drain(..) {
+            self.bits.clear(bit);
+        }
+        counts.reveal(facts, moment, |bit| {
+            if self.bits.set(bit) {
+                self.revealed.push(bit);
+            }
+        });
+    }
+
+    /// The day of the encounter before the one being decided, where facts are asked for.
+    pub fn day_before(&self) -> Option<i64> {
+        self.counts.as_ref()?.day_before()
     }
 
     pub fn set_present(&mut self, position: u32) {
@@ -205,8 +287,20 @@ impl History {
             .push(self.present.drain(..).filter(|&position| position != layout.order.end()));
         let finished = self.visit;
         self.visit += 1;
-        for bit in self.moving.drain(..) {
+        for bit in self.moving.drain(..).chain(self.revealed.drain(..)) {
             self.bits.clear(bit);
+        }
+        if let (Some(facts), Some(counts)) = (&layout.facts, &mut self.counts) {
+            let (mut lasting, mut next) = (Vec::new(), Vec::new());
+            let present = self.earlier.list(finished);
+            counts.close(facts, finished, present, |bit| lasting.push(bit), |bit| next.push(bit));
+            for (bits, listed) in [(lasting, &mut self.lasting), (next, &mut self.moving)] {
+                for bit in bits {
+                    if self.bits.set(bit) {
+                        listed.push(bit);
+                    }
+                }
+            }
         }
         for (index, window) in layout.rows.iter().enumerate() {
             let row = index as u32 + 1;

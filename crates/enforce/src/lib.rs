@@ -16,6 +16,7 @@ mod choice;
 mod conclusions;
 mod due;
 mod enforcer;
+mod facts;
 mod history;
 mod index;
 mod program;
@@ -27,6 +28,7 @@ pub use auditor::{Audit, Auditor, BrokenClause, Example, Reader, RuleFinding, Vi
 pub use choice::Choice;
 pub use conclusions::{Conclusion, Conclusions};
 pub use enforcer::Enforcer;
+pub use facts::Moment;
 pub use program::{Conjunctions, Drawn, Forced, KeptOff, PastCode, PastReader, Program, Wait};
 pub use repair::{
     Likelihoods, Repair, RepairPlan, Repaired, RepairedCode, VisitLikelihoods, repair, repair_by,

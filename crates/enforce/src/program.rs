@@ -112,7 +112,8 @@ pub struct PastCode {
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = RuleSet::parse("rule r: A and B in past => C", None)?;
-/// let program = Program::new(&compile(Arc::new(rules), &CompileOptions::default())?);
+/// let plan = compile(Arc::new(rules), &CompileOptions::default())?;
+/// let program = Program::new(&plan).expect("rules about codes");
 /// assert_eq!((program.codes(), program.past().len()), (4, 1)); // A, B, C and END; B in the past
 /// assert_eq!(program.levels().iter().max(), Some(&1)); // C is decided after A
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -138,8 +139,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Lays out a plan.
-    pub fn new(plan: &Plan) -> Self {
+    /// Lays out a plan; none if its rules speak of days, counts, ages or values, which the tables have no
+    /// words for.
+    pub fn new(plan: &Plan) -> Option<Self> {
         let required = |clause: &Clause<'_>| clause.stages.contains(Stage::OPEN);
         let clauses = || plan.clauses().filter(required);
         let forcing = || clauses().filter(|clause| clause.position().is_some());
@@ -152,15 +154,15 @@ impl Program {
         let layout = Layout::new(plan.order(), plan.atoms(), atoms.iter().copied());
         let mut windows: Vec<Window> = Vec::new();
         let past = atoms.iter().map(|&atom| {
-            let window = plan.atoms().window(atom);
+            let (code, window) = plan.atoms().seen_in(atom)?;
             let number = windows.iter().position(|one| one == window).unwrap_or_else(|| {
                 windows.push(window.clone());
                 windows.len() - 1
             });
-            let position = plan.order().position(plan.atoms().code(atom));
-            PastCode { window: number as u32, position }
+            let position = plan.order().position(code);
+            Some(PastCode { window: number as u32, position })
         });
-        let past = past.collect();
+        let past = past.collect::<Option<Vec<PastCode>>>()?;
         let mut program = Self {
             plan: plan.clone(),
             layout,
@@ -198,7 +200,7 @@ impl Program {
         }
         program.wait();
         program.level();
-        program
+        Some(program)
     }
 
     /// The condition that a literal holds.
@@ -209,6 +211,8 @@ impl Program {
             Subject::Past(atom) => {
                 (self.codes() + self.atoms.partition_point(|&one| one < atom)) as u32
             }
+            // Only where rules speak of days, which have no tables.
+            Subject::Gap(_) => return u32::MAX,
         };
         variable << 1 | u32::from(literal.present())
     }
@@ -372,7 +376,8 @@ impl Program {
 /// use consequence_rules::{CompileOptions, RuleSet, compile};
 ///
 /// let rules = RuleSet::parse("rule r: A in previous => A", None)?;
-/// let program = Program::new(&compile(Arc::new(rules), &CompileOptions::default())?);
+/// let plan = compile(Arc::new(rules), &CompileOptions::default())?;
+/// let program = Program::new(&plan).expect("rules about codes");
 /// let mut reader = program.reader();
 /// reader.advance(&[]); // the static visit
 /// assert_eq!(reader.past().collect::<Vec<_>>(), [false]);

@@ -10,12 +10,14 @@
 //! What a record becomes depends on its id, on itself, and on the [`Shares`] that choices are made by:
 //! not on its place among others.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consequence_feedback::{Unwatched, Watch};
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Code, Cohort, Record, RecordView};
+use consequence_record::{Code, Cohort, Record, RecordView, Selection};
 use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
+use consequence_tally::{Counts as _, counts};
 use rayon::prelude::*;
 
 use crate::{Choice, Enforcer, Shares, Writer};
@@ -37,23 +39,12 @@ pub struct Repair {
     pub cut: u64,
     /// Visits dropped from them.
     pub dropped_visits: u64,
-    /// Records left out because no record of their length obeys the rules, or because they are
-    /// longer than the plan has room for.
+    /// Records left out because no record of their length, with their dates and values, obeys the rules, or
+    /// because they are longer than the plan has room for.
     pub refused: u64,
 }
 
-impl std::ops::AddAssign for Repair {
-    fn add_assign(&mut self, other: Self) {
-        self.records += other.records;
-        self.changed += other.changed;
-        self.added += other.added;
-        self.removed += other.removed;
-        self.last_resorts += other.last_resorts;
-        self.cut += other.cut;
-        self.dropped_visits += other.dropped_visits;
-        self.refused += other.refused;
-    }
-}
+counts!(Repair { records, changed, added, removed, last_resorts, cut, dropped_visits, refused });
 
 /// A code that a repair put into a visit or took out of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,42 +120,48 @@ impl RepairPlan {
 /// assert_eq!(repaired.cohort.record(0).len(), 2); // the static visit and the last encounter
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn repair(plan: &RepairPlan, cohort: &Cohort, draws: &Draws, watch: &dyn Watch) -> Repaired {
-    repair_chosen(plan, cohort, None, draws, watch)
+pub fn repair<'a>(
+    plan: &RepairPlan,
+    records: impl Into<Selection<'a>>,
+    draws: &Draws,
+    watch: &dyn Watch,
+) -> Repaired {
+    repair_chosen(plan, records.into(), None, draws, watch)
 }
 
 /// Repairs every record; a code that the patient did not have before is drawn by how likely a model
 /// finds it, and by its share in the cohort where the model has no say.
-pub fn repair_by(
+pub fn repair_by<'a>(
     plan: &RepairPlan,
-    cohort: &Cohort,
+    records: impl Into<Selection<'a>>,
     model: &dyn Likelihoods,
     draws: &Draws,
     watch: &dyn Watch,
 ) -> Repaired {
-    repair_chosen(plan, cohort, Some(model), draws, watch)
+    repair_chosen(plan, records.into(), Some(model), draws, watch)
 }
 
 fn repair_chosen(
     plan: &RepairPlan,
-    cohort: &Cohort,
+    records: Selection<'_>,
     model: Option<&dyn Likelihoods>,
     draws: &Draws,
     watch: &dyn Watch,
 ) -> Repaired {
     // At first every choice is left to the plan, to see which there are.
     let none = By { shares: &Shares::default(), model: None };
-    let mut outcomes = outcomes(plan, cohort, draws, none, None, watch);
+    let mut outcomes = outcomes(plan, records, draws, none, None, watch);
     let again: Vec<usize> =
-        (0..cohort.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
+        (0..records.len()).filter(|&index| !outcomes[index].choices.is_empty()).collect();
     if !again.is_empty() {
-        let by = By { shares: &shares(plan, cohort, &outcomes), model };
-        let chosen = self::outcomes(plan, cohort, draws, by, Some(&again), &Unwatched);
+        let asked = outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
+        let by = By { shares: &plan.shares_of(&asked, records), model };
+        let chosen = self::outcomes(plan, records, draws, by, Some(&again), &Unwatched);
         for (index, outcome) in again.into_iter().zip(chosen) {
             outcomes[index] = outcome;
         }
     }
-    joined(cohort, outcomes)
+    joined(records, outcomes)
 }
 
 /// A model that says how likely codes are in visits of records that exist.
@@ -190,32 +187,42 @@ struct By<'a> {
     model: Option<&'a dyn Likelihoods>,
 }
 
-/// Repairs every record with shares that were counted before: parts of a cohort are repaired as the
+/// Repairs every record with shares that were counted before, or by a model: parts of a cohort are repaired as the
 /// whole is, with the shares of the whole.
-pub fn repair_with(
+pub fn repair_with<'a>(
     plan: &RepairPlan,
-    cohort: &Cohort,
-    shares: &Shares,
+    records: impl Into<Selection<'a>>,
+    (shares, model): (&Shares, Option<&dyn Likelihoods>),
     draws: &Draws,
     watch: &dyn Watch,
 ) -> Repaired {
-    joined(cohort, outcomes(plan, cohort, draws, By { shares, model: None }, None, watch))
+    let records = records.into();
+    joined(records, outcomes(plan, records, draws, By { shares, model }, None, watch))
 }
 
 impl RepairPlan {
     /// Counts what the repair of a cohort chooses by; with the draws of that repair, since what soft
     /// rules draw may ask for codes too.
-    pub fn shares(&self, cohort: &Cohort, draws: &Draws) -> Shares {
-        let none = By { shares: &Shares::default(), model: None };
-        let outcomes = outcomes(self, cohort, draws, none, None, &Unwatched);
-        shares(self, cohort, &outcomes)
+    pub fn shares<'a>(&self, records: impl Into<Selection<'a>>, draws: &Draws) -> Shares {
+        let records = records.into();
+        self.shares_of(&self.choices(records, draws), records)
     }
-}
 
-/// Counts the codes of all clauses that left a choice.
-fn shares(plan: &RepairPlan, cohort: &Cohort, outcomes: &[Outcome]) -> Shares {
-    let asked = outcomes.iter().flat_map(|outcome| outcome.choices.iter().copied()).collect();
-    Shares::count(&plan.enforcer, &asked, cohort)
+    /// The clauses that leave a choice in the repair of records: shares are counted for those.
+    pub fn choices<'a>(&self, records: impl Into<Selection<'a>>, draws: &Draws) -> BTreeSet<u32> {
+        let none = By { shares: &Shares::default(), model: None };
+        let outcomes = outcomes(self, records.into(), draws, none, None, &Unwatched);
+        outcomes.into_iter().flat_map(|outcome| outcome.choices).collect()
+    }
+
+    /// Counts the codes of some clauses in records.
+    pub fn shares_of<'a>(
+        &self,
+        clauses: &BTreeSet<u32>,
+        records: impl Into<Selection<'a>>,
+    ) -> Shares {
+        Shares::count(&self.enforcer, clauses, records.into())
+    }
 }
 
 /// What became of one record.
@@ -238,13 +245,13 @@ impl Outcome {
 /// Repairs all records, or some of them.
 fn outcomes(
     plan: &RepairPlan,
-    cohort: &Cohort,
+    records: Selection<'_>,
     draws: &Draws,
     by: By<'_>,
     some: Option<&[usize]>,
     watch: &dyn Watch,
 ) -> Vec<Outcome> {
-    (0..some.map_or(cohort.len(), <[usize]>::len))
+    (0..some.map_or(records.len(), <[usize]>::len))
         .into_par_iter()
         .with_min_len(64)
         .map_init(
@@ -252,9 +259,10 @@ fn outcomes(
             |writer, at| {
                 let index = some.map_or(at, |some| some[at]);
                 let mut outcome = Outcome::default();
-                let number = Draws::record(cohort.id(index));
-                repair_record(writer, cohort.record(index), (draws, number), by, &mut outcome);
-                outcome.changes.iter_mut().for_each(|change| change.record = index);
+                let number = Draws::record(records.cohort().id(records.index(index)));
+                repair_record(writer, records.record(index), (draws, number), by, &mut outcome);
+                let at = records.index(index);
+                outcome.changes.iter_mut().for_each(|change| change.record = at);
                 watch.advance(1);
                 outcome
             },
@@ -262,12 +270,12 @@ fn outcomes(
         .collect()
 }
 
-fn joined(cohort: &Cohort, outcomes: Vec<Outcome>) -> Repaired {
+fn joined(records: Selection<'_>, outcomes: Vec<Outcome>) -> Repaired {
     let mut all = Repaired::default();
     for (index, outcome) in outcomes.into_iter().enumerate() {
-        all.summary += outcome.repair;
+        all.summary.add(outcome.repair);
         if let Some(record) = outcome.record {
-            all.cohort.push(cohort.id(index), &record);
+            all.cohort.push(records.cohort().id(records.index(index)), &record);
             all.changes.extend(outcome.changes);
         }
     }
@@ -301,11 +309,18 @@ fn repair_record(
     let mut model = by.model.map(Likelihoods::begin);
     for (visit, codes) in record.visits().enumerate().take(encounters + 1) {
         let left = encounters - visit;
+        writer.arrive_as(record, visit);
         let counted = plan.stage(left, ended);
         if stage != Stage::OPEN || writer.goes_on(counted) {
             stage = counted;
         }
         writer.set_stage(stage);
+        if writer.asks_facts() && !writer.is_possible() {
+            // Dates, births and values are given: no codes obey the rules with these.
+            writer.take();
+            *outcome = Outcome::refused();
+            return;
+        }
         given.clear();
         given.extend_from_slice(codes);
         given.extend((ended && left == 0).then_some(end));

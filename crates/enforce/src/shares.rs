@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use consequence_prng::VisitDraws;
-use consequence_record::{Code, Cohort, RecordView, Vocabulary};
+use consequence_record::{Code, RecordView, Selection, Vocabulary};
 use consequence_rules::{Clause, Plan};
+use consequence_tally::{Counts, coded, counts};
 use rayon::prelude::*;
 
 use crate::choice::{Choice, alternatives};
@@ -25,6 +26,17 @@ pub struct Shares {
     sexes: Vec<Code>,
 }
 
+coded!(Shares { tables, sexes });
+
+/// Shares of other records, by the same plan, can be added.
+impl Counts for Shares {
+    fn add(&mut self, other: Self) {
+        self.tables.add(other.tables);
+        self.sexes =
+            if self.sexes.is_empty() { other.sexes } else { std::mem::take(&mut self.sexes) };
+    }
+}
+
 /// What is counted of one clause.
 #[derive(Clone, Debug)]
 struct Table {
@@ -34,12 +46,24 @@ struct Table {
     all: Tally,
 }
 
+/// Which codes they are does not depend on the records.
+impl Counts for Table {
+    fn add(&mut self, other: Self) {
+        self.due.add(other.due);
+        self.all.add(other.all);
+    }
+}
+
+coded!(Table { alternatives, due, all });
+
 /// Counts of all patients, and of those of each sex.
 #[derive(Clone, Debug)]
 struct Tally {
     visits: Vec<u64>,
     counts: Vec<Vec<u64>>,
 }
+
+counts!(Tally { visits, counts });
 
 impl Tally {
     fn new(groups: usize, codes: usize) -> Self {
@@ -53,15 +77,6 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, other: &Self) {
-        for (to, from) in self.visits.iter_mut().zip(&other.visits) {
-            *to += from;
-        }
-        for (to, from) in self.counts.iter_mut().flatten().zip(other.counts.iter().flatten()) {
-            *to += from;
-        }
-    }
-
     fn of(&self, group: usize) -> (u64, &[u64]) {
         (self.visits[group], &self.counts[group])
     }
@@ -69,7 +84,11 @@ impl Tally {
 
 impl Shares {
     /// Counts the codes of some clauses of a plan.
-    pub(crate) fn count(enforcer: &Enforcer, clauses: &BTreeSet<u32>, cohort: &Cohort) -> Self {
+    pub(crate) fn count(
+        enforcer: &Enforcer,
+        clauses: &BTreeSet<u32>,
+        records: Selection<'_>,
+    ) -> Self {
         let plan = &enforcer.plan;
         let sexes = sexes(plan.order().vocabulary());
         let groups = 1 + sexes.len();
@@ -94,25 +113,23 @@ impl Shares {
                 having.entry(position).or_default().push((clause, at));
             }
         }
-        let counted = (0..cohort.len())
+        let counted = (0..records.len())
             .into_par_iter()
             .fold(
                 || (empty.clone(), History::new(&enforcer.layout)),
                 |(mut shares, mut history), index| {
-                    shares.count_record(enforcer, &having, &mut history, cohort.record(index));
+                    shares.count_record(enforcer, &having, &mut history, records.record(index));
                     (shares, history)
                 },
             )
             .map(|(shares, _)| shares);
-        counted.reduce(|| empty.clone(), Self::with)
-    }
-
-    fn with(mut self, other: Self) -> Self {
-        for (table, other) in self.tables.values_mut().zip(other.tables.values()) {
-            table.due.add(&other.due);
-            table.all.add(&other.all);
-        }
-        self
+        counted.reduce(
+            || empty.clone(),
+            |mut sum, more| {
+                sum.add(more);
+                sum
+            },
+        )
     }
 
     fn count_record(

@@ -127,7 +127,7 @@ fn a_record_is_repaired_wherever_it_is() {
     for index in (0..clinic.cohort.len()).rev().step_by(7) {
         part.push(clinic.cohort.id(index), &clinic.cohort.record(index).to_record());
     }
-    let part = repair_with(&clinic.plan, &part, &shares, &Draws::new(7), &Unwatched).cohort;
+    let part = repair_with(&clinic.plan, &part, (&shares, None), &Draws::new(7), &Unwatched).cohort;
     for (index, record) in part.records().enumerate() {
         let same = (0..whole.cohort.len()).find(|&other| whole.cohort.id(other) == part.id(index));
         let same = whole.cohort.record(same.expect("it is in the whole"));

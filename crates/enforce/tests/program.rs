@@ -135,7 +135,7 @@ impl Visit<'_> {
 /// Writes records by the tables and by the writer. Gives how many visits had to be weighed, and how
 /// many clauses kept what they found.
 fn compare(plan: &Plan, record: u64, choices: &mut Choices) -> (usize, usize) {
-    let (program, enforcer) = (Program::new(plan), Enforcer::new(plan));
+    let (program, enforcer) = (Program::new(plan).unwrap(), Enforcer::new(plan));
     let (mut writer, mut reader) = (enforcer.writer(), program.reader());
     let order = plan.order();
     let highest = program.levels().iter().copied().max().unwrap_or(0);
@@ -202,7 +202,7 @@ fn the_tables_say_what_the_writer_does() {
         let world = World::random(size, &mut choices);
         let options = CompileOptions { max_visits: world.max_visits, ..CompileOptions::default() };
         let Ok(plan) = compile(Arc::clone(&world.rules), &options) else { continue };
-        assert!(!Program::new(&plan).diagram(), "small rules need none");
+        assert!(!Program::new(&plan).unwrap().diagram(), "small rules need none");
         let found = compare(&plan, case, &mut choices);
         records += 1;
         weighed += found.0;
@@ -243,7 +243,7 @@ fn free_codes_are_of_level_zero() {
     let rules = RuleSet::parse("rule r: A => B  rule s: B => C  rule t: D in past => not D", None);
     let plan =
         compile(Arc::new(rules.expect("rules")), &CompileOptions::default()).expect("a plan");
-    let program = Program::new(&plan);
+    let program = Program::new(&plan).unwrap();
     let level = |name: &str| {
         let code = plan.rules().vocabulary().code(name).expect("a code");
         program.levels()[plan.order().position(code) as usize]

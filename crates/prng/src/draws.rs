@@ -69,6 +69,23 @@ impl Draws {
         self.key
     }
 
+    /// The draws of another attempt at whatever is drawn in several attempts by itself; those of attempt 0 are these.
+    ///
+    /// ```
+    /// use consequence_prng::Draws;
+    ///
+    /// let draws = Draws::new(1);
+    /// assert_eq!(draws.attempt(0), draws);
+    /// assert_ne!(draws.attempt(1), draws.attempt(2));
+    /// ```
+    pub fn attempt(&self, attempt: u16) -> Self {
+        if attempt == 0 {
+            return *self;
+        }
+        let [low, high, ..] = philox4x32_10([attempt.into(), u32::MAX, 0, 0], self.key);
+        Self { key: [low, high] }
+    }
+
     /// The draws of one visit of one attempt at a record, for one purpose.
     ///
     /// Of the record's number the lowest [`RECORD_BITS`](Self::RECORD_BITS) count.

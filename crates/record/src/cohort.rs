@@ -1,6 +1,6 @@
 //! Records, one by one and many at once.
 
-use crate::Code;
+use crate::{Code, CohortDetails, DetailsView};
 
 /// One record that owns its visits: visit 0 is the static visit, the rest are encounters.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -36,9 +36,23 @@ pub struct RecordView<'a> {
     /// The codes of the record.
     codes: &'a [Code],
     ended: bool,
+    /// What is known beside its codes: which record of these it is.
+    details: Option<(&'a CohortDetails, usize)>,
 }
 
 impl<'a> RecordView<'a> {
+    /// The same with what is known of it beside its codes: those of a record of this index.
+    #[must_use]
+    pub(crate) fn with_details(self, details: Option<&'a CohortDetails>, index: usize) -> Self {
+        Self { details: details.map(|details| (details, index)), ..self }
+    }
+
+    /// What is known of it beside its codes: nothing, unless it comes from a
+    /// [`Selection`](crate::Selection) that knows more.
+    pub fn details(&self) -> DetailsView<'a> {
+        self.details.map(|(details, index)| details.of(index)).unwrap_or_default()
+    }
+
     /// The number of visits, the static visit included.
     #[allow(clippy::len_without_is_empty, reason = "the static visit is always there")]
     pub fn len(&self) -> usize {
@@ -155,6 +169,7 @@ impl Cohort {
             visit_ends: &self.visit_ends[between(&self.visit_starts)],
             codes: &self.codes[between(&self.code_starts)],
             ended: self.ended[index],
+            details: None,
         }
     }
 

@@ -1,5 +1,8 @@
 //! What is known of records beside their codes: births, dates, stays, ages and values.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::calendar::years_between;
 use crate::{AgeBand, Code, Lists};
 
 /// What is known of one record beside its codes. Times are in microseconds since 1970, as clocks
@@ -69,6 +72,24 @@ impl<'a> DetailsView<'a> {
     /// When an encounter ended, counted from 1.
     pub fn end(&self, visit: usize) -> Option<i64> {
         self.ends.get(visit.checked_sub(1)?).copied()?
+    }
+
+    /// The years that the patient has completed when an encounter begins: those since birth, or else the band that
+    /// the source gave there.
+    ///
+    /// ```
+    /// use consequence_record::{AgeBand, Details, calendar::day, calendar::DAY};
+    ///
+    /// let [birth, time] = [(1990, 5, 2), (2020, 5, 1)].map(|(y, m, d)| day(y, m, d).unwrap() * DAY);
+    /// let details = Details { birth: Some(birth), times: vec![time], ..Details::default() };
+    /// assert_eq!(details.view().age(1), Some(AgeBand { from: 29, to: Some(30) }));
+    /// ```
+    pub fn age(&self, visit: usize) -> Option<AgeBand> {
+        if let (Some(birth), Some(time)) = (self.birth, self.time(visit)) {
+            let years = years_between(birth, time).clamp(0, u16::MAX.into()) as u16;
+            return Some(AgeBand { from: years, to: years.checked_add(1) });
+        }
+        self.ages.get(visit.checked_sub(1)?).copied()?
     }
 
     /// What is known of the codes of a visit.
@@ -159,6 +180,38 @@ impl CohortDetails {
     /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.births.is_empty()
+    }
+
+    /// Whether the birth of any patient is known.
+    pub fn has_births(&self) -> bool {
+        self.births.iter().any(Option::is_some)
+    }
+
+    /// The age bands that the source itself gave at encounters.
+    pub fn age_bands(&self) -> BTreeSet<AgeBand> {
+        self.ages.iter().flatten().copied().flatten().collect()
+    }
+
+    /// The smallest and the largest value of each code that has any.
+    ///
+    /// ```
+    /// use consequence_record::{Code, CohortDetails, Details, EventDetail};
+    ///
+    /// let event = |visit, value| EventDetail { visit, code: Code(3), time: None, value: Some(value) };
+    /// let mut details = CohortDetails::default();
+    /// let events = vec![event(1, 7.2), event(2, 5.5)];
+    /// details.push(Details { events, ..Details::default() }.view());
+    /// assert_eq!(details.value_spans()[&Code(3)], (5.5, 7.2));
+    /// ```
+    pub fn value_spans(&self) -> BTreeMap<Code, (f32, f32)> {
+        let mut spans: BTreeMap<Code, (f32, f32)> = BTreeMap::new();
+        for event in self.events.iter().flatten() {
+            if let Some(value) = event.value {
+                let (least, most) = spans.entry(event.code).or_insert((value, value));
+                (*least, *most) = (least.min(value), most.max(value));
+            }
+        }
+        spans
     }
 
     /// Whether encounters have dates, rather than an order only: all have, or none.

@@ -34,7 +34,7 @@ pub use bands::{AgeBand, DayBand, GAP_PREFIX, STAY_PREFIX};
 pub use cohort::{Cohort, Record, RecordView};
 pub use concept::{Concept, Domain};
 pub use details::{CohortDetails, Details, DetailsView, EventDetail, Scale};
-pub use endings::{DEATH, EXPIRED, says_dead, stands_at_end};
+pub use endings::{DEATH, EXPIRED, ends_stay_in_death, says_dead, stands_at_end};
 pub use lists::Lists;
 pub use selection::Selection;
 pub use split::Split;

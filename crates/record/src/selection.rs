@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Cohort, RecordView};
+use crate::{Cohort, CohortDetails, RecordView};
 
 /// A cohort, and which of its records are meant: all of them, or those at a list of indices.
 ///
@@ -22,6 +22,7 @@ use crate::{Cohort, RecordView};
 #[derive(Clone, Copy, Debug)]
 pub struct Selection<'a> {
     cohort: &'a Cohort,
+    details: Option<&'a CohortDetails>,
     records: Records<'a>,
 }
 
@@ -37,12 +38,43 @@ impl<'a> Selection<'a> {
     /// The records at these indices, in the order given. An index beyond the cohort is found out by
     /// whoever reads it: [`Selection::record`] panics.
     pub fn new(cohort: &'a Cohort, records: &'a [usize]) -> Self {
-        Self { cohort, records: Records::At(records) }
+        Self { cohort, details: None, records: Records::At(records) }
     }
 
     /// All records.
     pub fn all(cohort: &'a Cohort) -> Self {
-        Self { cohort, records: Records::From { first: 0, count: cohort.len() } }
+        let records = Records::From { first: 0, count: cohort.len() };
+        Self { cohort, details: None, records }
+    }
+
+    /// The same records with what is known of them beside their codes; nothing is, if there is none for each.
+    #[must_use]
+    pub fn detailed(self, details: Option<&'a CohortDetails>) -> Self {
+        let details = details.filter(|details| details.len() == self.cohort.len());
+        Self { details, ..self }
+    }
+
+    /// What is known of the records of the cohort beside their codes.
+    pub fn details(&self) -> Option<&'a CohortDetails> {
+        self.details
+    }
+
+    /// Other records of the same cohort, at these indices of it, with what is known of them.
+    ///
+    /// ```
+    /// use consequence_record::{Cohort, CohortDetails, Details, Record, Selection};
+    ///
+    /// let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
+    /// for day in [3, 5] {
+    ///     cohort.push("", &Record::new(vec![vec![], vec![]]));
+    ///     details.push(Details { times: vec![day], ..Details::default() }.view());
+    /// }
+    /// let all = Selection::all(&cohort).detailed(Some(&details));
+    /// assert_eq!(all.others(&[1]).record(0).details().time(1), Some(5));
+    /// ```
+    #[must_use]
+    pub fn others(self, records: &'a [usize]) -> Self {
+        Self { records: Records::At(records), ..self }
     }
 
     /// The cohort.
@@ -84,7 +116,8 @@ impl<'a> Selection<'a> {
     ///
     /// If there are not so many, or its index is beyond the cohort.
     pub fn record(&self, number: usize) -> RecordView<'a> {
-        self.cohort.record(self.index(number))
+        let index = self.index(number);
+        self.cohort.record(index).with_details(self.details, index)
     }
 
     /// The indices of the records in the cohort, in the order of the selection.

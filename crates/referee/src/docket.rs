@@ -4,7 +4,7 @@
 //! so that these are not asked.
 
 use consequence_record::{Code, Vocabulary};
-use consequence_rules::Formula;
+use consequence_rules::{Fact, Formula};
 
 use crate::Visits;
 
@@ -29,7 +29,15 @@ pub(crate) fn needs(formula: &Formula, truth: bool, cost: Cost<'_>) -> Needs {
     let of = |formula: &Formula, truth: bool| needs(formula, truth, cost);
     match (formula, truth) {
         (Formula::Constant(constant), _) if *constant != truth => Some(Vec::new()),
-        (Formula::Constant(_), _) | (Formula::Now(_) | Formula::In(..), false) => None,
+        (Formula::Constant(_), _) => None,
+        (Formula::Fact(_), false) => None,
+        (Formula::Fact(fact), true) => match fact {
+            Fact::Seen { codes, .. } => Some(before(codes)),
+            Fact::Since { codes, mark } => all_of([Some(before(codes)), Some(before(mark))], cost),
+            Fact::Value { code, .. } => Some(vec![Sign::Now(*code)]),
+            Fact::FirstVisit | Fact::Age { .. } => None,
+        },
+        (Formula::Now(_) | Formula::In(..), false) => None,
         (Formula::Now(code), true) => Some(vec![Sign::Now(*code)]),
         (Formula::In(code, _), true) => Some(vec![Sign::Before(*code)]),
         (Formula::Not(inner), _) => of(inner, !truth),
@@ -56,6 +64,10 @@ pub(crate) fn needs(formula: &Formula, truth: bool, cost: Cost<'_>) -> Needs {
             all_of([one, all_but_one(parts, cost)], cost)
         }
     }
+}
+
+fn before(codes: &[Code]) -> Vec<Sign> {
+    codes.iter().map(|&code| Sign::Before(code)).collect()
 }
 
 /// All of several things: what any of them needs will do.

@@ -9,6 +9,10 @@
 //! - A static code holds in visit 0 only, an encounter code in encounters only. A code found in the
 //!   other kind of visit does not hold there; it is a [`Defect`].
 //! - A window looks at visits before the current one. One that selects no visit holds no code.
+//! - Days are whole days between the calendar days on which two encounters began; the static visit has none. An
+//!   age is that of dates or of the band that the source gave at the visit, else that of a static code such as
+//!   `AGE//40-60`, of which the first year counts. A value is the one that the record has of the code in the
+//!   visit. What is not known is false, and at visit 0 nothing of it is known.
 //! - A rule is required of visit 0 if one of its outputs is a static code, and of encounters if one
 //!   is an encounter code. Its outputs are the codes that its consequent names now; without a
 //!   consequent, or if that names none now, all codes it names now. A rule that names no code now
@@ -42,5 +46,5 @@ mod docket;
 mod truth;
 mod verdict;
 
-pub use truth::{Defect, Visits};
+pub use truth::{Defect, Detailed, Visits};
 pub use verdict::{Referee, Violation};

@@ -1,8 +1,9 @@
 //! The judge: rules, where each is required, and what a record makes of them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 use consequence_rules::{Formula, Rule, RuleSet, Says};
 
 use crate::docket::Docket;
@@ -25,6 +26,8 @@ pub struct Referee {
     cases: Vec<Case>,
     /// The hard rules.
     docket: Docket,
+    /// The bands of static codes of age.
+    ages: BTreeMap<Code, AgeBand>,
 }
 
 /// A rule and where it is required.
@@ -45,7 +48,8 @@ impl Referee {
             Says::Soft { .. } => None,
         });
         let docket = Docket::new(&vocabulary, hard);
-        Self { vocabulary, cases, docket }
+        let ages = AgeBand::of_statics(&vocabulary);
+        Self { vocabulary, cases, docket, ages }
     }
 
     /// The number of rules, soft ones included.
@@ -59,7 +63,8 @@ impl Referee {
     /// # Panics
     /// If there is no such rule.
     pub fn holds<V: Visits + ?Sized>(&self, rule: usize, record: &V, visit: usize) -> bool {
-        let moment = Moment { vocabulary: &self.vocabulary, record, now: visit };
+        let Self { vocabulary, ages, .. } = self;
+        let moment = Moment { vocabulary, ages, record, now: visit };
         moment.satisfies(&self.cases[rule].formula)
     }
 
@@ -70,6 +75,28 @@ impl Referee {
     pub fn required(&self, rule: usize, visit: usize) -> bool {
         let case = &self.cases[rule];
         if visit == 0 { case.of_static } else { case.of_encounters }
+    }
+
+    /// Whether a rule's formula is true at any visit of the record that it speaks of.
+    ///
+    /// ```
+    /// use consequence_record::Record;
+    /// use consequence_referee::Referee;
+    /// use consequence_rules::RuleSet;
+    ///
+    /// let rules = RuleSet::parse("rule again: A in past and A", None)?;
+    /// let a = rules.vocabulary().code("A").unwrap();
+    /// let referee = Referee::new(&rules);
+    /// assert!(referee.ever(0, &Record::new(vec![vec![], vec![a], vec![], vec![a]])));
+    /// assert!(!referee.ever(0, &Record::new(vec![vec![], vec![a], vec![]])));
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such rule.
+    pub fn ever<V: Visits + ?Sized>(&self, rule: usize, record: &V) -> bool {
+        (0..record.visit_count())
+            .any(|visit| self.required(rule, visit) && self.holds(rule, record, visit))
     }
 
     /// Every hard rule at every visit that it is required of and false at, visit by visit.
@@ -123,7 +150,7 @@ impl Case {
 fn named_now(formula: &Formula, codes: &mut Vec<Code>) {
     match formula {
         Formula::Now(code) => codes.push(*code),
-        Formula::Constant(_) | Formula::In(..) => {}
+        Formula::Constant(_) | Formula::In(..) | Formula::Fact(_) => {}
         Formula::Not(inner) => named_now(inner, codes),
         Formula::Implies(left, right) | Formula::Iff(left, right) => {
             named_now(left, codes);

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Record, Vocabulary};
-use consequence_referee::{Referee, Violation};
-use consequence_rules::{Formula, Rule, RuleSet, Says, Window};
+use consequence_record::calendar::DAY;
+use consequence_record::{Code, Details, EventDetail, Kind, Record, Vocabulary};
+use consequence_referee::{Detailed, Referee, Violation};
+use consequence_rules::{Days, Fact, Formula, Rule, RuleSet, Says, ValueRange, Window};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -35,11 +36,62 @@ fn window() -> impl Strategy<Value = Window> {
     ]
 }
 
+fn fact() -> impl Strategy<Value = Fact> {
+    let codes = || {
+        vec(known(), 1..3).prop_map(|mut codes| {
+            codes.sort_unstable();
+            codes.dedup();
+            codes
+        })
+    };
+    let days = (0u32..4, 0u32..4).prop_map(|(from, more)| Days { from, to: from + more });
+    let range = prop_oneof![
+        (0u8..4).prop_map(|number| ValueRange::above(number.into())),
+        (0u8..4).prop_map(|number| ValueRange::at_most(number.into())),
+    ];
+    prop_oneof![
+        4 => (codes(), proptest::option::of(days), 1u16..4)
+            .prop_map(|(codes, days, count)| Fact::Seen { codes: codes.into(), days, count }),
+        2 => (codes(), codes())
+            .prop_map(|(codes, mark)| Fact::Since { codes: codes.into(), mark: mark.into() }),
+        1 => Just(Fact::FirstVisit),
+        1 => (0u16..4).prop_map(|least| Fact::Age { least }),
+        2 => (known(), range).prop_map(|(code, range)| Fact::Value { code, range }),
+    ]
+}
+
+/// Days, a birth and values of any visits and codes, as many as there are or not.
+fn details() -> impl Strategy<Value = Details> {
+    let event = (0u32..6, code(), proptest::option::of(0u8..5));
+    let event = event.prop_map(|(visit, code, value)| EventDetail {
+        visit,
+        code,
+        time: None,
+        value: value.map(f32::from),
+    });
+    let times = prop_oneof![vec(0i64..5, 0..8), vec(0i64..5, 7)];
+    (proptest::option::of(-4i64..1), times, vec(event, 0..9)).prop_map(
+        |(birth, mut days, mut events)| {
+            days.sort_unstable();
+            events.sort_by_key(|event| (event.visit, event.code));
+            events.dedup_by_key(|event| (event.visit, event.code));
+            let times = days.into_iter().map(|day| day * DAY / 2).collect();
+            Details {
+                birth: birth.map(|years| years * 366 * DAY),
+                times,
+                events,
+                ..Details::default()
+            }
+        },
+    )
+}
+
 fn formula() -> impl Strategy<Value = Formula> {
     let leaf = prop_oneof![
         1 => any::<bool>().prop_map(Formula::Constant),
         8 => known().prop_map(Formula::Now),
         6 => (known(), window()).prop_map(|(code, window)| Formula::In(code, window)),
+        6 => fact().prop_map(Formula::Fact),
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let parts = || vec(inner.clone(), 0..5);
@@ -90,11 +142,16 @@ fn record() -> impl Strategy<Value = Record> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
     #[test]
-    fn all_violations_are_found(rules in rules(), records in vec(record(), 1..6)) {
+    fn all_violations_are_found(
+        rules in rules(),
+        records in vec((record(), details()), 1..6),
+    ) {
         let referee = Referee::new(&rules);
-        for record in records {
+        for (record, details) in records {
             let mut expected = Vec::new();
-            for visit in 0..record.visits.len() {
+            let visits = record.visits.len();
+            let record = Detailed { record: &record, details: details.view() };
+            for visit in 0..visits {
                 for (rule, of) in rules.iter().enumerate() {
                     let judged = of.is_hard() && referee.required(rule, visit);
                     if judged && !referee.holds(rule, &record, visit) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use consequence_record::{Code, Kind};
 
-use crate::Scope;
+use crate::{Fact, Scope};
 
 /// Which earlier visits a literal looks at. A window never reaches the current visit or the future.
 ///
@@ -23,7 +23,7 @@ impl Window {
 
     /// Every earlier visit, the static visit included.
     pub fn past() -> Self {
-        Self { past: true, ..Self::default() }
+        PAST.clone()
     }
 
     /// The static visit.
@@ -139,6 +139,9 @@ impl fmt::Display for Window {
     }
 }
 
+/// Every earlier visit.
+pub(crate) static PAST: Window = Window { past: true, at: Vec::new(), ago: Vec::new() };
+
 /// A boolean formula over codes now and codes in windows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Formula {
@@ -148,6 +151,8 @@ pub enum Formula {
     Now(Code),
     /// The code is in some visit of the window.
     In(Code, Window),
+    /// Something that is known before the codes of the visit are.
+    Fact(Fact),
     /// Negation.
     Not(Box<Formula>),
     /// All hold; true when empty.
@@ -198,6 +203,7 @@ impl Formula {
             Self::Constant(_) => {}
             Self::Now(code) => visit(*code, None),
             Self::In(code, window) => visit(*code, Some(window)),
+            Self::Fact(fact) => fact.for_each_code(visit),
             Self::Not(inner) => inner.for_each_code(visit),
             Self::And(parts)
             | Self::Or(parts)
@@ -210,6 +216,25 @@ impl Formula {
             Self::Implies(left, right) | Self::Iff(left, right) => {
                 left.for_each_code(visit);
                 right.for_each_code(visit);
+            }
+        }
+    }
+
+    /// Calls `visit` for every fact.
+    pub fn for_each_fact<'a>(&'a self, visit: &mut dyn FnMut(&'a Fact)) {
+        match self {
+            Self::Constant(_) | Self::Now(_) | Self::In(..) => {}
+            Self::Fact(fact) => visit(fact),
+            Self::Not(inner) => inner.for_each_fact(visit),
+            Self::And(parts)
+            | Self::Or(parts)
+            | Self::AtMostOne(parts)
+            | Self::ExactlyOne(parts) => {
+                parts.iter().for_each(|part| part.for_each_fact(visit));
+            }
+            Self::Implies(left, right) | Self::Iff(left, right) => {
+                left.for_each_fact(visit);
+                right.for_each_fact(visit);
             }
         }
     }

@@ -13,6 +13,7 @@
 mod analyse;
 mod compile;
 pub mod decisions;
+mod fact;
 mod formula;
 pub mod language;
 mod plan;
@@ -23,10 +24,11 @@ pub use analyse::{
     AnalysisLimits, Conflict, Conflicts, Form, Superfluous, Why, conflicts, form, superfluous,
 };
 pub use compile::{
-    Atom, Atoms, Branch, Clause, ClosedRules, CompileError, CompileLimits, CompileOptions,
+    Asked, Atom, Atoms, Branch, Clause, ClosedRules, CompileError, CompileLimits, CompileOptions,
     Derivation, Diagram, Implication, Literal, LiteralId, Order, SoftImplication, Stage, Stages,
     Subject, TooLarge, VisitRange, WrittenClause, WrittenRules, clausal_form, implicative_form,
 };
+pub use fact::{Days, Fact, Limit, ValueRange};
 pub use formula::{Formula, Window};
 pub use language::LanguageLimits;
 pub use language::diagnostic::{Diagnostic, Diagnostics, Severity};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use consequence_record::{Code, Kind, Vocabulary};
 use thiserror::Error;
 
-use crate::Formula;
+use crate::{Fact, Formula};
 
 /// What a rule says, and whether it must hold or holds with a stated probability.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +168,7 @@ pub struct BadRule {
 ///
 /// Every code that they name is of the vocabulary, and every probability is strictly between 0 and
 /// 1.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuleSet {
     vocabulary: Arc<Vocabulary>,
     rules: Vec<Rule>,
@@ -287,6 +287,37 @@ impl RuleSet {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Whether a rule speaks of days, ages or values, so that records are judged with what is known of them
+    /// beside their codes.
+    ///
+    /// ```
+    /// use consequence_rules::RuleSet;
+    ///
+    /// let asks = |text| RuleSet::parse(text, None).map(|rules| (rules.ask_details(), rules.ask_dates()));
+    /// assert_eq!(asks("rule a: A in last 30 days => B")?, (true, true));
+    /// assert_eq!(asks("rule a: AGE < 12 => B")?, (true, false));
+    /// assert_eq!(asks("rule a: A in past => B")?, (false, false));
+    /// # Ok::<(), consequence_rules::Diagnostics>(())
+    /// ```
+    pub fn ask_details(&self) -> bool {
+        self.any_fact(|fact| {
+            fact.needs_dates() || matches!(fact, Fact::Age { .. } | Fact::Value { .. })
+        })
+    }
+
+    /// Whether a rule speaks of days.
+    pub fn ask_dates(&self) -> bool {
+        self.any_fact(Fact::needs_dates)
+    }
+
+    fn any_fact(&self, mut is: impl FnMut(&Fact) -> bool) -> bool {
+        let mut found = false;
+        for rule in &self.rules {
+            rule.formula().for_each_fact(&mut |fact| found |= is(fact));
+        }
+        found
     }
 }
 

@@ -15,6 +15,17 @@ rule one: at most one of sugar, (A and B in {-2, 3})
 rule likely: not SMOKER in past => COPD with probability 0.01
 ";
 
+const FACTS: &str = include_str!("formats/facts-1.json");
+
+const FACTS_TEXT: &str = "\
+for ICD10CM version 2026
+for LOINC
+rule days: A in last 30 days => not B in 3 to 14 days ago
+rule counts: A at least 2 times in last 365 days or (any of A, B) at least once in past or A at most 3 times
+rule since: B since A => first visit
+rule ages: AGE >= 18 => LAB//a1c between 4 and 6.5
+";
+
 const TUPLE_TEXT: &str = "\
 static SEX//F
 rule r1: DIABETES in previous => DIABETES
@@ -40,6 +51,31 @@ fn the_first_format_of_statements() {
         parse("a.rules", "", &limits).unwrap().to_json(),
         "{\"format\": 1, \"statements\": []}\n"
     );
+}
+
+#[test]
+fn days_counts_ages_and_values_in_the_first_format() {
+    let limits = LanguageLimits::default();
+    let file = RuleFile::from_json("facts-1.json", FACTS, &limits).unwrap();
+    assert_eq!(file.to_string(), FACTS_TEXT);
+    assert_eq!(file.to_json(), FACTS);
+    for (wrong, said) in [
+        (r#"{"in": ["A", "last 3 months"]}"#, "`months` is no unit of a window"),
+        (r#"{"in": ["A", "14 to 3 days ago"]}"#, "a window that ends before it begins"),
+        (r#"{"at least": ["A", 0]}"#, "at least 0 times is always so"),
+        (r#"{"at least": ["A", 1.5]}"#, "expected how many times, a whole number"),
+        (r#"{"at least": ["A"]}"#, "expected a formula, a count and a window"),
+        (r#"{"at most": ["A", 2, "previous"]}"#, "a count over `previous`"),
+        (r#"{"compare": ["A", "= 6"]}"#, "expected a comparison"),
+        (r#"{"compare": ["A", "> 6 7"]}"#, "`> 6 7` is not a comparison"),
+        (r#"{"compare": ["A", "between 6 and 4"]}"#, "a range that ends before it begins"),
+        (r#"{"first visit": false}"#, "expected true"),
+    ] {
+        let text = format!(r#"{{"statements": [{{"rule": "r", "formula": {wrong}}}]}}"#);
+        assert!(refused(&text).contains(said), "{wrong}: {}", refused(&text));
+    }
+    let late = r#"{"statements": [{"rule": "r", "formula": "A"}, {"for": "LOINC"}]}"#;
+    assert!(refused(late).contains("stands before all its statements"), "{}", refused(late));
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Trees of every form survive printing, JSON and resolving.
 
+use consequence_record::Code;
 use consequence_rules::language::{
-    Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, Span, StaticItem,
+    Bound, Expression, ExpressionKind, ForItem, Item, LetItem, LookBack, Name, Quantifier,
+    RuleItem, Span, StaticItem, Times,
 };
-use consequence_rules::{Formula, LanguageLimits, RuleFile, RuleSet, Window, parse};
+use consequence_rules::{
+    Days, Fact, Formula, LanguageLimits, RuleFile, RuleSet, ValueRange, Window, parse,
+};
 use proptest::prelude::*;
 
 /// Names that read back only if they are quoted where they must be.
@@ -29,6 +33,15 @@ fn name() -> impl Strategy<Value = String> {
         "visit",
         "of",
         "to",
+        "first",
+        "since",
+        "only",
+        "once",
+        "between",
+        "for",
+        "version",
+        "days",
+        "AGE",
         "END",
         "ICD9CM//250",
         "A1C//>7",
@@ -82,6 +95,48 @@ fn window() -> impl Strategy<Value = Window> {
     ]
 }
 
+fn days() -> impl Strategy<Value = Days> {
+    let day = || prop_oneof![0..40_u32, 0..=Days::MAX];
+    (day(), day()).prop_map(|(one, other)| Days { from: one.min(other), to: one.max(other) })
+}
+
+fn look_back() -> impl Strategy<Value = LookBack> {
+    prop_oneof![window().prop_map(LookBack::Visits), days().prop_map(LookBack::Days)]
+}
+
+fn times() -> impl Strategy<Value = Times> {
+    let within = prop_oneof![
+        Just(None),
+        Just(Some(Window::past().into())),
+        days().prop_map(|days| Some(days.into()))
+    ];
+    let bound = prop::sample::select(vec![Bound::AtLeast, Bound::AtMost]);
+    let count = prop_oneof![1..4_u16, 1..Fact::MAX_COUNT];
+    (bound, count, within).prop_map(|(bound, count, within)| Times { bound, count, within })
+}
+
+fn range() -> impl Strategy<Value = ValueRange> {
+    let number = || {
+        prop_oneof![
+            Just(0.0_f32),
+            Just(6.5),
+            Just(18.0),
+            Just(0.1),
+            Just(f32::MAX),
+            Just(f32::MIN_POSITIVE),
+            any::<f32>().prop_filter("values are finite", |number| number.is_finite()),
+        ]
+    };
+    prop_oneof![
+        number().prop_map(ValueRange::above),
+        number().prop_map(ValueRange::at_least),
+        number().prop_map(ValueRange::below),
+        number().prop_map(ValueRange::at_most),
+        (number(), number())
+            .prop_map(|(one, other)| ValueRange::between(one.min(other), one.max(other))),
+    ]
+}
+
 fn expression() -> impl Strategy<Value = Expression> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(|value| ExpressionKind::Constant(value).into()),
@@ -92,12 +147,17 @@ fn expression() -> impl Strategy<Value = Expression> {
             let to = format!("{from}{more}");
             ExpressionKind::Range(from, to).into()
         }),
+        Just(ExpressionKind::FirstVisit.into()),
+        range().prop_map(|range| Expression::word("AGE").compared(range)),
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
         let several = || prop::collection::vec(inner.clone(), 2..5);
         let quantifier = prop::sample::select(Quantifier::ALL.to_vec());
         prop_oneof![
-            (inner.clone(), window()).prop_map(|(inner, window)| inner.within(window)),
+            (inner.clone(), look_back()).prop_map(|(inner, window)| inner.within(window)),
+            (inner.clone(), times()).prop_map(|(inner, times)| inner.times(times)),
+            (inner.clone(), inner.clone()).prop_map(|(inner, mark)| inner.since(mark)),
+            (inner.clone(), range()).prop_map(|(inner, range)| inner.compared(range)),
             inner.clone().prop_map(Expression::not),
             several().prop_map(|parts| ExpressionKind::And(parts).into()),
             several().prop_map(|parts| ExpressionKind::Or(parts).into()),
@@ -135,12 +195,23 @@ fn item() -> impl Strategy<Value = Item> {
     prop_oneof![rule, definition, codes]
 }
 
+fn made_for() -> impl Strategy<Value = Item> {
+    (name(), prop::option::of(name())).prop_map(|(vocabulary, version)| {
+        let (vocabulary, version) = (Name::new(vocabulary), version.map(Name::new));
+        Item::For(ForItem { vocabulary, version, span: Span::default() })
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn printing_and_json_lose_nothing(items in prop::collection::vec(item(), 0..6)) {
+    fn printing_and_json_lose_nothing(
+        made_for in prop::collection::vec(made_for(), 0..3),
+        items in prop::collection::vec(item(), 0..6),
+    ) {
         let limits = LanguageLimits::default();
+        let items: Vec<Item> = made_for.into_iter().chain(items).collect();
         let file = RuleFile::new("made", items.clone(), &limits);
         let file = file.map_err(|refused| TestCaseError::fail(refused.to_string()))?;
         prop_assert_eq!(file.items(), items.as_slice());
@@ -170,13 +241,43 @@ fn counted(
     })
 }
 
+/// Facts as the resolver makes them, a value with its code.
+fn fact(codes: u32) -> impl Strategy<Value = Formula> {
+    let set = move || {
+        prop::collection::btree_set(0..codes, 1..4)
+            .prop_map(|set| set.into_iter().map(Code).collect::<Vec<_>>())
+    };
+    let seen = (set(), prop::option::of(days()), 1..=Fact::MAX_COUNT)
+        .prop_map(|(codes, days, count)| Fact::Seen { codes: codes.into(), days, count });
+    let since = (set(), set())
+        .prop_map(|(codes, mark)| Fact::Since { codes: codes.into(), mark: mark.into() });
+    let age = || prop_oneof![Just(0), Just(18), 0..=151_u16].prop_map(|least| Fact::Age { least });
+    // `END`, the last, has no value.
+    let value = (0..codes - 1, range()).prop_map(|(code, range)| {
+        let value = Formula::Fact(Fact::Value { code: Code(code), range });
+        Formula::And(vec![Formula::Now(Code(code)), value])
+    });
+    let ages = (age(), age()).prop_map(|(least, above)| {
+        Formula::And(vec![Formula::Fact(least), Formula::Fact(above).not()])
+    });
+    prop_oneof![
+        seen.prop_map(Formula::Fact),
+        since.prop_map(Formula::Fact),
+        Just(Formula::Fact(Fact::FirstVisit)),
+        age().prop_map(Formula::Fact),
+        value,
+        ages,
+    ]
+}
+
 /// Formulas as the resolver makes them: `and` and `or` of two parts or more, nothing counted twice.
 fn formula(codes: u32) -> impl Strategy<Value = Formula> {
-    let code = move || (0..codes).prop_map(consequence_record::Code);
+    let code = move || (0..codes).prop_map(Code);
     let leaf = prop_oneof![
         any::<bool>().prop_map(Formula::Constant),
         code().prop_map(Formula::Now),
         (code(), window()).prop_map(|(code, window)| Formula::In(code, window)),
+        fact(codes),
     ];
     leaf.prop_recursive(4, 40, 5, |inner| {
         let several = || prop::collection::vec(inner.clone(), 2..6);
@@ -199,9 +300,9 @@ proptest! {
     #[test]
     fn formulas_read_back_from_their_text(formula in formula(7)) {
         use consequence_record::{Kind, Vocabulary};
-        let names = ["A", "B", "and", "x > 7", "C*", "a:"];
-        let kinds = [Kind::Static, Kind::Encounter];
-        let codes = names.into_iter().zip(kinds.into_iter().cycle());
+        let names = ["A", "AGE", "and", "x > 7", "C*", "a:"];
+        // A rule about the static visit alone may not speak of what is known of encounters.
+        let codes = names.map(|name| (name, Kind::Encounter));
         let vocabulary = std::sync::Arc::new(Vocabulary::new(codes).unwrap());
         let text = format!("rule r: {}", formula.text(&vocabulary));
         let rules = RuleSet::parse(&text, Some(vocabulary));

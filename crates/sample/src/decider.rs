@@ -1,12 +1,14 @@
 //! Who decides the codes of one record, visit by visit.
 
+use consequence_details::Diary;
 use consequence_enforce::{Ruling, Writer};
 use consequence_model::{Decide, LookAhead};
 use consequence_prng::{Draws, Purpose, VisitDraws};
-use consequence_record::{Code, Record};
+use consequence_record::{Code, Details, Record};
 use consequence_rules::{Order, OrderedPass};
 
 use crate::Request;
+use crate::days::{Chosen, Days, NoDays};
 use crate::prefix::{Beginning, Ending};
 
 /// What rules do to the codes that are drawn, and what holds the record.
@@ -56,6 +58,15 @@ pub(crate) struct VisitDecider<'a> {
     pub number: u64,
     pub attempt: u16,
     beginning: Option<Beginning<'a>>,
+    /// Who chooses days where rules speak of them, and the days chosen so far.
+    days: Option<Days<'a>>,
+    diary: Option<Diary>,
+    /// Whether the days since the visit before are still to be chosen, and then the code that tells them.
+    waits_for_days: bool,
+    days_chosen: bool,
+    told: Option<u32>,
+    /// Whether no days would do.
+    pub no_days: bool,
     code_draws: VisitDraws,
     rule_draws: VisitDraws,
     /// What the visit holds if it is copied.
@@ -79,6 +90,7 @@ impl<'a> VisitDecider<'a> {
         request: &Request<'_>,
         max_visits: usize,
         policy: Policy<'a>,
+        days: Option<Days<'a>>,
     ) -> Self {
         let draws = Draws::new(request.seed);
         let none = draws.visit(0, 0, 0, Purpose::Code);
@@ -91,6 +103,12 @@ impl<'a> VisitDecider<'a> {
             number: 0,
             attempt: 0,
             beginning: None,
+            days,
+            diary: None,
+            waits_for_days: false,
+            days_chosen: false,
+            told: None,
+            no_days: false,
             code_draws: none.clone(),
             rule_draws: none,
             copied: None,
@@ -114,7 +132,11 @@ impl<'a> VisitDecider<'a> {
         self.take();
         self.attempt = attempt;
         (self.weight, self.overruled) = (0.0, 0);
-        (self.truncated, self.bad_probability) = (false, false);
+        (self.truncated, self.bad_probability, self.no_days) = (false, false, false);
+        self.diary = None;
+        if let Some(days) = &mut self.days {
+            days.attempt(attempt);
+        }
         self.open();
     }
 
@@ -151,10 +173,79 @@ impl<'a> VisitDecider<'a> {
             });
         self.present.clear();
         self.probabilities.clear();
+        self.begin_visit(visit);
+        if !self.waits_for_days {
+            self.open_writer();
+        }
+    }
+
+    /// Has the rules know what is known when the visit begins, but for days that the model has a say in.
+    fn begin_visit(&mut self, visit: usize) {
+        (self.waits_for_days, self.days_chosen, self.told) = (false, false, None);
+        let (Some(days), Some(writer)) = (&self.days, self.policy.writer()) else { return };
+        match (visit, &self.diary, self.beginning) {
+            (0, ..) => {}
+            (_, _, Some(given)) if visit < given.record.len() => {
+                writer.arrive_as(given.record, visit);
+                if visit + 1 == given.record.len() {
+                    self.diary = Diary::given(given.record.details(), self.number);
+                }
+            }
+            (1, ..) => self.diary = days.begin(writer, self.number),
+            (_, Some(_), _) => self.waits_for_days = true,
+            (_, None, _) => days.go_on_undated(writer, self.number),
+        }
+    }
+
+    fn open_writer(&mut self) {
         let repaired = matches!(self.policy, Policy::Repair(_)) && self.copied.is_none();
         if let (Some(writer), false) = (self.policy.writer(), repaired) {
             writer.open();
         }
+    }
+
+    /// Chooses the days since the visit before, as probable as the model finds the codes that tell them; the
+    /// probability of the code at hand is given.
+    fn choose_days(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) {
+        (self.waits_for_days, self.days_chosen) = (false, true);
+        let (temperature, number) = (self.temperature, self.number);
+        let weighed = matches!(self.policy, Policy::Weigh(_));
+        let (Some(days), Some(writer), Some(diary)) =
+            (&mut self.days, self.policy.writer(), &mut self.diary)
+        else {
+            return;
+        };
+        let chosen = days.go_on(writer, diary, number, weighed, |positions, likely| {
+            let later: Vec<u32> = positions.iter().copied().filter(|&at| at != position).collect();
+            let mut of_later = vec![0.0; later.len()];
+            ahead(false, &later, &mut of_later);
+            let mut of_later = of_later.into_iter();
+            likely.extend(positions.iter().map(|&at| {
+                let own = (at == position).then_some(probability);
+                let found = own.or_else(|| of_later.next()).unwrap_or(0.0);
+                tempered(if (0.0..=1.0).contains(&found) { found } else { 0.0 }, temperature)
+            }));
+        });
+        match chosen {
+            Ok(Chosen { told, weight, .. }) => {
+                self.told = told;
+                self.weight += if weighed { weight } else { 0.0 };
+            }
+            Err(NoDays) => self.no_days = true,
+        }
+        self.open_writer();
+    }
+
+    /// The dates and values that the record was written with, where rules speak of them.
+    pub fn details(&self, record: &Record) -> Option<Details> {
+        let days = self.days.as_ref()?;
+        Some(days.details(record, self.diary.as_ref(), self.beginning, self.number))
+    }
+
+    /// The encounters that the record began with, where they have details that stay as they are.
+    pub fn encounters_given(&self) -> usize {
+        let given = self.beginning.filter(|_| self.days.is_some());
+        given.map_or(0, |one| one.record.len() - 1)
     }
 
     /// Ends the visit, gives its positions in ascending order through `last`, and makes ready for
@@ -228,6 +319,11 @@ impl<'a> VisitDecider<'a> {
         tempered
     }
 
+    fn tells_days(&self, position: u32) -> bool {
+        let mut positions = self.days.iter().flat_map(Days::positions);
+        positions.any(|told| told == position)
+    }
+
     /// Decides a code that is drawn.
     fn draw(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
         let drawn = self.code_draws.below(position, probability);
@@ -260,6 +356,22 @@ impl<'a> VisitDecider<'a> {
             }
         };
         self.overruled += u64::from(present != drawn);
+        present
+    }
+
+    /// Decides a code that tells days when these are weighed: as they were chosen, unless rules have it otherwise.
+    fn tell(&mut self, position: u32, probability: f64) -> bool {
+        let wanted = self.told == Some(position);
+        let ruling = self.policy.writer().map_or(Ruling::Free, |writer| writer.ruling(position));
+        let present = if let Ruling::Forced(forced) = ruling { forced } else { wanted };
+        // Days with other codes than their own are proposed as such.
+        let told_otherwise = present != wanted;
+        self.weight +=
+            if told_otherwise { f64::NEG_INFINITY } else { logarithm(present, probability) };
+        if let Some(writer) = self.policy.writer() {
+            writer.place(position, present);
+        }
+        self.overruled += u64::from(told_otherwise);
         present
     }
 
@@ -296,7 +408,21 @@ impl<'a> VisitDecider<'a> {
 
 impl Decide for VisitDecider<'_> {
     fn decide(&mut self, position: u32, probability: f64, ahead: &mut LookAhead<'_>) -> bool {
-        let probability = self.probability(position, probability);
+        if self.waits_for_days {
+            self.choose_days(position, probability, ahead);
+        }
+        let tells = self.days_chosen && self.tells_days(position);
+        if tells && matches!(self.policy, Policy::Weigh(_)) {
+            let probability = self.probability(position, probability);
+            let present = self.tell(position, probability);
+            self.present.extend(present.then_some(position));
+            return present;
+        }
+        let probability = match tells {
+            // Days are told as they were chosen.
+            true => f64::from(u8::from(self.told == Some(position))),
+            false => self.probability(position, probability),
+        };
         let known = self.copied.as_ref().map(|copied| copied.binary_search(&position).is_ok());
         let present = match known {
             Some(present) => self.copy(position, probability, present),

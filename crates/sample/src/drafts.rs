@@ -69,6 +69,8 @@ pub(crate) struct Kept {
     pub details: Details,
     pub overruled: u64,
     pub truncated: bool,
+    /// Whether it is not of the groups given, so that it is kept only if no other is either.
+    pub outside: bool,
 }
 
 impl<I: Iterator<Item = u64>> Queue<I> {
@@ -149,6 +151,8 @@ pub(crate) struct Draft<'a, G: Generator> {
     /// Attempts at the record that were rejected, and how many of them broke each rule.
     pub rejected: u64,
     pub broken_before: BTreeMap<usize, u64>,
+    /// How many of them were not of each group.
+    pub outside_before: BTreeMap<usize, u64>,
     past: G::Past,
     last: Vec<u32>,
 }
@@ -162,6 +166,7 @@ impl<'a, G: Generator> Draft<'a, G> {
             broken: Vec::new(),
             rejected: 0,
             broken_before: BTreeMap::new(),
+            outside_before: BTreeMap::new(),
             past,
             last: Vec::new(),
         }
@@ -172,19 +177,23 @@ impl<'a, G: Generator> Draft<'a, G> {
         self.serial = begun.serial;
         self.rejected = 0;
         self.broken_before.clear();
+        self.outside_before.clear();
         self.decider.begin(begun.number, begun.proposal, beginning);
         self.forget(generator);
     }
 
-    /// Begins another attempt at the same record, since this one breaks rules.
+    /// Begins another attempt at the same record, since this one is rejected.
     pub fn begin_again(&mut self, generator: &G) {
         self.decider.begin_again(self.decider.attempt + 1);
         self.forget(generator);
     }
 
-    /// Counts this attempt among those that broke rules.
-    pub fn reject(&mut self) {
+    /// Counts this attempt among those that broke rules, or are not of a group.
+    pub fn reject(&mut self, outside: Option<usize>) {
         self.rejected += 1;
+        if let Some(group) = outside {
+            *self.outside_before.entry(group).or_default() += 1;
+        }
         for &rule in &self.broken {
             *self.broken_before.entry(rule).or_default() += 1;
         }

@@ -35,6 +35,21 @@ pub enum SampleError {
         /// The rules, the conditions among them.
         rules: Arc<RuleSet>,
     },
+    /// Rules about days or ages, and a model that tells none.
+    #[error("the rules or groups speak of days or ages, and the model was trained without dates")]
+    NoDates,
+    /// Rules about days or ages, and a record to go on with that tells no dates.
+    #[error("the rules speak of days or ages, and record {record} of the prefix has no dates")]
+    PrefixDates {
+        /// The record, counted from 1.
+        record: usize,
+    },
+    /// No days since the visit before would do: a defect of this program.
+    #[error("no days let generated record {record} obey the rules; its shard was not written")]
+    NoDays {
+        /// The record, counted from 1.
+        record: u64,
+    },
     /// The prefix is empty.
     #[error("the prefix has no record")]
     EmptyPrefix,
@@ -81,6 +96,16 @@ pub enum SampleError {
         attempts: u16,
         /// The rules broken most often, with the number of attempts that broke each.
         broken: Vec<(String, u64)>,
+    },
+    /// No attempt at a record was as given.
+    #[error("none of {attempts} attempts at record {record} is as given{}", unmet_most(unmet))]
+    OutOfGroup {
+        /// The record, counted from 1.
+        record: u64,
+        /// The attempts made.
+        attempts: u64,
+        /// The conditions, with the number of attempts that did not meet each.
+        unmet: Vec<(String, u64)>,
     },
     /// A record does not obey the rules: a defect of this program.
     #[error("the referee rejects generated record {record}; its shard was not written")]
@@ -172,6 +197,8 @@ impl Advise for SampleError {
             Self::Nothing(_) => "ask for at least one",
             Self::PassAlone => "ask for mode `off` without them",
             Self::OtherCodes => "read them over the model's vocabulary",
+            Self::NoDates => "train a model on records with dates, or leave these rules out",
+            Self::PrefixDates { .. } => "give records with dates, or leave these rules out",
             Self::EmptyPrefix => "give a cohort with at least one",
             Self::PrefixCodes { .. } => "read the prefix over the model's vocabulary",
             Self::PrefixTooLong { .. } => "cut the record, or train a model with more visits",
@@ -181,7 +208,11 @@ impl Advise for SampleError {
             Self::Exhausted { .. } => {
                 "allow more attempts, or write the records in mode `guided` or `exact`"
             }
-            Self::Rejected { .. } | Self::Disagreement { .. } => {
+            Self::OutOfGroup { .. } => {
+                "such records are rare, or cannot be: give more {attempts} (more {proposals} in mode \
+                 exact), or ask for less"
+            }
+            Self::Rejected { .. } | Self::Disagreement { .. } | Self::NoDays { .. } => {
                 "this is a defect of the program; please report it with the rules"
             }
             Self::Probability => "the model is damaged; train it again",
@@ -206,6 +237,10 @@ fn one_of(rules: &[String]) -> String {
         [rule] => format!("rule `{rule}`"),
         rules => format!("what follows from the rules `{}`", rules.join("`, `")),
     }
+}
+
+fn unmet_most(unmet: &[(String, u64)]) -> String {
+    if unmet.is_empty() { String::new() } else { format!("; not met: {}", counted(unmet)) }
 }
 
 fn counted(broken: &[(String, u64)]) -> String {

@@ -101,16 +101,32 @@ impl<'a, G: Generator> Lane<'a, G> {
         while at < self.drafts.len() {
             let draft = &mut self.drafts[at];
             draft.close(sampler.rejecting());
+            let judged = match draft.ended() {
+                true => sampler.broken_at_end(&draft.decider),
+                false => Ok(Vec::new()),
+            };
+            let judged = judged.and_then(|broken| {
+                draft.broken.extend(broken);
+                match draft.ended() && draft.broken.is_empty() {
+                    true => sampler.outside(&draft.decider),
+                    false => Ok(None),
+                }
+            });
+            let outside = judged.as_ref().ok().copied().flatten();
             let outcome = if draft.decider.bad_probability {
                 Err(SampleError::Probability)
-            } else if !draft.broken.is_empty() {
-                draft.reject();
+            } else if let Err(error) = judged {
+                Err(error)
+            } else if draft.decider.no_days {
+                Err(SampleError::NoDays { record: draft.decider.number + 1 })
+            } else if !draft.broken.is_empty() || outside.is_some() {
+                draft.reject(outside);
                 if draft.decider.attempt + 1 < sampler.request().attempts {
                     draft.begin_again(sampler.generator());
                     at += 1;
                     continue;
                 }
-                Err(sampler.exhausted(draft.decider.number, &draft.broken_before))
+                Err(sampler.exhausted(draft))
             } else if draft.ended() {
                 sampler.kept(draft)
             } else {

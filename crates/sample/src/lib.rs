@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod condition;
+mod days;
 mod decider;
 mod drafts;
 mod error;
@@ -42,7 +43,7 @@ mod prefix;
 mod request;
 mod sampler;
 
-pub use condition::{Condition, ConditionError};
+pub use condition::{Condition, ConditionError, Given};
 pub use error::SampleError;
 pub use manifest::Identity;
 pub use output::{DatasetOptions, Written, write_dataset, write_lines};

@@ -15,8 +15,8 @@ use crate::{Mode, SampleError, Sampler};
 pub(crate) const FILE: &str = "metadata/generation.json";
 
 /// The number of the format. It counts up when the file changes, and when the same request would
-/// give other records. Format 1 had no digests.
-const FORMAT: u32 = 2;
+/// give other records. Format 1 had no digests, format 2 no groups.
+const FORMAT: u32 = 3;
 
 /// What the files are that records are made from, by a digest of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Identity {
     pub model: String,
     /// The rules; none in mode `off`.
     pub rules: Option<String>,
+    /// The groups that could be given, if there are any.
+    pub groups: Option<String>,
     /// The records of the prefix, if there are any.
     pub prefix: Option<String>,
 }
@@ -50,7 +52,7 @@ pub struct Manifest {
     pub temperature: f64,
     /// Proposals for each record, where there are several.
     pub proposals: u16,
-    /// Conditions on the static visit.
+    /// What every record is, or is not.
     pub given: Vec<String>,
     /// What the files are that the records were made from.
     pub made_from: Identity,
@@ -147,9 +149,9 @@ impl Manifest {
     }
 
     /// Everything by name, as text.
-    fn named(&self) -> [(&'static str, String); 10] {
+    fn named(&self) -> [(&'static str, String); 11] {
         let none = || "none".to_owned();
-        let Identity { model, rules, prefix } = &self.made_from;
+        let Identity { model, rules, groups, prefix } = &self.made_from;
         [
             ("the model", model.clone()),
             ("the rules", rules.clone().unwrap_or_else(none)),
@@ -160,6 +162,7 @@ impl Manifest {
             ("temperature", self.temperature.to_string()),
             ("proposals", self.proposals.to_string()),
             ("the conditions", if self.given.is_empty() { none() } else { self.given.join(", ") }),
+            ("the groups", groups.clone().unwrap_or_else(none)),
             ("the prefix", prefix.clone().unwrap_or_else(none)),
         ]
     }

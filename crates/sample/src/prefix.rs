@@ -1,11 +1,11 @@
 //! Records that generated ones begin with, and why rules forbid one.
 
 use consequence_enforce::{Enforcer, Ruling, Writer};
-use consequence_record::{Code, Cohort, Kind, RecordView};
+use consequence_record::{Code, Cohort, CohortDetails, Kind, RecordView, Selection};
 use consequence_rules::{Clause, Order, Plan};
 use rayon::prelude::*;
 
-use crate::SampleError;
+use crate::{SampleError, days};
 
 /// What is known of the end of a record that another begins with, at the last visit that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct Beginning<'a> {
 /// Records that others begin with, each found to be possible.
 #[derive(Debug)]
 pub(crate) struct Prefix<'a> {
-    cohort: &'a Cohort,
+    records: Selection<'a>,
     endings: Vec<Ending>,
 }
 
@@ -34,6 +34,7 @@ impl<'a> Prefix<'a> {
     /// Refuses records that the model cannot write or the rules do not allow.
     pub fn new(
         cohort: &'a Cohort,
+        details: Option<&'a CohortDetails>,
         codes: &Order,
         max_visits: usize,
         enforcer: Option<&Enforcer>,
@@ -41,8 +42,10 @@ impl<'a> Prefix<'a> {
         if cohort.is_empty() {
             return Err(SampleError::EmptyPrefix);
         }
+        let records = Selection::all(cohort).detailed(details);
+        let needs_dates = enforcer.is_some_and(|one| days::dates_are_asked(one.plan()));
         let found = (0..cohort.len()).into_par_iter().map(|index| {
-            let (record, number) = (cohort.record(index), index + 1);
+            let (record, number) = (records.record(index), index + 1);
             if !is_of(codes, record) {
                 return Err(SampleError::PrefixCodes { record: number });
             }
@@ -54,6 +57,9 @@ impl<'a> Prefix<'a> {
                     most: max_visits,
                 });
             }
+            if needs_dates && record.details().times.len() + 1 != record.len() {
+                return Err(SampleError::PrefixDates { record: number });
+            }
             match enforcer {
                 None => Ok(Ending::Open),
                 Some(enforcer) => ending(enforcer, record).map_err(|visit| {
@@ -64,13 +70,13 @@ impl<'a> Prefix<'a> {
         });
         // The first of those refused is named, whichever thread finds one first.
         let found: Vec<Result<Ending, SampleError>> = found.collect();
-        Ok(Self { cohort, endings: found.into_iter().collect::<Result<_, _>>()? })
+        Ok(Self { records, endings: found.into_iter().collect::<Result<_, _>>()? })
     }
 
     /// What record number `number` begins with.
     pub fn of(&self, number: u64) -> Beginning<'a> {
         let index = (number % self.endings.len() as u64) as usize;
-        Beginning { record: self.cohort.record(index), ending: self.endings[index] }
+        Beginning { record: self.records.record(index), ending: self.endings[index] }
     }
 }
 
@@ -90,9 +96,13 @@ fn ending(enforcer: &Enforcer, record: RecordView<'_>) -> Result<Ending, usize> 
     let mut writer = enforcer.writer();
     let last = record.len() - 1;
     for visit in 0..last {
-        if !copies(&mut writer, enforcer, record, visit, false) {
+        if !writer.arrive_as(record, visit) || !copies(&mut writer, enforcer, record, visit, false)
+        {
             return Err(visit);
         }
+    }
+    if !writer.arrive_as(record, last) {
+        return Err(last);
     }
     let mut possible = |ends| {
         let mut writer = writer.clone();
@@ -133,7 +143,10 @@ fn blame(plan: &Plan, record: RecordView<'_>, visit: usize) -> Vec<String> {
             false => record.visit(then).binary_search(&code).is_ok(),
         };
         clause.visits.contains(visit)
-            && !clause.literals.iter().any(|&literal| plan.decode(literal).holds(visit, has))
+            && !clause.literals.iter().any(|&literal| {
+                // What codes do not tell is not to blame.
+                plan.decode(literal).and_then(|one| one.holds(visit, has)).unwrap_or(true)
+            })
     };
     let rules_against = |ends: bool| -> Vec<u32> {
         let clauses = plan.clauses().filter(|clause| broken(clause, ends));

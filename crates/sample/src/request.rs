@@ -4,9 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use consequence_details::DetailModel;
-use consequence_record::{Cohort, Details, Record};
+use consequence_record::{Cohort, CohortDetails, Details, Record};
 use consequence_rules::{OrderedPass, RuleSet};
-use serde::{Deserialize, Serialize};
+use consequence_tally::{Sum, counts};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Condition, SampleError};
 
@@ -81,14 +82,18 @@ pub struct Request<'a> {
     pub temperature: f64,
     /// Proposals for each record in [`Mode::Exact`].
     pub proposals: u16,
-    /// The most attempts at a record in [`Mode::Reject`].
+    /// The most attempts at a record in [`Mode::Reject`], or where more than the static visit is given.
     pub attempts: u16,
-    /// Conditions on the static visit of every record.
+    /// What every record is, or is not. Conditions on the static visit are decided as rules decide codes; for
+    /// others, records are drawn again until one is as asked.
     pub given: Vec<Condition>,
     /// Records to begin with, over the codes of the model: record `i` begins with the visits of
     /// record `i` of these, and with the first again after the last. Where they end is not taken
     /// over: it is drawn.
     pub prefix: Option<&'a Cohort>,
+    /// The dates, births and values of the records to begin with, which stay as they are where rules speak of such
+    /// things.
+    pub prefix_details: Option<&'a CohortDetails>,
     /// The rules that the model was trained with, to be set for a trained network. In [`Mode::Guided`], a
     /// code that sets off any other rule is drawn less often where the rule's conclusion is unlikely.
     pub trained_with: Option<&'a RuleSet>,
@@ -113,6 +118,7 @@ impl Default for Request<'_> {
             attempts: 1000,
             given: Vec::new(),
             prefix: None,
+            prefix_details: None,
             trained_with: None,
             pass: None,
             details: None,
@@ -131,7 +137,8 @@ impl Request<'_> {
         if self.mode == Mode::Exact && self.proposals == 0 {
             return Err(SampleError::Nothing("proposals"));
         }
-        if self.mode == Mode::Reject && self.attempts == 0 {
+        let again = self.mode == Mode::Reject || self.given.iter().any(|one| one.group().is_some());
+        if again && self.attempts == 0 {
             return Err(SampleError::Nothing("attempts"));
         }
         let alone = self.mode == Mode::Off && self.given.is_empty() && self.prefix.is_none();
@@ -161,7 +168,7 @@ pub struct Sampled {
     pub details: Details,
 }
 
-/// What was written, in numbers. They depend on the records alone.
+/// What was written, in numbers. They depend on the records alone, and those of other records can be added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Records.
@@ -172,18 +179,37 @@ pub struct Totals {
     pub codes: u64,
     /// Records begun, those that were not kept included.
     pub attempts: u64,
-    /// Attempts that broke a rule and were drawn again.
+    /// Attempts that broke a rule or were not as given, and were drawn again.
     pub rejected: u64,
     /// Codes of kept records that rules decided otherwise than they were drawn.
     pub overruled: u64,
     /// Kept records that were at the last visit the model has, and would have gone on.
     pub truncated: u64,
     /// The sum over records of the number of proposals that their weights are worth.
-    pub effective: f64,
+    #[serde(serialize_with = "as_number")]
+    pub effective: Sum,
     /// The sum of the weights of all proposals.
-    pub weight: f64,
+    #[serde(serialize_with = "as_number")]
+    pub weight: Sum,
     /// Proposals that were weighed.
     pub weighed: u64,
+}
+
+counts!(Totals {
+    records,
+    encounters,
+    codes,
+    attempts,
+    rejected,
+    overruled,
+    truncated,
+    effective,
+    weight,
+    weighed,
+});
+
+fn as_number<S: Serializer>(sum: &Sum, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(sum.value())
 }
 
 impl Totals {
@@ -195,13 +221,13 @@ impl Totals {
     /// The proposals for a record that are worth something, on average; none where none were
     /// weighed.
     pub fn effective_proposals(&self) -> Option<f64> {
-        (self.weighed > 0).then(|| self.effective / self.records.max(1) as f64)
+        (self.weighed > 0).then(|| self.effective.value() / self.records.max(1) as f64)
     }
 
     /// The probability that a record that the model writes without rules obeys them, as far as the
     /// weights of proposals tell; none where none were weighed.
     pub fn obeying(&self) -> Option<f64> {
-        (self.weighed > 0).then(|| (self.weight / self.weighed as f64).min(1.0))
+        (self.weighed > 0).then(|| (self.weight.value() / self.weighed as f64).min(1.0))
     }
 
     pub(crate) fn count(&mut self, record: &Record) {
@@ -218,8 +244,8 @@ impl Totals {
             let weights = logarithms.iter().map(|logarithm| (logarithm - largest).exp());
             let (sum, squares) =
                 weights.fold((0.0, 0.0), |(sum, squares), one| (sum + one, squares + one * one));
-            self.effective += sum * sum / squares;
-            self.weight += sum * largest.exp();
+            self.effective.push(sum * sum / squares);
+            self.weight.push(sum * largest.exp());
         }
     }
 }

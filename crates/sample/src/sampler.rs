@@ -9,9 +9,10 @@ use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Details, Record, Scale, Vocabulary};
-use consequence_referee::Referee;
-use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
+use consequence_referee::{Referee, Visits};
+use consequence_rules::{CompileOptions, Order, Plan, Rule, RuleSet, compile};
 
+use crate::days::{self, Days};
 use crate::decider::{Policy, VisitDecider};
 use crate::drafts::{Complete, Draft, Kept, Queue};
 use crate::lanes::{Dealt, Lane};
@@ -40,7 +41,7 @@ const ROOM: usize = 3 * ROUND;
 /// let sizes = Sizes::recurrent(5, 8);
 /// let generator = NetworkGenerator::new(&Network::drawn(codes, &sizes, 1)?);
 ///
-/// let given = Condition::parse_list("SEX//F, SEX//M", rules.vocabulary())?;
+/// let given = Condition::parse_list("SEX//F, SEX//M", &rules)?;
 /// let refused = Sampler::new(&generator, &rules, Request { given, ..Request::default() });
 /// assert_eq!(
 ///     refused.err().map(|error| error.to_string()).as_deref(),
@@ -53,6 +54,7 @@ pub struct Sampler<'a, G> {
     request: Request<'a>,
     max_visits: usize,
     rules: Option<Arc<Obeyed>>,
+    groups: Option<GivenGroups>,
     details: Option<Detailed<'a>>,
     prefix: Option<Prefix<'a>>,
 }
@@ -94,15 +96,20 @@ impl<'a, G: Generator> Sampler<'a, G> {
         if plan.is_some_and(|plan| plan.order() != codes || plan.max_visits() != max_visits) {
             return Err(SampleError::OtherCodes);
         }
+        if let Some(plan) = plan {
+            check_days(plan, &request)?;
+        }
+        let groups = GivenGroups::of(&request, codes.vocabulary())?;
         let enforcer = rules.as_ref().map(|rules| &rules.enforcer);
         let prefix = request.prefix;
-        let prefix = prefix.map(|cohort| Prefix::new(cohort, codes, max_visits, enforcer));
+        let told = request.prefix_details;
+        let prefix = prefix.map(|cohort| Prefix::new(cohort, told, codes, max_visits, enforcer));
         let prefix = prefix.transpose()?;
         let details = request.details.map(|model| Detailed {
             drawer: model.drawer(codes.vocabulary()),
             checker: Checker::new(codes.vocabulary(), model.scales_over(codes.vocabulary())),
         });
-        Ok(Self { generator, request, max_visits, rules, details, prefix })
+        Ok(Self { generator, request, max_visits, rules, groups, details, prefix })
     }
 
     /// What is asked of the model.
@@ -173,6 +180,9 @@ impl<'a, G: Generator> Sampler<'a, G> {
     ) -> Result<(), SampleError> {
         let Complete { number, outcome, weights, rejected } = complete;
         let Some(kept) = outcome.transpose()? else { return Ok(()) };
+        if kept.outside {
+            return Err(self.out_of_group(number, weights.len() as u64, &BTreeMap::new()));
+        }
         totals.count(&kept.record);
         totals.attempts += rejected + weights.len() as u64;
         totals.rejected += rejected;
@@ -198,10 +208,56 @@ impl<'a, G: Generator> Sampler<'a, G> {
         self.prefix.as_ref().map(|prefix| prefix.of(number))
     }
 
-    /// Who finds the rules that a visit breaks, where records are drawn again for it.
+    /// Who finds the rules that a visit breaks, where records are drawn again for it and rules ask for codes
+    /// only.
     pub(crate) fn rejecting(&self) -> Option<&Referee> {
-        let rules = self.rules.as_ref().filter(|_| self.request.mode == Mode::Reject);
-        rules.map(|rules| &rules.referee)
+        self.rejecting_rules()
+            .filter(|rules| !days::are_asked(rules.enforcer.plan()))
+            .map(|rules| &rules.referee)
+    }
+
+    fn rejecting_rules(&self) -> Option<&Obeyed> {
+        self.rules.as_deref().filter(|_| self.request.mode == Mode::Reject)
+    }
+
+    /// The rules that a record breaks which has ended, where records are drawn again for it and rules ask for
+    /// days, ages or values, too: these are drawn when its codes are known.
+    pub(crate) fn broken_at_end(
+        &self,
+        decider: &VisitDecider<'_>,
+    ) -> Result<Vec<usize>, SampleError> {
+        let record = decider.record();
+        let rules = self.rejecting_rules().filter(|rules| days::are_asked(rules.enforcer.plan()));
+        let Some(rules) = rules else { return Ok(Vec::new()) };
+        let details = self.detailed(record, decider)?;
+        let judged = consequence_referee::Detailed { record, details: details.view() };
+        let mut broken: Vec<usize> =
+            rules.referee.violations(&judged).into_iter().map(|violation| violation.rule).collect();
+        broken.sort_unstable();
+        broken.dedup();
+        Ok(broken)
+    }
+
+    /// The first group given that a record which has ended is not of, where records are drawn again for it.
+    pub(crate) fn outside(&self, decider: &VisitDecider<'_>) -> Result<Option<usize>, SampleError> {
+        match self.request.mode {
+            Mode::Exact => Ok(None),
+            _ => self.not_given(decider.record(), decider),
+        }
+    }
+
+    fn not_given(
+        &self,
+        record: &Record,
+        decider: &VisitDecider<'_>,
+    ) -> Result<Option<usize>, SampleError> {
+        let Some(groups) = &self.groups else { return Ok(None) };
+        let details = match groups.ask_details {
+            true => self.detailed(record, decider)?,
+            false => Details::default(),
+        };
+        let judged = consequence_referee::Detailed { record, details: details.view() };
+        Ok(groups.first_unmet(&judged))
     }
 
     /// Who decides the codes of a record: each mode has a policy of its own.
@@ -214,7 +270,11 @@ impl<'a, G: Generator> Sampler<'a, G> {
             (None, Mode::Exact, Some(writer)) => Policy::Weigh(writer),
             (None, Mode::Override, Some(writer)) => Policy::Repair(writer),
         };
-        VisitDecider::new(self.generator.codes(), &self.request, self.max_visits, policy)
+        let plan = self.plan().filter(|plan| days::are_asked(plan));
+        let days = plan
+            .zip(self.details.as_ref())
+            .map(|(plan, details)| Days::new(plan, &details.drawer, Draws::new(self.request.seed)));
+        VisitDecider::new(self.generator.codes(), &self.request, self.max_visits, policy, days)
     }
 
     /// A finished proposal with the key that decides whether it is kept. With a key of its weight's
@@ -225,12 +285,17 @@ impl<'a, G: Generator> Sampler<'a, G> {
     pub(crate) fn kept(&self, draft: &mut Draft<'_, G>) -> Result<Kept, SampleError> {
         let VisitDecider { number, attempt, weight, overruled, truncated, .. } = draft.decider;
         let record = draft.decider.take();
+        let details = self.detailed(&record, &draft.decider)?;
+        // Proposals are weighed, and one that is not of the groups is worth nothing.
+        let weighed = self.request.mode == Mode::Exact;
+        let outside = weighed && self.not_given(&record, &draft.decider)?.is_some();
+        let weight = if outside { f64::NEG_INFINITY } else { weight };
+        let judged = consequence_referee::Detailed { record: &record, details: details.view() };
         if let Some(rules) = &self.rules
-            && !rules.referee.is_valid(&record)
+            && !rules.referee.is_valid(&judged)
         {
             return Err(SampleError::Rejected { record: number + 1 });
         }
-        let details = self.detailed(&record, number)?;
         let (key, proposal) = match self.request.mode {
             Mode::Exact => {
                 let draws = Draws::new(self.request.seed);
@@ -240,16 +305,22 @@ impl<'a, G: Generator> Sampler<'a, G> {
             // Of other modes the first attempt that is finished is the only one.
             _ => (0.0, 0),
         };
-        Ok(Kept { key, proposal, weight, record, details, overruled, truncated })
+        Ok(Kept { key, proposal, weight, record, details, overruled, truncated, outside })
     }
 
     /// The dates and values of a record, once nothing in them contradicts its codes.
-    fn detailed(&self, record: &Record, number: u64) -> Result<Details, SampleError> {
+    fn detailed(
+        &self,
+        record: &Record,
+        decider: &VisitDecider<'_>,
+    ) -> Result<Details, SampleError> {
         let Some(Detailed { drawer, checker }) = &self.details else {
             return Ok(Details::default());
         };
-        let details = drawer.draw(record, &Draws::new(self.request.seed), number);
-        match checker.disagreement(record, details.view()) {
+        let (number, draws) = (decider.number, Draws::new(self.request.seed));
+        let drawn = || drawer.draw(record, &draws.attempt(decider.attempt), number);
+        let details = decider.details(record).unwrap_or_else(drawn);
+        match checker.disagreement_after(record, details.view(), decider.encounters_given()) {
             Some(what) => Err(SampleError::Disagreement { record: number + 1, what }),
             None => Ok(details),
         }
@@ -265,8 +336,13 @@ impl<'a, G: Generator> Sampler<'a, G> {
         self.details.as_ref().map(|details| details.checker.scales().clone()).unwrap_or_default()
     }
 
-    /// That no attempt at a record obeyed, and the rules that most of them broke.
-    pub(crate) fn exhausted(&self, number: u64, broken: &BTreeMap<usize, u64>) -> SampleError {
+    /// That no attempt at a record would do: the groups that most of them were not of, or else the rules that
+    /// most of them broke.
+    pub(crate) fn exhausted(&self, draft: &Draft<'_, G>) -> SampleError {
+        let (number, broken) = (draft.decider.number, &draft.broken_before);
+        if !draft.outside_before.is_empty() {
+            return self.out_of_group(number, self.request.attempts.into(), &draft.outside_before);
+        }
         let mut broken: Vec<(usize, u64)> =
             broken.iter().map(|(&rule, &times)| (rule, times)).collect();
         broken.sort_by_key(|&(rule, times)| (Reverse(times), rule));
@@ -279,6 +355,80 @@ impl<'a, G: Generator> Sampler<'a, G> {
             broken: named.collect(),
         }
     }
+
+    /// That no attempt at a record was of the groups given; how many were not of each.
+    fn out_of_group(
+        &self,
+        number: u64,
+        attempts: u64,
+        outside: &BTreeMap<usize, u64>,
+    ) -> SampleError {
+        let wanted = self.groups.as_ref().map_or(&[][..], |groups| &groups.wanted);
+        let told = |(&group, &times): (&usize, &u64)| {
+            let (name, present) = wanted.get(group)?;
+            let not = if *present { "" } else { "not " };
+            Some((format!("{not}{name}"), times))
+        };
+        let unmet = outside.iter().filter_map(told).collect();
+        SampleError::OutOfGroup { record: number + 1, attempts, unmet }
+    }
+}
+
+/// Groups that every record is of, or is not.
+struct GivenGroups {
+    referee: Referee,
+    /// For each, its name and whether records are of it.
+    wanted: Vec<(String, bool)>,
+    /// Whether they ask for days, ages or values.
+    ask_details: bool,
+}
+
+impl GivenGroups {
+    /// None if no group is given.
+    fn of(
+        request: &Request<'_>,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<Option<Self>, SampleError> {
+        let conditions = || request.given.iter().filter_map(|one| Some((one, one.group()?)));
+        // What is given twice, or also as its contrary, has two names here.
+        let numbered = conditions().enumerate().map(|(number, (_, rule))| Rule {
+            name: format!("{} {number}", rule.name).into(),
+            ..rule.clone()
+        });
+        let groups = RuleSet::new(Arc::clone(vocabulary), numbered.collect())
+            .map_err(|_| SampleError::OtherCodes)?;
+        if groups.is_empty() {
+            return Ok(None);
+        }
+        if groups.ask_dates() && !request.details.is_some_and(DetailModel::dated) {
+            return Err(SampleError::NoDates);
+        }
+        let wanted = conditions().map(|(one, rule)| (rule.name.to_string(), one.present));
+        Ok(Some(Self {
+            referee: Referee::new(&groups),
+            wanted: wanted.collect(),
+            ask_details: groups.ask_details(),
+        }))
+    }
+
+    fn first_unmet<V: Visits + ?Sized>(&self, record: &V) -> Option<usize> {
+        let unmet = |&(number, (_, present)): &(usize, &(String, bool))| {
+            self.referee.ever(number, record) != *present
+        };
+        self.wanted.iter().enumerate().find(unmet).map(|(number, _)| number)
+    }
+}
+
+/// Refuses rules about days, ages and values that nobody could keep.
+fn check_days(plan: &Plan, request: &Request<'_>) -> Result<(), SampleError> {
+    if !days::are_asked(plan) {
+        return Ok(());
+    }
+    let dated = request.details.is_some_and(DetailModel::dated);
+    if days::dates_are_asked(plan) && !dated {
+        return Err(SampleError::NoDates);
+    }
+    Ok(())
 }
 
 /// The most encounters that a record may have.
@@ -344,7 +494,7 @@ fn obeyed(
     let mut rules: Vec<_> = heeded.cloned().collect();
     for (index, condition) in request.given.iter().enumerate() {
         if !request.given[..index].contains(condition) {
-            rules.push(condition.rule(vocabulary));
+            rules.extend(condition.rule(vocabulary));
         }
     }
     RuleSet::new(Arc::clone(vocabulary), rules).map_err(|_| SampleError::OtherCodes)

@@ -155,9 +155,9 @@ fn what_another_version_began_is_refused() {
         assert!(changed.iter().all(|error| advised(error).starts_with(complete)));
         changed[0].to_string()
     };
-    let said = refused("\"format\": 2", "\"format\": 9");
+    let said = refused("\"format\": 3", "\"format\": 9");
     assert!(said.contains("by a newer version of this program: its format is 9, and"), "{said}");
-    let said = refused("\"format\": 2", "\"format\": 1");
+    let said = refused("\"format\": 3", "\"format\": 1");
     assert!(said.contains("by an older version of this program: its format is 1, and"), "{said}");
     let version = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
     let said = refused(version, "\"version\": \"0.0.7\"");

@@ -2,16 +2,17 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_feedback::Unwatched;
 use consequence_model::{Generator, Turn};
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Cohort, Record, Vocabulary};
+use consequence_record::{Code, Cohort, Record, Vocabulary};
 use consequence_referee::Referee;
 use consequence_rules::{Order, OrderedPass, RuleSet};
 use consequence_sample::{
-    Condition, DatasetOptions, Mode, Request, SampleError, Sampler, Totals, write_dataset,
+    Condition, DatasetOptions, Given, Mode, Request, SampleError, Sampler, Totals, write_dataset,
 };
 
 use common::*;
@@ -85,8 +86,8 @@ fn every_mode_that_promises_valid_records_writes_them() {
     assert!(tried > 150 && written.iter().all(|&times| times > 20), "{tried} {written:?}");
 }
 
-fn given(text: &str, vocabulary: &Vocabulary) -> Vec<Condition> {
-    Condition::parse_list(text, vocabulary).unwrap()
+fn given(text: &str, vocabulary: &Arc<Vocabulary>) -> Vec<Condition> {
+    Condition::parse_list(text, &rules("", vocabulary)).unwrap()
 }
 
 #[test]
@@ -120,6 +121,89 @@ fn conditions_hold_in_every_mode() {
 }
 
 #[test]
+fn records_are_of_the_groups_given_in_every_mode() {
+    let vocabulary = vocabulary(1, 4);
+    let generator = network(&vocabulary, 4, 3);
+    let set = rules("rule not-three: E0 => not E3", &vocabulary);
+    let groups = "rule again: E1 in past and E1  rule both: E0 and E2";
+    let groups = rules(groups, &vocabulary);
+    let referee = Referee::new(&groups);
+    let obeys = Referee::new(&set);
+    let e3 = vocabulary.code("E3").unwrap();
+    for mode in Mode::ALL {
+        let given = Condition::parse_list("again, not both, E3, S0", &groups).unwrap();
+        let request =
+            Request { mode, given, attempts: u16::MAX, proposals: 2000, ..Request::default() };
+        let (records, totals) = sample(&generator, &set, request, 40);
+        for record in &records {
+            assert!(referee.ever(0, record) && !referee.ever(1, record), "{mode}");
+            assert!(record.visits[1..].iter().any(|visit| visit.contains(&e3)), "{mode}");
+            assert!(!record.visits[0].is_empty(), "{mode}");
+            assert!(mode == Mode::Off || obeys.is_valid(record), "{mode}");
+        }
+        assert_eq!(records.len(), 40);
+        assert!(mode == Mode::Exact || totals.rejected > 40, "{mode}: {}", totals.rejected);
+    }
+}
+
+/// What is drawn until it is of a group is distributed as those of the group that are drawn without asking.
+#[test]
+fn records_of_a_group_are_as_those_of_it_among_all() {
+    let vocabulary = vocabulary(1, 3);
+    let generator = network(&vocabulary, 3, 5);
+    let set = rules("rule not-two: E0 => not E2", &vocabulary);
+    let groups = rules("rule again: E1 in past and E1", &vocabulary);
+    let referee = Referee::new(&groups);
+    let (all, _) = sample(&generator, &set, Request::default(), 20_000);
+    let all: Vec<Record> = all.into_iter().filter(|one| referee.ever(0, one)).collect();
+    let given = Condition::parse_list("again", &groups).unwrap();
+    let (of_group, totals) =
+        sample(&generator, &set, Request { given, ..Request::default() }, 5_000);
+    assert!(all.len() > 1_000 && totals.rejected > 0, "{}", all.len());
+    let counted = |records: &[Record]| {
+        let mut shares: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+        for record in records {
+            for (visit, codes) in record.visits.iter().enumerate() {
+                for code in codes {
+                    *shares.entry((visit, code.0)).or_default() += 1.0 / records.len() as f64;
+                }
+            }
+        }
+        shares
+    };
+    let (among, asked) = (counted(&all), counted(&of_group));
+    for (key, share) in &among {
+        let other = asked.get(key).copied().unwrap_or_default();
+        let (few, many) = (all.len() as f64, of_group.len() as f64);
+        let deviation = (share * (1.0 - share) * (1.0 / few + 1.0 / many)).sqrt();
+        assert!((share - other).abs() < 4.5 * deviation + 1e-9, "{key:?}: {share} {other}");
+    }
+}
+
+#[test]
+fn groups_that_no_record_is_of_end_in_an_error() {
+    let vocabulary = vocabulary(1, 3);
+    let generator = network(&vocabulary, 3, 5);
+    let set = rules("rule never: not E0", &vocabulary);
+    for mode in [Mode::Guided, Mode::Override, Mode::Reject, Mode::Exact] {
+        let given = given("E0", &vocabulary);
+        let request = Request { mode, given, attempts: 20, proposals: 20, ..Request::default() };
+        let sampler = Sampler::new(&generator, &set, request).unwrap();
+        let refused = sampler.records(0..3, &mut Totals::default(), |_, _| Ok(())).unwrap_err();
+        let said = refused.to_string();
+        assert!(
+            matches!(refused, SampleError::OutOfGroup { record: 1, attempts: 20, .. })
+                || mode == Mode::Reject && matches!(refused, SampleError::Exhausted { .. }),
+            "{mode}: {said}"
+        );
+    }
+    let asks = rules("rule soon: E0 in last 30 days", &vocabulary);
+    let given = Condition::parse_list("soon", &asks).unwrap();
+    let refused = Sampler::new(&generator, &set, Request { given, ..Request::default() });
+    assert!(matches!(refused, Err(SampleError::NoDates)));
+}
+
+#[test]
 fn conditions_are_read_or_refused() {
     let codes = Vocabulary::new([
         ("AGE, band//4 0", consequence_record::Kind::Static),
@@ -127,13 +211,21 @@ fn conditions_are_read_or_refused() {
         ("A", consequence_record::Kind::Encounter),
     ])
     .unwrap();
+    let codes = Arc::new(codes);
     let read = given("\"AGE, band//4 0\" , not \"notable\",notable", &codes);
-    let read: Vec<(u32, bool)> = read.iter().map(|one| (one.code.0, one.present)).collect();
-    assert_eq!(read, [(0, true), (1, false), (1, true)]);
-    let refused = |text| Condition::parse_list(text, &codes).unwrap_err().to_string();
-    assert!(refused("AGE//50").starts_with("the model has no code `AGE//50`"));
-    assert!(refused("A").contains("is no static code"));
-    assert!(refused("END").contains("is no static code"));
+    let read: Vec<(&Given, bool)> = read.iter().map(|one| (&one.what, one.present)).collect();
+    let [age, notable] = [0, 1].map(|code| Given::Static(Code(code)));
+    assert_eq!(read, [(&age, true), (&notable, false), (&notable, true)]);
+    // A name without quotes is that of a group first; a code of encounters is one that some encounter has.
+    let groups = rules("rule notable: A in past  rule twice: A and A in past", &codes);
+    let read = Condition::parse_list("notable, \"notable\", not twice, A", &groups).unwrap();
+    let names: Vec<Option<&str>> =
+        read.iter().map(|one| one.group().map(|rule| &*rule.name)).collect();
+    assert_eq!(names, [Some("notable"), None, Some("twice"), Some("A")]);
+    assert!(!read[2].present);
+    let refused = |text| Condition::parse_list(text, &groups).unwrap_err().to_string();
+    assert!(refused("AGE//50").starts_with("the model has no code `AGE//50`, and no group"));
+    assert!(refused("END").contains("every record that is written has an end"));
     assert!(refused("notable,,").starts_with("a condition is empty"));
     assert!(refused("").starts_with("a condition is empty"));
     assert!(refused("\"notable").contains("quote"));

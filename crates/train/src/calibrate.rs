@@ -81,7 +81,7 @@ pub(crate) fn calibrate(
     for _ in 0..PASSES {
         let mut counts = Counts::new(network.codes(), train);
         for records in batches {
-            let taught = teacher.batch(network, Selection::new(train.cohort(), records));
+            let taught = teacher.batch(network, train.others(records));
             let counting = Counting { taught: &taught, counts: Mutex::new(&mut counts) };
             pass.nats(network.weights(), &taught.batch, &counting);
         }

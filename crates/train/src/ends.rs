@@ -11,7 +11,7 @@ use consequence_model::{
     DayCounter, Decide, Elapsed, EndCell, EndsByDays, Generator, LookAhead, Network,
     NetworkGenerator, Turn,
 };
-use consequence_record::Selection;
+use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use rayon::prelude::*;
 
@@ -199,8 +199,8 @@ fn encounters(
             let ended = batch.partition_point(|number| visits(number) <= visit);
             let walks = &mut walks[ended..];
             for walk in walks.iter_mut() {
-                let positions = generator.codes().positions(records.record(walk.record), visit);
-                walk.truth.open(positions);
+                let record = records.record(walk.record);
+                walk.truth.open(record, visit, generator.codes().positions(record, visit));
             }
             let mut turns: Vec<Turn<'_, _>> = walks.iter_mut().map(Walk::turn).collect();
             generator.next(&mut turns, scratch);
@@ -260,9 +260,10 @@ impl<'a> Truth<'a> {
         Self { writer, end: codes.end(), positions: Vec::new(), said: None }
     }
 
-    fn open(&mut self, positions: Vec<u32>) {
+    fn open(&mut self, record: RecordView<'_>, visit: usize, positions: Vec<u32>) {
         self.positions = positions;
         if let Some(writer) = &mut self.writer {
+            writer.arrive_as(record, visit);
             writer.open();
         }
     }

@@ -8,6 +8,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use consequence_details::DetailModel;
 use consequence_model::{Network, NetworkGenerator};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::{Order, RuleSet};
@@ -30,7 +31,7 @@ const ENCOUNTERS: usize = 300_000;
 /// Moves the biases of a network until what it writes under its rules has the frequencies of what it trained
 /// on, as far as the records that it writes can tell.
 ///
-/// `go_on` is asked before every round. False if it was asked to stop, with the biases half moved: such a network is
+/// Rules about days, ages and values need `details`, which tell what these are like. `go_on` is asked before every round. False if it was asked to stop, with the biases half moved: such a network is
 /// not to be kept.
 ///
 /// ```
@@ -50,13 +51,14 @@ const ENCOUNTERS: usize = 300_000;
 /// let rules = RuleSet::new(Arc::clone(&vocabulary), Vec::new())?;
 /// let mut network = Network::drawn(Order::natural(vocabulary), &Sizes::recurrent(3, 8), 1)?;
 /// let before = network.weights().output_bias().to_vec();
-/// assert!(settle(&mut network, &rules, Selection::all(&cohort), 1, &mut || true)?);
+/// assert!(settle(&mut network, &rules, None, Selection::all(&cohort), 1, &mut || true)?);
 /// assert!(network.weights().output_bias()[0] > before[0] + 1.0, "nine visits in ten have it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn settle(
     network: &mut Network,
     rules: &RuleSet,
+    details: Option<&DetailModel>,
     train: Selection<'_>,
     seed: u64,
     go_on: &mut dyn FnMut() -> bool,
@@ -68,7 +70,7 @@ pub fn settle(
     let most = (*RECORDS.end()).min(ENCOUNTERS / mean).max(1);
     let records = train.len().clamp((*RECORDS.start()).min(most), most) as u64;
     let first = network.weights().output_bias().to_vec();
-    let request = Request { seed, trained_with: Some(rules), ..Request::default() };
+    let request = Request { seed, trained_with: Some(rules), details, ..Request::default() };
     let obeyed = Obeyed::prepare(&NetworkGenerator::new(network), rules, &request)?;
     for round in 0..ROUNDS {
         if !go_on() {

@@ -221,6 +221,7 @@ fn causal(
         let first = codes.range(visit).start;
         let mut settled = Vec::new();
         let truth = codes.positions(record, visit);
+        writer.arrive_as(record, visit);
         let outlook = writer.replay(&truth, |position, ruling, present| {
             let nats = match ruling {
                 Ruling::Free => return,

@@ -177,7 +177,7 @@ pub fn train(
         let batches = epoch_batches(train, batch_visits, options.seed, epoch);
         let steps = batches.len() as u64;
         for records in batches.iter().skip(state.progress.batches as usize) {
-            let chosen = Selection::new(train.cohort(), records);
+            let chosen = train.others(records);
             // On a thread of the pool, which then need not be woken for each of many small products.
             rayon::scope(|_| trainer.step(&mut state, chosen, &mut gradient, steps))?;
             let progress = &state.progress;
@@ -331,7 +331,7 @@ impl<'a> Trainer<'a> {
         gradient: &mut [f32],
     ) -> Result<Estimate, TrainError> {
         let batches = epoch_batches(train, batch_visits, self.options.seed, 1);
-        let first = Selection::new(train.cohort(), &batches[0]);
+        let first = train.others(&batches[0]);
         let mut seconds = 0.0;
         for _ in 0..2 {
             let began = Instant::now();
@@ -450,9 +450,8 @@ fn nats(
     records: Selection<'_>,
 ) -> f64 {
     let mut total = 0.0;
-    let cohort = records.cohort();
-    for records in cut(cohort, records.indices(), VALIDATED) {
-        let taught = teacher.batch(network, Selection::new(cohort, &records));
+    for some in cut(records.cohort(), records.indices(), VALIDATED) {
+        let taught = teacher.batch(network, records.others(&some));
         let nats = pass.nats(network.weights(), &taught.batch, taught.objective());
         total += nats.iter().sum::<f64>();
     }

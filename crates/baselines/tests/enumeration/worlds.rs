@@ -29,7 +29,13 @@ impl Small {
         let rules = (0..self.clauses.len()).map(|rule| NamedRule {
             name: Arc::from(format!("rule {rule}")),
             // What a clause concludes is its last literal about the visit.
-            outputs: self.clauses[rule].literals.iter().rev().map(|one| one.code).take(1).collect(),
+            outputs: self.clauses[rule]
+                .literals
+                .iter()
+                .rev()
+                .filter_map(|one| Some(one.code()?.0))
+                .take(1)
+                .collect(),
             hard: true,
         });
         Constraint::from_clauses(&self.codes, rules.collect(), self.clauses.clone()).unwrap()
@@ -64,11 +70,12 @@ impl Small {
         }
         let range = self.codes.range(visit);
         clause.literals.iter().any(|literal| {
-            let position = self.codes.position(literal.code);
-            let found = match &literal.window {
+            let (code, window) = literal.code().expect("methods know codes only");
+            let position = self.codes.position(code);
+            let found = match window {
                 None => range.contains(&position) && choice >> (position - range.start) & 1 == 1,
                 Some(window) => (0..visit).any(|then| {
-                    window.selects(visit, then) && self.record.visits[then].contains(&literal.code)
+                    window.selects(visit, then) && self.record.visits[then].contains(&code)
                 }),
             };
             found == literal.present
@@ -87,7 +94,7 @@ impl Small {
         };
         let is_static = |clause: &&SpannedClause| {
             whole(clause.span)
-                && (visit == 0 || clause.literals.iter().all(|one| one.window.is_none()))
+                && (visit == 0 || clause.literals.iter().all(|one| one.code_now().is_some()))
         };
         self.clauses.iter().filter(is_static).all(|clause| self.clause_holds(clause, visit, choice))
     }
@@ -131,8 +138,11 @@ const CODES: u32 = STATIC + ENCOUNTER + 1;
 
 /// A world with at most so many clauses of so many literals.
 pub fn worlds(clauses: usize, literals: usize) -> impl Strategy<Value = Small> {
-    let literal = (windows(), 0..CODES, any::<bool>())
-        .prop_map(|(window, code, present)| Literal { window, code: Code(code), present });
+    let literal =
+        (windows(), 0..CODES, any::<bool>()).prop_map(|(window, code, present)| match window {
+            None => Literal::now(Code(code), present),
+            Some(window) => Literal::within(Code(code), window, present),
+        });
     let clause = (proptest::collection::vec(literal, 1..=literals), spans());
     worlds_of(proptest::collection::vec(clause, 0..=clauses))
 }
@@ -140,7 +150,7 @@ pub fn worlds(clauses: usize, literals: usize) -> impl Strategy<Value = Small> {
 /// A world of implications within an encounter, each of one code from one or two, some of which
 /// must be absent.
 pub fn implications(count: usize) -> impl Strategy<Value = Small> {
-    let now = |code, present| Literal { window: None, code: Code(code), present };
+    let now = |code, present| Literal::now(Code(code), present);
     let antecedent = (STATIC..CODES, proptest::bool::weighted(0.2));
     let body = proptest::collection::vec(antecedent, 1..=2);
     let clause = (body, STATIC..CODES).prop_map(move |(body, head)| {

@@ -2,7 +2,7 @@
 
 use consequence_baselines::Method;
 use consequence_enforce::Conclusions;
-use consequence_evaluate::{CohortShape, CompareOptions, compare};
+use consequence_evaluate::{CohortShape, CompareOptions, Frequencies, compare};
 use consequence_pipeline::pages::{
     Panel, Timelines, cell, examples, histograms, occurrences, scatters,
 };
@@ -67,19 +67,25 @@ impl Page<'_> {
         cells.extend(real.map(|figure| cell(figure, 4, "nothing to compare")));
         table.rows.push(Row::new(cells).of_kind(RowKind::Reference));
         let indices: Vec<Vec<usize>> = cohorts.iter().map(|one| (0..one.len()).collect()).collect();
+        let vocabulary = &self.arena.vocabulary;
+        let counted = cohorts.iter().zip(&indices);
+        let counted =
+            counted.map(|(cohort, some)| Frequencies::of(Selection::new(cohort, some), vocabulary));
+        let counted: Vec<Frequencies> = counted.collect::<Result<_, _>>()?;
         let panels: Vec<Panel<'_>> = self
             .rows()
-            .zip(cohorts.iter().zip(&indices))
-            .map(|((figures, _, ours), (cohort, records))| Panel {
+            .zip(&counted)
+            .map(|((figures, _, ours), counted)| Panel {
                 title: figures.title.clone(),
-                sample: Selection::new(cohort, records),
+                counted,
                 r2: figures.generation.r2.map(|figure| figure.map(|figure| figure.mean)),
                 ours,
             })
             .collect();
         let real = Selection::new(&self.arena.cohort, &self.arena.train);
         let mut blocks = vec![Block::Table(table), Block::Table(rare)];
-        blocks.extend(scatters(real, &panels, &self.arena.vocabulary, &self.arena.titles)?);
+        let real = Frequencies::of(real, vocabulary)?;
+        blocks.extend(scatters(&real, &panels, vocabulary, &self.arena.titles));
         Ok(Section {
             key: "correlations".to_owned(),
             title: "Who writes what real records have".to_owned(),

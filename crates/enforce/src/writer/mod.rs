@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use crate::choice::{Choice, alternatives};
 use crate::enforcer::{Enforcer, Source};
+use crate::facts::Moment;
 use crate::history::History;
 pub use outlook::{Outlook, Reading};
 use proposal::Pending;
@@ -295,6 +296,7 @@ impl<'a> Writer<'a> {
         self.take();
         let mut ended = None;
         for (visit, codes) in record.visits().enumerate() {
+            self.arrive_as(record, visit);
             for &code in codes {
                 self.history.set_present(layout.order.position(code));
             }
@@ -326,6 +328,32 @@ impl<'a> Writer<'a> {
     /// is every visit after it at the stage that follows, whatever is proposed.
     pub fn goes_on(&mut self, stage: Stage) -> bool {
         self.set_stage(stage);
+        self.is_possible()
+    }
+
+    /// Whether the rules speak of days, counts, ages or values, so that [`Writer::arrive`] matters.
+    pub fn asks_facts(&self) -> bool {
+        self.enforcer.layout.asks_facts()
+    }
+
+    /// The day of the encounter before the next visit, as far as it was said.
+    pub fn day_before(&self) -> Option<i64> {
+        self.history.day_before()
+    }
+
+    /// Says when the next visit begins and what else is known of it by then. Gives false if no codes that
+    /// it could have obey the rules: it cannot begin then. May be said again, until the visit is opened.
+    pub fn arrive(&mut self, moment: &Moment) -> bool {
+        self.history.reveal(&self.enforcer.layout, moment);
+        self.is_possible()
+    }
+
+    /// The same for a visit of a record that exists.
+    pub fn arrive_as(&mut self, record: RecordView<'_>, visit: usize) -> bool {
+        !self.asks_facts() || visit == 0 || self.arrive(&Moment::of(record, visit))
+    }
+
+    pub(crate) fn is_possible(&self) -> bool {
         let impossible = &self.enforcer.impossible;
         let mut possible = true;
         impossible.for_each_open(&self.history, |id| {

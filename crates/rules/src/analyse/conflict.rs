@@ -113,7 +113,7 @@ fn witness(
             clause.literals[..clause.literals.len() - 1].to_vec()
         };
         for literal in antecedent(one).into_iter().chain(antecedent(other)) {
-            let formula = written.decode(literal.negated()).formula();
+            let formula = written.decode(literal.negated())?.formula();
             assumed.push(record.formula(&formula, last));
         }
         let required = |rule: usize, visit: usize| visit < last || !pair.contains(&rule);

@@ -91,8 +91,8 @@ fn clause_form(written: &WrittenRules, clause: &WrittenClause<'_>) -> Form {
     let now = clause.literals.iter().filter(|literal| literal.position().is_some()).count();
     let past = clause.literals.len() - now;
     let previous = || {
-        let window = clause.literals[0].atom().map(|atom| written.atoms().window(atom));
-        window == Some(&Window::previous())
+        let seen = clause.literals[0].atom().and_then(|atom| written.atoms().seen_in(atom));
+        seen.is_some_and(|(_, window)| *window == Window::previous())
     };
     by_counts(now.saturating_sub(1), past, previous)
 }

@@ -1,19 +1,24 @@
 //! Clauses as the compiler works on them: numbered literals and the visits they are required of.
 
+use std::sync::Arc;
+
 use consequence_record::{Code, Kind, Vocabulary};
 use rustc_hash::FxHashMap;
 
-use super::normal;
+use super::normal::{self, Asked};
 use super::order::Order;
-use crate::Window;
+use super::reveal::GapAxis;
+use crate::formula::PAST;
+use crate::{Fact, Window};
 
-/// A literal as a number. Literals about the past come first, then literals about the current
-/// visit in the order codes are decided, so the last literal of a sorted clause is the one decided
-/// last.
+/// A literal as a number. Literals about the past come first, then those about the days since the
+/// visit before, then literals about the current visit in the order codes are decided, so the last
+/// literal of a sorted clause is the one decided last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LiteralId(u32);
 
 const NOW: u32 = 1 << 31;
+const GAP: u32 = 1 << 30;
 
 impl LiteralId {
     /// The code at an order position, in the current visit.
@@ -25,13 +30,20 @@ impl LiteralId {
         Self(atom << 1 | u32::from(present))
     }
 
+    /// The days since the visit before are more than the threshold of this number, or they are not.
+    pub(crate) fn gap(threshold: u32, above: bool) -> Self {
+        Self(GAP | threshold << 1 | u32::from(above))
+    }
+
     /// What the literal is about.
     #[inline]
     pub fn subject(self) -> Subject {
-        if self.0 & NOW == 0 {
-            Subject::Past(self.0 >> 1)
-        } else {
+        if self.0 & NOW != 0 {
             Subject::Now((self.0 & !NOW) >> 1)
+        } else if self.0 & GAP != 0 {
+            Subject::Gap((self.0 & !GAP) >> 1)
+        } else {
+            Subject::Past(self.0 >> 1)
         }
     }
 
@@ -39,15 +51,23 @@ impl LiteralId {
     pub fn position(self) -> Option<u32> {
         match self.subject() {
             Subject::Now(position) => Some(position),
-            Subject::Past(_) => None,
+            Subject::Past(_) | Subject::Gap(_) => None,
         }
     }
 
     /// The atom's number, for a literal about the past.
     pub fn atom(self) -> Option<u32> {
         match self.subject() {
-            Subject::Now(_) => None,
             Subject::Past(atom) => Some(atom),
+            Subject::Now(_) | Subject::Gap(_) => None,
+        }
+    }
+
+    /// The number of the threshold, for a literal about the days since the visit before.
+    pub fn threshold(self) -> Option<u32> {
+        match self.subject() {
+            Subject::Gap(threshold) => Some(threshold),
+            Subject::Now(_) | Subject::Past(_) => None,
         }
     }
 
@@ -73,6 +93,8 @@ pub enum Subject {
     Now(u32),
     /// The atom of this number, about the past.
     Past(u32),
+    /// Whether the days since the visit before are more than the threshold of this number.
+    Gap(u32),
 }
 
 /// What a literal says at visits of one kind.
@@ -130,13 +152,20 @@ impl VisitRange {
     }
 }
 
-/// A code in a window: what a clause can ask of the past.
+/// What a clause can ask of what is known before the codes of a visit are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Atom {
-    /// The window's number in [`Atoms::windows`].
-    pub window: u32,
-    /// The code looked for.
-    pub code: Code,
+pub enum Atom {
+    /// A code in a window.
+    In {
+        /// The window's number in [`Atoms::windows`].
+        window: u32,
+        /// The code looked for.
+        code: Code,
+    },
+    /// A fact at this visit.
+    Fact(Fact),
+    /// A fact at the visit before this one. Proofs ask for it; no visit is decided by it.
+    FactBefore(Fact),
 }
 
 /// The atoms and windows of a rule set, numbered.
@@ -146,6 +175,9 @@ pub struct Atoms {
     window_numbers: FxHashMap<Window, u32>,
     atoms: Vec<Atom>,
     atom_numbers: FxHashMap<Atom, u32>,
+    thresholds: Arc<[u32]>,
+    /// How many atoms are facts.
+    facts: usize,
 }
 
 impl Atoms {
@@ -159,24 +191,55 @@ impl Atoms {
         &self.atoms
     }
 
-    /// The window of an atom.
-    pub fn window(&self, atom: u32) -> &Window {
-        &self.windows[self.atoms[atom as usize].window as usize]
+    /// The code of an atom and the window it is looked for in; `None` for a fact.
+    pub fn seen_in(&self, atom: u32) -> Option<(Code, &Window)> {
+        match self.atoms[atom as usize] {
+            Atom::In { window, code } => Some((code, &self.windows[window as usize])),
+            Atom::Fact(_) | Atom::FactBefore(_) => None,
+        }
     }
 
-    /// The code of an atom.
-    pub fn code(&self, atom: u32) -> Code {
-        self.atoms[atom as usize].code
+    /// The fact that an atom asks for at this visit.
+    pub fn fact(&self, atom: u32) -> Option<&Fact> {
+        match &self.atoms[atom as usize] {
+            Atom::Fact(fact) => Some(fact),
+            Atom::In { .. } | Atom::FactBefore(_) => None,
+        }
     }
 
-    fn intern(&mut self, code: Code, window: Window) -> u32 {
+    /// Numbers of days such that it matters whether those since the visit before are more: ascending.
+    pub fn thresholds(&self) -> &[u32] {
+        &self.thresholds
+    }
+
+    /// Atoms that are numbered yet to come, with the days that matter.
+    pub(crate) fn over(thresholds: Arc<[u32]>) -> Self {
+        Self { thresholds, ..Self::default() }
+    }
+
+    /// Whether any atom is a fact.
+    pub(crate) fn has_facts(&self) -> bool {
+        self.facts > 0
+    }
+
+    /// Whether an atom is known only once it is known when the visit is, or what it measures.
+    pub(crate) fn is_revealed(&self, atom: u32) -> bool {
+        self.fact(atom).is_some_and(|fact| !fact.is_settled_before())
+    }
+
+    fn intern_window(&mut self, code: Code, window: Window) -> u32 {
         let next = self.windows.len() as u32;
         let window = *self.window_numbers.entry(window).or_insert_with_key(|window| {
             self.windows.push(window.clone());
             next
         });
+        self.intern(Atom::In { window, code })
+    }
+
+    fn intern(&mut self, atom: Atom) -> u32 {
         let next = self.atoms.len() as u32;
-        *self.atom_numbers.entry(Atom { window, code }).or_insert_with_key(|atom| {
+        *self.atom_numbers.entry(atom).or_insert_with_key(|atom| {
+            self.facts += usize::from(!matches!(atom, Atom::In { .. }));
             self.atoms.push(atom.clone());
             next
         })
@@ -189,6 +252,7 @@ pub(crate) struct Encoder<'a> {
     pub vocabulary: &'a Vocabulary,
     pub order: &'a Order,
     pub max_visits: u16,
+    pub axis: &'a GapAxis,
     pub atoms: Atoms,
 }
 
@@ -197,9 +261,10 @@ impl Encoder<'_> {
     pub fn clause(&mut self, clause: &[normal::Literal], kind: Kind) -> Option<Vec<LiteralId>> {
         let mut encoded = Vec::with_capacity(clause.len());
         for literal in clause {
-            let found = match &literal.window {
-                None => self.now(literal.code, literal.present, kind),
-                Some(window) => self.past(literal.code, window, literal.present, kind),
+            let found = match &literal.asked {
+                Asked::Now(code) => self.now(*code, literal.present, kind),
+                Asked::In(window, code) => self.past(*code, window, literal.present, kind),
+                Asked::Fact(fact) => self.fact(fact, literal.present, kind),
             };
             match found {
                 Encoding::Literal(literal) => encoded.push(literal),
@@ -207,7 +272,7 @@ impl Encoder<'_> {
                 Encoding::Never => {}
             }
         }
-        sort_clause(encoded)
+        self.sorted(encoded)
     }
 
     /// A literal about the current visit.
@@ -223,9 +288,169 @@ impl Encoder<'_> {
     pub fn past(&mut self, code: Code, window: &Window, present: bool, kind: Kind) -> Encoding {
         match self.canonical(code, window) {
             Some(window) if kind == Kind::Encounter => {
-                Encoding::Literal(LiteralId::past(self.atoms.intern(code, window), present))
+                Encoding::Literal(LiteralId::past(self.atoms.intern_window(code, window), present))
             }
             _ => Encoding::settled(!present),
+        }
+    }
+
+    /// A literal about a fact. Before the static visit nothing is known, and it has no day.
+    pub fn fact(&mut self, fact: &Fact, present: bool, kind: Kind) -> Encoding {
+        let canonical = match kind {
+            Kind::Static => Known::Never,
+            Kind::Encounter => self.canonical_fact(fact),
+        };
+        match canonical {
+            Known::Always => Encoding::settled(present),
+            Known::Never => Encoding::settled(!present),
+            Known::In(code) => self.past(code, &PAST, present, kind),
+            Known::Fact(fact) => {
+                Encoding::Literal(LiteralId::past(self.atoms.intern(Atom::Fact(fact)), present))
+            }
+        }
+    }
+
+    /// A literal about a fact, or one that holds where it need not be asked for.
+    pub fn fact_or_true(
+        &mut self,
+        fact: &Fact,
+        asked: bool,
+        present: bool,
+        kind: Kind,
+    ) -> Encoding {
+        if asked { self.fact(fact, present, kind) } else { Encoding::settled(present) }
+    }
+
+    /// A literal about a fact at the visit before.
+    pub fn fact_before(&mut self, fact: &Fact, present: bool) -> Encoding {
+        match self.canonical_fact(fact) {
+            Known::Always => Encoding::settled(present),
+            Known::Fact(fact) => Encoding::Literal(LiteralId::past(
+                self.atoms.intern(Atom::FactBefore(fact)),
+                present,
+            )),
+            // Only what is revealed is asked for at the visit before.
+            Known::Never | Known::In(_) => Encoding::settled(!present),
+        }
+    }
+
+    /// The days since the visit before are more than a threshold, or they are not.
+    pub fn gap(&self, days: u32, above: bool) -> LiteralId {
+        let threshold = self.atoms.thresholds.partition_point(|&threshold| threshold < days);
+        LiteralId::gap(threshold as u32, above)
+    }
+
+    /// The fact at an encounter without codes that say nothing in it.
+    fn canonical_fact(&self, fact: &Fact) -> Known {
+        let end = self.vocabulary.end();
+        let codes_of = |codes: &[Code], dated: bool| -> Arc<[Code]> {
+            let lives = |code: &Code| {
+                *code != end && !(dated && self.vocabulary.kind(*code) == Kind::Static)
+            };
+            codes.iter().copied().filter(lives).collect()
+        };
+        match fact {
+            Fact::Seen { codes, days, count } => {
+                let codes = codes_of(codes, days.is_some());
+                match (&*codes, days, count) {
+                    (_, _, 0) => Known::Always,
+                    ([], ..) => Known::Never,
+                    (&[code], None, 1) => Known::In(code),
+                    _ => Known::Fact(Fact::Seen { codes, days: *days, count: *count }),
+                }
+            }
+            Fact::Since { codes, mark } => {
+                let (codes, mark) = (codes_of(codes, false), codes_of(mark, false));
+                if codes.is_empty() || mark.is_empty() {
+                    Known::Never
+                } else {
+                    Known::Fact(Fact::Since { codes, mark })
+                }
+            }
+            Fact::Age { .. } | Fact::FirstVisit | Fact::Value { .. } => Known::Fact(fact.clone()),
+        }
+    }
+
+    /// Sorts and merges literals; `None` if the clause always holds.
+    pub fn sorted(&self, clause: Vec<LiteralId>) -> Option<Vec<LiteralId>> {
+        let clause = sort_clause(clause)?;
+        if !self.atoms.has_facts() { Some(clause) } else { self.simplified(clause) }
+    }
+
+    /// A sorted clause without literals that others of it make superfluous; `None` if it always holds,
+    /// by what facts say of each other.
+    pub fn simplified(&self, mut clause: Vec<LiteralId>) -> Option<Vec<LiteralId>> {
+        let fact = |literal: &LiteralId| Some((self.fact_of(literal.atom()?)?, literal.present()));
+        let facts: Vec<(LiteralId, Stated, bool)> = clause
+            .iter()
+            .filter_map(|literal| {
+                fact(literal).map(|(stated, present)| (*literal, stated, present))
+            })
+            .collect();
+        let mut superfluous = Vec::new();
+        for (index, (one, stated, present)) in facts.iter().enumerate() {
+            for (other, also, also_present) in &facts[index + 1..] {
+                if stated.1 != also.1 {
+                    continue;
+                }
+                let [forth, back] = [stated.0.implies(&also.0), also.0.implies(&stated.0)];
+                match (present, also_present) {
+                    // One says less than the other or as much.
+                    (true, true) if forth => superfluous.push(*one),
+                    (true, true) if back => superfluous.push(*other),
+                    (false, false) if forth => superfluous.push(*other),
+                    (false, false) if back => superfluous.push(*one),
+                    (true, false) if back => return None,
+                    (false, true) if forth => return None,
+                    _ => {}
+                }
+            }
+        }
+        if self.values_cover(&clause) {
+            return None;
+        }
+        // Of the days since the visit before, the widest of each side says all.
+        let above = clause.iter().filter(|literal| literal.present()).filter_map(|l| l.threshold());
+        let within =
+            clause.iter().filter(|literal| !literal.present()).filter_map(|l| l.threshold());
+        let (above, within) = (above.min(), within.max());
+        if above.zip(within).is_some_and(|(above, within)| above <= within) {
+            return None;
+        }
+        clause.retain(|literal| {
+            !superfluous.contains(literal)
+                && literal.threshold().is_none_or(|threshold| {
+                    Some(threshold) == if literal.present() { above } else { within }
+                })
+        });
+        Some(clause)
+    }
+
+    /// Whether one of the literals about values of a code holds, whatever its value is.
+    fn values_cover(&self, clause: &[LiteralId]) -> bool {
+        let stated = |literal: &LiteralId| match self.atoms.fact(literal.atom()?)? {
+            Fact::Value { code, range } => Some((*code, *range, literal.present())),
+            _ => None,
+        };
+        let mut stated: Vec<_> = clause.iter().filter_map(stated).collect();
+        stated.sort_unstable();
+        stated.chunk_by(|one, other| one.0 == other.0).any(|ranges| {
+            let limits: Vec<_> = ranges.iter().map(|&(_, range, _)| range).collect();
+            let some = |value: f32| ranges.iter().any(|&(_, range, is)| range.holds(value) == is);
+            crate::ValueRange::samples(&limits).into_iter().all(some)
+        })
+    }
+
+    /// The fact that an atom states, and whether of the visit before. A code in the past is one, too.
+    fn fact_of(&self, atom: u32) -> Option<Stated> {
+        match &self.atoms.atoms[atom as usize] {
+            Atom::Fact(fact) => Some((fact.clone(), false)),
+            Atom::FactBefore(fact) => Some((fact.clone(), true)),
+            Atom::In { window, code } => {
+                let window = &self.atoms.windows[*window as usize];
+                let past = || Fact::Seen { codes: [*code].into(), days: None, count: 1 };
+                window.is_past().then(|| (past(), false))
+            }
         }
     }
 
@@ -258,6 +483,37 @@ impl Encoder<'_> {
     }
 }
 
+/// A fact, and whether it is of the visit before.
+type Stated = (Fact, bool);
+
+/// What is known of a fact at every encounter.
+enum Known {
+    Always,
+    Never,
+    /// It says that the code is in some earlier visit.
+    In(Code),
+    Fact(Fact),
+}
+
+/// The most clauses that one may split into.
+const MAX_ALTERNATIVES: usize = 1 << 12;
+
+/// Each of some clauses, or all of some parts, each a list of which one must hold: as clauses. `None` if they are
+/// too many.
+pub(crate) fn either(
+    clauses: &[Vec<LiteralId>],
+    parts: &[Vec<Encoding>],
+) -> Option<Vec<Vec<LiteralId>>> {
+    let mut split = Vec::new();
+    for part in parts.iter().filter(|part| !part.contains(&Encoding::Always)) {
+        let literals = part.iter().filter_map(|part| part.literal());
+        let with =
+            |clause: &Vec<LiteralId>| clause.iter().copied().chain(literals.clone()).collect();
+        split.extend(clauses.iter().map(with));
+    }
+    (split.len() <= MAX_ALTERNATIVES).then_some(split)
+}
+
 /// Sorts and merges literals; `None` if the clause holds a literal and its opposite.
 pub(crate) fn sort_clause(mut clause: Vec<LiteralId>) -> Option<Vec<LiteralId>> {
     clause.sort_unstable();
@@ -277,8 +533,13 @@ mod tests {
         let names = [("s", Kind::Static), ("e", Kind::Encounter)];
         let vocabulary = Vocabulary::new(names).unwrap();
         let order = Order::natural(std::sync::Arc::new(vocabulary.clone()));
-        let encoder =
-            Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
+        let encoder = Encoder {
+            vocabulary: &vocabulary,
+            order: &order,
+            max_visits,
+            axis: &GapAxis::default(),
+            atoms: Atoms::default(),
+        };
         let members = |set: u32, from: u16| (from..6).filter(move |bit| set >> bit & 1 == 1);
         let sets = (0..64u32).flat_map(|at| (0..64u32).map(move |ago| (at, ago)));
         let windows = sets.map(|(at, ago)| Window::set(members(at, 0), members(ago, 1)));

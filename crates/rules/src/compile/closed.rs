@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Lists};
 
-use super::clause::{Atoms, Encoder, LiteralId, Subject, VisitRange};
+use super::clause::{Atom, Atoms, Encoder, LiteralId, Subject, VisitRange};
 use super::diagram::Diagram;
-use super::normal::Literal;
+use super::normal::{Asked, Literal};
 use super::order::Order;
+use super::reveal::GapAxis;
 use super::stage::{HORIZON, Stage, Stages};
 use super::written::SoftImplication;
 use crate::{Rule, RuleSet};
@@ -52,6 +53,7 @@ impl Clause<'_> {
 pub(crate) struct Parts {
     pub rules: Arc<RuleSet>,
     pub order: Order,
+    pub axis: GapAxis,
     pub atoms: Atoms,
     pub max_visits: u16,
     pub end_given: bool,
@@ -107,6 +109,7 @@ impl ClosedRules {
             vocabulary: self.parts.rules.vocabulary(),
             order: &self.parts.order,
             max_visits: self.parts.max_visits,
+            axis: &self.parts.axis,
             atoms: self.parts.atoms.clone(),
         }
     }
@@ -118,6 +121,7 @@ impl ClosedRules {
         let mut parts = Parts {
             rules: Arc::clone(&self.parts.rules),
             order: self.parts.order.clone(),
+            axis: self.parts.axis.clone(),
             atoms: self.parts.atoms.clone(),
             max_visits: self.parts.max_visits,
             end_given: self.parts.end_given,
@@ -154,6 +158,28 @@ impl ClosedRules {
     /// The atoms about the past that clauses use.
     pub fn atoms(&self) -> &Atoms {
         &self.parts.atoms
+    }
+
+    /// Whether a clause asks for something that is known only when a visit begins.
+    pub fn is_revealed(&self, clause: &Clause<'_>) -> bool {
+        clause.literals.iter().any(|literal| match literal.subject() {
+            Subject::Past(atom) => self.parts.atoms.is_revealed(atom),
+            Subject::Gap(_) => true,
+            Subject::Now(_) => false,
+        })
+    }
+
+    /// Whether a clause asks for what was revealed at the visit before: proofs need it, decisions do not.
+    pub fn asks_before(&self, clause: &Clause<'_>) -> bool {
+        let atoms = clause.literals.iter().filter_map(|literal| literal.atom());
+        atoms
+            .map(|atom| &self.parts.atoms.atoms()[atom as usize])
+            .any(|atom| matches!(atom, Atom::FactBefore(_)))
+    }
+
+    /// The days between two visits as the rules tell them apart.
+    pub(crate) fn axis(&self) -> &GapAxis {
+        &self.parts.axis
     }
 
     /// Whether records exist already, so that where they end is given.
@@ -223,18 +249,21 @@ impl ClosedRules {
         &self.parts.cycles
     }
 
-    /// A numbered literal as code, window and sign.
-    pub fn decode(&self, literal: LiteralId) -> Literal {
+    /// A numbered literal as what it asks for and its sign; `None` for one about the days since the visit
+    /// before, which no rule can ask for.
+    pub fn decode(&self, literal: LiteralId) -> Option<Literal> {
         decode(&self.parts.order, &self.parts.atoms, literal)
     }
 }
 
-pub(crate) fn decode(order: &Order, atoms: &Atoms, literal: LiteralId) -> Literal {
-    let present = literal.present();
-    match literal.subject() {
-        Subject::Now(position) => Literal { window: None, code: order.code(position), present },
-        Subject::Past(atom) => {
-            Literal { window: Some(atoms.window(atom).clone()), code: atoms.code(atom), present }
-        }
-    }
+pub(crate) fn decode(order: &Order, atoms: &Atoms, literal: LiteralId) -> Option<Literal> {
+    let asked = match literal.subject() {
+        Subject::Now(position) => Asked::Now(order.code(position)),
+        Subject::Past(atom) => match (atoms.seen_in(atom), atoms.fact(atom)) {
+            (Some((code, window)), _) => Asked::In(window.clone(), code),
+            (_, fact) => Asked::Fact(fact?.clone()),
+        },
+        Subject::Gap(_) => return None,
+    };
+    Some(Literal { asked, present: literal.present() })
 }

@@ -24,8 +24,10 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
+use super::Outlook;
 use super::clause::{Encoder, LiteralId, VisitRange};
 use super::regress::{PastLiteral, regress};
+use super::reveal::{GapAxis, conceal};
 use super::stage::{Stage, Stages};
 
 /// Up to this many clauses are looked through one by one.
@@ -49,11 +51,22 @@ pub(crate) enum Source {
     Merged(u32, u32),
     /// What the diagram of dense components asks of the static visit.
     Diagram,
+    /// A code that tells the days since the visit before tells them rightly.
+    Told,
+    /// A clause that holds whatever is revealed when the visit begins.
+    Concealed(u32),
+    /// Two clauses that exclude days together, or one twice that excludes all there are.
+    Joined(u32, u32),
 }
 
 impl Source {
     fn is_derived(self) -> bool {
-        matches!(self, Self::Resolved(..) | Self::Regressed(_) | Self::Merged(..))
+        !matches!(self, Self::Rule(_) | Self::LastVisit | Self::Diagram | Self::Told)
+    }
+
+    /// Whether a clause of this source is for the worst that may be revealed.
+    fn is_worst_case(self) -> bool {
+        matches!(self, Self::Concealed(_) | Self::Joined(..))
     }
 
     /// Whether a clause of this source is asked for by itself.
@@ -74,6 +87,8 @@ pub(crate) struct Entry {
     /// Whether it is asked for by itself: by a rule, by the visits after, or in place of a clause that
     /// was and that it makes superfluous. Others only follow from such clauses.
     pub direct: bool,
+    /// Whether it is only there for the worst that may be revealed, and for no visit to be decided by.
+    worst_case: bool,
     processed: bool,
     dropped: bool,
 }
@@ -92,6 +107,7 @@ pub(crate) enum Closed {
 /// A growing set of clauses, closed by [`Closure::run`].
 #[derive(Debug)]
 pub(crate) struct Closure {
+    outlook: Outlook,
     clauses: Vec<Entry>,
     literals: Vec<LiteralId>,
     /// Clauses that end in a code of the current visit, by that literal: what can be resolved.
@@ -102,6 +118,8 @@ pub(crate) struct Closure {
     /// many have a literal in common. A rule that counts codes has millions of clauses.
     by_last_two: FxHashMap<(LiteralId, LiteralId), Vec<u32>>,
     empty: Vec<u32>,
+    /// Clauses that exclude days since the visit before, and the cells that they exclude.
+    by_days: Vec<(u32, (usize, usize))>,
     /// The stages that visits may be at.
     in_play: Stages,
     /// Clauses that make static visits impossible at some stages, and those stages.
@@ -117,14 +135,16 @@ pub(crate) struct Closure {
 }
 
 impl Closure {
-    pub fn new(codes: usize, in_play: Stages, max_derived: usize) -> Self {
+    pub fn new(codes: usize, in_play: Stages, outlook: Outlook, max_derived: usize) -> Self {
         Self {
+            outlook,
             clauses: Vec::new(),
             literals: Vec::new(),
             by_last: vec![Vec::new(); 2 * codes],
             by_rarest: FxHashMap::default(),
             by_last_two: FxHashMap::default(),
             empty: Vec::new(),
+            by_days: Vec::new(),
             in_play,
             excluding: Vec::new(),
             excluded: Stages::NONE,
@@ -155,12 +175,18 @@ impl Closure {
         &self.tried_at
     }
 
-    /// The clauses that no other clause makes superfluous.
+    /// The clauses that no other clause makes superfluous. Those that say for the worst case which days
+    /// are possible are not among them: days are chosen once the case is known.
     pub fn kept(&mut self) -> Vec<u32> {
         for id in 0..self.clauses.len() as u32 {
             self.drop_if_subsumed(id);
         }
-        (0..self.clauses.len() as u32).filter(|&id| !self.clauses[id as usize].dropped).collect()
+        let kept = |&id: &u32| {
+            let clause = &self.clauses[id as usize];
+            let of_days = self.literals(id).iter().any(|literal| literal.threshold().is_some());
+            !(clause.dropped || clause.worst_case && of_days)
+        };
+        (0..self.clauses.len() as u32).filter(kept).collect()
     }
 
     /// Adds a sorted clause unless a present one says as much or more. Where the same clause is
@@ -180,6 +206,7 @@ impl Closure {
         }
         if let Some(there) = self.subsuming(literals, key, None) {
             self.clauses[there as usize].direct |= source.is_direct();
+            self.clauses[there as usize].worst_case &= source.is_worst_case();
             return;
         }
         match self.same(literals, visits) {
@@ -190,15 +217,17 @@ impl Closure {
                 let id = self.push(literals, key, source);
                 let both = stages.join(self.clauses[there as usize].stages);
                 // The two only tell where the one that replaces them comes from.
-                let mut direct = false;
+                let (mut direct, mut worst_case) = (false, true);
                 for id in [there, id] {
                     let clause = &mut self.clauses[id as usize];
                     clause.dropped = true;
                     direct |= clause.direct;
+                    worst_case &= clause.worst_case;
                 }
                 let id =
                     self.file(literals, Key { stages: both, ..key }, Source::Merged(there, id));
                 self.clauses[id as usize].direct = direct;
+                self.clauses[id as usize].worst_case = worst_case;
             }
         }
     }
@@ -217,6 +246,7 @@ impl Closure {
             stages,
             source,
             direct: source.is_direct(),
+            worst_case: source.is_worst_case(),
             processed: false,
             dropped: false,
         });
@@ -261,10 +291,27 @@ impl Closure {
             if let Some(last) = last
                 && let Some(position) = last.position()
             {
-                self.resolve(id, row(position, !last.present()));
+                self.resolve(id, row(position, !last.present()), encoder);
                 continue;
             }
             let Entry { visits, stages, .. } = self.clauses[id as usize];
+            let revealed = |literal: &LiteralId| {
+                literal.atom().is_some_and(|atom| encoder.atoms.is_revealed(atom))
+            };
+            if visits.first > 0 && self.literals(id).iter().any(revealed) {
+                let clause = self.literals(id).to_vec();
+                let Some(concealed) = conceal(encoder, &clause, visits, self.outlook) else {
+                    return Closed::TooLarge;
+                };
+                for (clause, visits) in concealed {
+                    self.add(&clause, visits, stages, Source::Concealed(id));
+                }
+                continue;
+            }
+            if last.is_some_and(|last| last.threshold().is_some()) {
+                self.join_days(id, encoder);
+                continue;
+            }
             if visits.first == 0 {
                 self.excluding.push(id);
                 self.excluded = self.excluded.join(stages);
@@ -288,8 +335,39 @@ impl Closure {
         Closed::Complete
     }
 
+    /// Excludes days by a clause together with those that exclude others.
+    fn join_days(&mut self, id: u32, encoder: &Encoder<'_>) {
+        let rest = |closure: &Self, id: u32| -> Vec<LiteralId> {
+            let literals = closure.literals(id).iter().copied();
+            literals.filter(|literal| literal.threshold().is_none()).collect()
+        };
+        let axis = encoder.axis;
+        let Entry { visits, stages, .. } = self.clauses[id as usize];
+        let excluded = axis.excluded(self.literals(id));
+        let own = rest(self, id);
+        if axis.excluding(excluded).next().is_none() {
+            self.add(&own, visits, stages, Source::Joined(id, id));
+            return;
+        }
+        for index in 0..self.by_days.len() {
+            let (other, cells) = self.by_days[index];
+            let Entry { dropped, visits: there, stages: then, .. } = self.clauses[other as usize];
+            let (Some(visits), stages) = (visits.meet(there), stages.meet(then)) else { continue };
+            let Some(joined) = GapAxis::joined(excluded, cells) else { continue };
+            if dropped || stages.is_empty() {
+                continue;
+            }
+            self.tried += 1;
+            let literals = [own.clone(), rest(self, other), axis.excluding(joined).collect()];
+            if let Some(clause) = encoder.sorted(literals.concat()) {
+                self.add(&clause, visits, stages, Source::Joined(id, other));
+            }
+        }
+        self.by_days.push((id, excluded));
+    }
+
     /// Resolves a clause with those of a row, which end in the opposite literal.
-    fn resolve(&mut self, id: u32, row: usize) {
+    fn resolve(&mut self, id: u32, row: usize, encoder: &Encoder<'_>) {
         let mut resolvent = Vec::new();
         // No clause added here ends in the same code, so the row stays as it is.
         for index in 0..self.by_last[row].len() {
@@ -304,13 +382,21 @@ impl Closure {
             self.tried += 1;
             self.tried_at[row / 2] = self.tried_at[row / 2].saturating_add(1);
             if merge(self.literals(id), self.literals(other), &mut resolvent) {
-                self.add(&resolvent, visits, stages, Source::Resolved(id, other));
+                match encoder.atoms.has_facts() {
+                    false => self.add(&resolvent, visits, stages, Source::Resolved(id, other)),
+                    true => {
+                        if let Some(clause) = encoder.simplified(resolvent.clone()) {
+                            self.add(&clause, visits, stages, Source::Resolved(id, other));
+                        }
+                    }
+                }
             }
         }
     }
 
     fn drop_if_subsumed(&mut self, id: u32) -> bool {
-        let Entry { signature, visits, stages, direct, dropped, .. } = self.clauses[id as usize];
+        let Entry { signature, visits, stages, direct, worst_case, dropped, .. } =
+            self.clauses[id as usize];
         let key = Key { signature, visits, stages };
         if dropped {
             return true;
@@ -319,6 +405,7 @@ impl Closure {
         if let Some(other) = subsuming {
             self.clauses[id as usize].dropped = true;
             self.clauses[other as usize].direct |= direct;
+            self.clauses[other as usize].worst_case &= worst_case;
         }
         subsuming.is_some()
     }

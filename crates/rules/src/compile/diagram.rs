@@ -187,8 +187,11 @@ impl<'e, 'a> Builder<'e, 'a> {
         // An atom one visit earlier is an atom again, and may be asked of a code of its own.
         while let Some(&atom) = atoms.get(next) {
             next += 1;
-            let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
-            let earlier = encoder.past(code, &window.one_visit_earlier(), true, Kind::Encounter);
+            let Some((code, window)) = encoder.atoms.seen_in(atom) else {
+                return Err(TooManyNodes);
+            };
+            let earlier = window.one_visit_earlier();
+            let earlier = encoder.past(code, &earlier, true, Kind::Encounter);
             if let Some(earlier) = earlier.literal().and_then(LiteralId::atom)
                 && !atoms.contains(&earlier)
             {
@@ -257,8 +260,8 @@ impl<'e, 'a> Builder<'e, 'a> {
 
     /// Whether a window names an encounter by number, so that visits differ by their number.
     fn names_encounters(&self) -> bool {
-        let mut windows = self.atoms.iter().map(|&atom| self.encoder.atoms.window(atom));
-        windows.any(|window| window.visits().iter().any(|&visit| visit > 0))
+        let mut seen = self.atoms.iter().filter_map(|&atom| self.encoder.atoms.seen_in(atom));
+        seen.any(|(_, window)| window.visits().iter().any(|&visit| visit > 0))
     }
 
     fn literal(&mut self, literal: LiteralId) -> Result<Function, TooManyNodes> {
@@ -272,8 +275,9 @@ impl<'e, 'a> Builder<'e, 'a> {
         let mut step = Vec::new();
         for index in 0..self.atoms.len() {
             let atom = self.atoms[index];
-            let code = self.encoder.atoms.code(atom);
-            let window = self.encoder.atoms.window(atom).clone();
+            let seen = self.encoder.atoms.seen_in(atom);
+            let (code, window) =
+                seen.map(|(code, window)| (code, window.clone())).ok_or(TooManyNodes)?;
             let selected = window.selects(visit + 1, visit);
             let mut value = FALSE;
             if visit == 0 {
@@ -309,7 +313,8 @@ impl<'e, 'a> Builder<'e, 'a> {
                 clauses.push(path);
             } else if at != TRUE {
                 let node = self.functions.node(at);
-                let code = self.encoder.atoms.code(self.atoms[node.variable as usize]);
+                let atom = self.atoms[node.variable as usize];
+                let Some((code, _)) = self.encoder.atoms.seen_in(atom) else { continue };
                 let position = self.encoder.order.position(code);
                 for (next, present) in [(node.low, true), (node.high, false)] {
                     let mut path = path.clone();
@@ -351,6 +356,8 @@ impl<'e, 'a> Builder<'e, 'a> {
 pub(crate) struct Components {
     parents: Vec<u32>,
     statics: u32,
+    /// A code of the group that facts are about: no diagram stands for it.
+    facts: Option<u32>,
 }
 
 impl Components {
@@ -359,14 +366,22 @@ impl Components {
         let is_static =
             |code: &&consequence_record::Code| encoder.vocabulary.kind(**code) == Kind::Static;
         let statics = codes.iter().take_while(is_static).count() as u32;
-        let mut components = Self { parents: (0..codes.len() as u32).collect(), statics };
+        let parents = (0..codes.len() as u32).collect();
+        let mut components = Self { parents, statics, facts: None };
         let end = encoder.order.position(encoder.vocabulary.end());
         for clause in written.iter() {
-            let positions: Vec<u32> = clause
+            let mut positions: Vec<u32> = clause
                 .literals
                 .iter()
                 .filter_map(|&literal| components.position(encoder, literal))
                 .collect();
+            let facts =
+                clause.literals.iter().filter_map(|literal| encoder.atoms.fact(literal.atom()?));
+            for fact in facts {
+                fact.for_each_code(&mut |code, _| positions.push(encoder.order.position(code)));
+                positions.push(*components.facts.get_or_insert(end));
+            }
+            positions.retain(|&position| position >= statics);
             for &position in &positions {
                 components.join(positions[0], position);
             }
@@ -374,8 +389,9 @@ impl Components {
             // that look back do, but for those that look at the static visit by its number.
             let looks_back = |literal: &LiteralId| {
                 literal.atom().is_some_and(|atom| {
+                    let seen = encoder.atoms.seen_in(atom);
                     components.position(encoder, *literal).is_some()
-                        || !encoder.atoms.window(atom).distances().is_empty()
+                        || seen.is_some_and(|(_, window)| !window.distances().is_empty())
                 })
             };
             if let Some(&first) = positions.first()
@@ -383,6 +399,9 @@ impl Components {
             {
                 components.join(first, end);
             }
+        }
+        for (code, _) in &encoder.axis.told {
+            components.join(end, encoder.order.position(*code));
         }
         components
     }
@@ -411,13 +430,15 @@ impl Components {
             weights[self.root(position as u32) as usize] += u64::from(work);
         }
         let (root, &weight) = weights.iter().enumerate().max_by_key(|(_, weight)| **weight)?;
-        (weight > 0).then_some(root as u32)
+        let root = root as u32;
+        let has_facts = self.facts.is_some_and(|position| self.root(position) == root);
+        (weight > 0 && !has_facts).then_some(root)
     }
 
     /// The position of the encounter code a literal speaks of.
     fn position(&self, encoder: &Encoder<'_>, literal: LiteralId) -> Option<u32> {
         let position = match literal.atom() {
-            Some(atom) => encoder.order.position(encoder.atoms.code(atom)),
+            Some(atom) => encoder.order.position(encoder.atoms.seen_in(atom)?.0),
             None => literal.position()?,
         };
         (position >= self.statics).then_some(position)

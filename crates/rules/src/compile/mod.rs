@@ -7,6 +7,7 @@ mod diagram;
 mod normal;
 mod order;
 mod regress;
+mod reveal;
 mod stage;
 mod written;
 
@@ -19,8 +20,9 @@ pub use clause::{Atom, Atoms, LiteralId, Subject, VisitRange};
 pub(crate) use clause::{Encoder, Encoding, sort_clause};
 pub use closed::{Clause, ClosedRules, Derivation};
 pub use diagram::{Branch, Diagram};
-pub use normal::{Implication, Literal, TooLarge, clausal_form, implicative_form};
+pub use normal::{Asked, Implication, Literal, TooLarge, clausal_form, implicative_form};
 pub use order::Order;
+pub(crate) use reveal::GapAxis;
 pub use stage::{Stage, Stages};
 pub use written::{SoftImplication, WrittenClause, WrittenRules};
 
@@ -92,6 +94,18 @@ pub enum CompileError {
         rules: Vec<usize>,
         /// Whether a record that was cut can obey these rules: it never comes to its end.
         cut_obeys: bool,
+    },
+    /// It could not be shown that days, ages or values can always be such that these rules can all be kept, though
+    /// some record may obey them.
+    #[error(
+        "it cannot be shown that records can obey these rules together, whatever days, ages and values they come to: {}; loosen one of them",
+        .core.join(", ")
+    )]
+    Beyond {
+        /// The names of the rules, each of which is needed for that.
+        core: Vec<String>,
+        /// The same rules by index.
+        rules: Vec<usize>,
     },
     /// One rule is too large in clausal form.
     #[error(
@@ -165,16 +179,28 @@ pub(crate) fn close(
             .ok_or(CompileError::BadOrder)?,
         None => ordered.order,
     };
+    let axis = GapAxis::new(rules.as_slice(), &vocabulary);
     let mut encoder = Encoder {
         vocabulary: &vocabulary,
         order: &order,
         max_visits: options.max_visits,
-        atoms: Atoms::default(),
+        atoms: Atoms::over(Arc::clone(&axis.thresholds)),
+        axis: &axis,
     };
-    let mut saturated = saturate(rules.as_slice(), &mut encoder, options)?;
+    let mut saturated = saturate(rules.as_slice(), &mut encoder, options, Outlook::Worst)?;
     if saturated.unsatisfiable {
-        let core = core(rules.as_slice(), &mut encoder, options, &saturated);
-        return Err(unsatisfiable(&rules, core, options));
+        let best = match encoder.atoms.has_facts() {
+            true => saturate(rules.as_slice(), &mut encoder, options, Outlook::Best)?,
+            false => saturated,
+        };
+        if best.unsatisfiable {
+            let core = core(rules.as_slice(), &mut encoder, options, &best, Outlook::Best);
+            return Err(unsatisfiable(&rules, core, options));
+        }
+        let worst = saturate(rules.as_slice(), &mut encoder, options, Outlook::Worst)?;
+        let core = core(rules.as_slice(), &mut encoder, options, &worst, Outlook::Worst);
+        let names = core.iter().map(|&index| rules[index].name.to_string()).collect();
+        return Err(CompileError::Beyond { core: names, rules: core });
     }
     let early = saturated.soft.iter().find(|soft| soft.reads_later_codes());
     if let Some(soft) = early {
@@ -185,6 +211,7 @@ pub(crate) fn close(
     let mut parts = Parts {
         rules,
         order,
+        axis,
         atoms,
         max_visits: options.max_visits,
         end_given: options.end_first,
@@ -216,11 +243,21 @@ struct Saturated {
     unsatisfiable: bool,
 }
 
+/// What is expected of days, ages and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// They may come to be the worst: what can be kept then can always be.
+    Worst,
+    /// They are as they have to be: what cannot be kept then never can.
+    Best,
+}
+
 /// The clauses of the rules and all that follows from them.
 fn saturate(
     rules: &[Rule],
     encoder: &mut Encoder<'_>,
     options: &CompileOptions,
+    outlook: Outlook,
 ) -> Result<Saturated, CompileError> {
     let limits = &options.limits;
     let mut written = Written::default();
@@ -247,7 +284,7 @@ fn saturate(
     let mut in_play = if options.end_first { Stages::ALL } else { Stages::OPEN };
     let end = encoder.order.position(encoder.vocabulary.end());
     loop {
-        let mut closure = Closure::new(encoder.vocabulary.len(), in_play, derived);
+        let mut closure = Closure::new(encoder.vocabulary.len(), in_play, outlook, derived);
         let (by_diagram, by_clauses): (Vec<_>, Vec<_>) =
             written.iter().partition(|clause| components.is_of(encoder, clause, &dense));
         for clause in &by_clauses {
@@ -261,6 +298,7 @@ fn saturate(
             let last = VisitRange { first: encoder.max_visits, last: encoder.max_visits };
             closure.add(&[LiteralId::now(end, true)], last, Stages::OPEN, Source::LastVisit);
         }
+        tell_days(&mut closure, encoder);
         let mut outcome = closure.run(encoder);
         let mut diagram = None;
         if outcome == Closed::Complete && !by_diagram.is_empty() {
@@ -296,6 +334,22 @@ fn saturate(
             Vec::new()
         };
         return Ok(Saturated { soft, endings, closure, diagram, in_play, unsatisfiable });
+    }
+}
+
+/// Codes that tell the days since the visit before tell them rightly.
+fn tell_days(closure: &mut Closure, encoder: &Encoder<'_>) {
+    let later = VisitRange { first: 2, last: encoder.max_visits };
+    if later.first > later.last {
+        return;
+    }
+    for &(code, band) in &encoder.axis.told {
+        let absent = LiteralId::now(encoder.order.position(code), false);
+        let at_least = band.from.checked_sub(1).map(|days| encoder.gap(days, true));
+        let at_most = band.to.map(|to| encoder.gap(to - 1, false));
+        for days in at_least.into_iter().chain(at_most) {
+            closure.add(&[days, absent], later, Stages::ALL, Source::Told);
+        }
     }
 }
 
@@ -340,14 +394,18 @@ fn leaves(saturated: &Saturated, id: u32) -> Vec<u32> {
     while let Some(id) = open.pop() {
         match closure.entry(id).source {
             Source::Rule(rule) => rules.push(rule),
-            Source::LastVisit => {}
+            Source::LastVisit | Source::Told => {}
             Source::Diagram => {
                 rules.extend(saturated.diagram.iter().flat_map(|diagram| &diagram.rules));
             }
-            Source::Resolved(left, right) | Source::Merged(left, right) => {
+            Source::Resolved(left, right)
+            | Source::Merged(left, right)
+            | Source::Joined(left, right) => {
                 open.extend([left, right].into_iter().filter(|&parent| seen.insert(parent)));
             }
-            Source::Regressed(parent) => open.extend(seen.insert(parent).then_some(parent)),
+            Source::Regressed(parent) | Source::Concealed(parent) => {
+                open.extend(seen.insert(parent).then_some(parent));
+            }
         }
     }
     rules.sort_unstable();
@@ -363,8 +421,12 @@ fn derivation(closure: &Closure, id: u32) -> Derivation {
     }
     while let Some(id) = open.pop() {
         match closure.entry(id).source {
-            Source::Rule(_) => {}
-            Source::LastVisit | Source::Regressed(_) | Source::Diagram => {
+            Source::Rule(_) | Source::Told => {}
+            Source::LastVisit
+            | Source::Regressed(_)
+            | Source::Diagram
+            | Source::Concealed(_)
+            | Source::Joined(..) => {
                 return Derivation::LookAhead;
             }
             Source::Resolved(left, right) | Source::Merged(left, right) => {
@@ -381,6 +443,7 @@ fn core(
     encoder: &mut Encoder<'_>,
     options: &CompileOptions,
     saturated: &Saturated,
+    outlook: Outlook,
 ) -> Vec<usize> {
     let involved = saturated.closure.excluding().iter().flat_map(|&id| leaves(saturated, id));
     let mut core: Vec<usize> = involved.map(|index| index as usize).collect();
@@ -391,7 +454,8 @@ fn core(
         let without: Vec<usize> =
             core.iter().copied().filter(|&index| index != core[tried]).collect();
         let kept: Vec<Rule> = without.iter().map(|&index| rules[index].clone()).collect();
-        if saturate(&kept, encoder, options).is_ok_and(|saturated| saturated.unsatisfiable) {
+        if saturate(&kept, encoder, options, outlook).is_ok_and(|saturated| saturated.unsatisfiable)
+        {
             core = without;
         } else {
             tried += 1;

@@ -4,37 +4,76 @@ use std::cmp::Ordering;
 
 use consequence_record::Code;
 
-use crate::{Formula, Window};
+use crate::{Fact, Formula, Window};
 
-/// A code now or in a window, present or absent.
+/// What a literal asks for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Asked {
+    /// A code in the current visit.
+    Now(Code),
+    /// A code in a window of earlier visits.
+    In(Window, Code),
+    /// Something that is known before the codes of the visit are.
+    Fact(Fact),
+}
+
+/// A code now or in a window, or a fact: present or absent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Literal {
-    /// Where to look; `None` is the current visit.
-    pub window: Option<Window>,
-    /// The code looked for.
-    pub code: Code,
-    /// True if the literal asks for the code, false if it asks for its absence.
+    /// What it asks for.
+    pub asked: Asked,
+    /// True if the literal asks for it, false if it asks for its absence.
     pub present: bool,
 }
 
 impl Literal {
     /// The literal as a formula.
     pub fn formula(&self) -> Formula {
-        let atom = match &self.window {
-            None => Formula::Now(self.code),
-            Some(window) => Formula::In(self.code, window.clone()),
+        let atom = match &self.asked {
+            Asked::Now(code) => Formula::Now(*code),
+            Asked::In(window, code) => Formula::In(*code, window.clone()),
+            Asked::Fact(fact) => Formula::Fact(fact.clone()),
         };
         if self.present { atom } else { atom.not() }
     }
 
+    /// A code in the current visit, or its absence.
+    pub fn now(code: Code, present: bool) -> Self {
+        Self { asked: Asked::Now(code), present }
+    }
+
+    /// A code in a window, or its absence there.
+    pub fn within(code: Code, window: Window, present: bool) -> Self {
+        Self { asked: Asked::In(window, code), present }
+    }
+
+    /// The code that is asked for, and the window it is looked for in, `None` for the current visit; none for a
+    /// fact.
+    pub fn code(&self) -> Option<(Code, Option<&Window>)> {
+        match &self.asked {
+            Asked::Now(code) => Some((*code, None)),
+            Asked::In(window, code) => Some((*code, Some(window))),
+            Asked::Fact(_) => None,
+        }
+    }
+
+    /// The code that is asked for in the current visit, if one is.
+    pub fn code_now(&self) -> Option<Code> {
+        match self.asked {
+            Asked::Now(code) => Some(code),
+            Asked::In(..) | Asked::Fact(_) => None,
+        }
+    }
+
     /// Whether the literal holds at a visit; `has` tells which codes a visit has, and whether `END`
-    /// is one of them.
-    pub fn holds(&self, visit: usize, has: impl Fn(usize, Code) -> bool) -> bool {
-        let found = match &self.window {
-            None => has(visit, self.code),
-            Some(window) => window.any(visit, |then| has(then, self.code)),
+    /// is one of them. `None` if it asks for a fact, of which codes do not tell.
+    pub fn holds(&self, visit: usize, has: impl Fn(usize, Code) -> bool) -> Option<bool> {
+        let found = match &self.asked {
+            Asked::Now(code) => has(visit, *code),
+            Asked::In(window, code) => window.any(visit, |then| has(then, *code)),
+            Asked::Fact(_) => return None,
         };
-        found == self.present
+        Some(found == self.present)
     }
 
     fn negated(&self) -> Self {
@@ -120,7 +159,7 @@ pub fn implicative_form(clauses: &[Vec<Literal>]) -> Vec<Implication> {
         .map(|clause| {
             let consequent = clause
                 .iter()
-                .rposition(|literal| literal.window.is_none())
+                .rposition(|literal| literal.code_now().is_some())
                 .or(clause.len().checked_sub(1));
             let antecedent = clause
                 .iter()
@@ -155,14 +194,13 @@ impl Normaliser {
 
     /// The same, one by one.
     fn each(&self, formula: &Formula, sign: bool, take: Take<'_>) -> Result<(), TooLarge> {
-        let literal = |window: Option<&Window>, code: Code| {
-            vec![Literal { window: window.cloned(), code, present: sign }]
-        };
+        let literal = |asked: Asked| vec![Literal { asked, present: sign }];
         match formula {
             Formula::Constant(value) if *value == sign => Ok(()),
             Formula::Constant(_) => take(Vec::new()),
-            Formula::Now(code) => take(literal(None, *code)),
-            Formula::In(code, window) => take(literal(Some(window), *code)),
+            Formula::Now(code) => take(literal(Asked::Now(*code))),
+            Formula::In(code, window) => take(literal(Asked::In(window.clone(), *code))),
+            Formula::Fact(fact) => take(literal(Asked::Fact(fact.clone()))),
             Formula::Not(inner) => self.each(inner, !sign, take),
             Formula::And(parts) | Formula::Or(parts)
                 if matches!(formula, Formula::And(_)) == sign =>
@@ -288,7 +326,7 @@ fn union(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
         let Some(next) = next else { continue };
         if let Some(last) = merged.last() {
             let last: &Literal = last;
-            if last.code == next.code && last.window == next.window {
+            if last.asked == next.asked {
                 return None;
             }
         }
@@ -310,6 +348,7 @@ mod tests {
             Formula::Constant(value) => *value,
             Formula::Now(code) => world >> code.0 & 1 == 1,
             Formula::In(code, _) => world >> (CODES + code.0) & 1 == 1,
+            Formula::Fact(_) => world >> (2 * CODES) & 1 == 1,
             Formula::Not(inner) => !truth(inner, world),
             Formula::And(parts) => count(parts) == parts.len(),
             Formula::Or(parts) => count(parts) > 0,
@@ -325,6 +364,7 @@ mod tests {
             any::<bool>().prop_map(Formula::Constant),
             (0..CODES).prop_map(|code| Formula::Now(Code(code))),
             (0..CODES).prop_map(|code| Formula::In(Code(code), Window::past())),
+            Just(Formula::Fact(Fact::FirstVisit)),
         ];
         leaf.prop_recursive(4, 24, 4, |inner| {
             let list = proptest::collection::vec(inner.clone(), 0..4);
@@ -348,7 +388,7 @@ mod tests {
         fn clauses_and_implications_equal_the_formula(formula in formulas()) {
             let Ok(clauses) = clausal_form(&formula, 100_000) else { return Ok(()) };
             let implications = implicative_form(&clauses);
-            for world in 0..1 << (2 * CODES) {
+            for world in 0..1 << (2 * CODES + 1) {
                 let expected = truth(&formula, world);
                 let by_clauses = clauses
                     .iter()

@@ -1,13 +1,12 @@
 //! Step four, looking across visits: what the past of a visit asks of the visit before it.
 
+use std::sync::Arc;
+
 use consequence_record::{Code, Kind};
 
-use super::clause::{Encoder, Encoding, LiteralId, VisitRange, sort_clause};
+use super::clause::{Atom, Encoder, Encoding, LiteralId, VisitRange, either};
 use super::stage::Stages;
-use crate::Window;
-
-/// The most alternatives one clause about the past may split into.
-const MAX_ALTERNATIVES: usize = 1 << 12;
+use crate::Fact;
 
 /// A literal about the past: its atom, and whether it asks for the code or for its absence.
 pub(crate) type PastLiteral = (u32, bool);
@@ -30,31 +29,13 @@ pub(crate) fn regress(
         let kind = Kind::of_visit(earlier.first.into());
         let mut alternatives: Vec<Vec<LiteralId>> = vec![Vec::new()];
         for &(atom, present) in clause {
-            let (code, window) = (encoder.atoms.code(atom), encoder.atoms.window(atom).clone());
-            let parts = step(encoder, code, &window, named, kind, present);
-            if present {
-                // Present in the window: now or in what is left of the window.
-                for alternative in &mut alternatives {
-                    alternative.extend(parts.iter().filter_map(|part| part.literal()));
-                }
-            } else {
-                // Absent from the window: absent now and from what is left of it.
-                let mut split = Vec::new();
-                for part in parts.iter().filter(|part| **part != Encoding::Always) {
-                    split.extend(alternatives.iter().map(|alternative| {
-                        alternative.iter().copied().chain(part.literal()).collect::<Vec<_>>()
-                    }));
-                }
-                alternatives = split;
-            }
-            if alternatives.len() > MAX_ALTERNATIVES {
-                return None;
-            }
+            let parts = step(encoder, atom, named, kind, present);
+            alternatives = either(&alternatives, &parts)?;
         }
         let release = encoder.now(encoder.vocabulary.end(), true, kind).literal();
         for (stages, release) in [(open, release), (given, None)] {
             let released = |clause: &Vec<LiteralId>| {
-                sort_clause(clause.iter().copied().chain(release).collect())
+                encoder.sorted(clause.iter().copied().chain(release).collect())
             };
             if !stages.is_empty() {
                 let clauses = alternatives.iter().filter_map(released);
@@ -85,7 +66,8 @@ fn segments(
     let mut first = (visits.first - 1).max(1);
     let mut named: Vec<u16> = clause
         .iter()
-        .flat_map(|&(atom, _)| encoder.atoms.window(atom).visits())
+        .filter_map(|&(atom, _)| encoder.atoms.seen_in(atom))
+        .flat_map(|(_, window)| window.visits())
         .copied()
         .filter(|&visit| first <= visit && visit <= last)
         .collect();
@@ -104,22 +86,91 @@ fn segments(
     pieces
 }
 
-/// One literal, one visit earlier: its part about that visit and its part about what came before,
-/// each a literal or its settled value.
+/// One literal, one visit earlier: parts that must all hold, each a list of which one must, of literals or
+/// their settled values.
 fn step(
     encoder: &mut Encoder<'_>,
-    code: Code,
-    window: &Window,
+    atom: u32,
     named: Option<u16>,
     kind: Kind,
     present: bool,
-) -> [Encoding; 2] {
+) -> Vec<Vec<Encoding>> {
+    match encoder.atoms.atoms()[atom as usize].clone() {
+        Atom::In { code, .. } => step_window(encoder, atom, code, named, kind, present),
+        Atom::Fact(fact) => step_fact(encoder, &fact, kind, present),
+        // The visit before the next one is this one.
+        Atom::FactBefore(fact) => vec![vec![encoder.fact(&fact, present, kind)]],
+    }
+}
+
+fn step_window(
+    encoder: &mut Encoder<'_>,
+    atom: u32,
+    code: Code,
+    named: Option<u16>,
+    kind: Kind,
+    present: bool,
+) -> Vec<Vec<Encoding>> {
+    let Some((_, window)) = encoder.atoms.seen_in(atom) else { return Vec::new() };
     let selected = window.is_past()
         || window.distances().first() == Some(&1)
         || named.is_some_and(|visit| window.visits().contains(&visit));
+    let rest = window.one_visit_earlier();
     // A window that does not select the visit asks nothing of it.
     let unasked = if present { Encoding::Never } else { Encoding::Always };
     let now = if selected { encoder.now(code, present, kind) } else { unasked };
-    let rest = window.one_visit_earlier();
-    [now, encoder.past(code, &rest, present, kind)]
+    let rest = encoder.past(code, &rest, present, kind);
+    // Present: now or in what is left of the window. Absent: absent now and from what is left of it.
+    if present { vec![vec![now, rest]] } else { vec![vec![now], vec![rest]] }
+}
+
+/// A fact that the visits before tell.
+fn step_fact(
+    encoder: &mut Encoder<'_>,
+    fact: &Fact,
+    kind: Kind,
+    present: bool,
+) -> Vec<Vec<Encoding>> {
+    let now = |encoder: &Encoder<'_>, codes: &[Code], present: bool| -> Vec<Encoding> {
+        codes.iter().map(|&code| encoder.now(code, present, kind)).collect()
+    };
+    match fact {
+        Fact::Seen { codes, count, .. } => {
+            let still = encoder.fact(fact, present, kind);
+            let fewer = Fact::Seen { codes: Arc::clone(codes), days: None, count: count - 1 };
+            let fewer = encoder.fact_or_true(&fewer, *count > 1, present, kind);
+            let now = now(encoder, codes, present);
+            if present {
+                // Seen so often already, or here and once less before.
+                vec![[vec![still], now].concat(), vec![fewer]]
+            } else {
+                let one_more = now.into_iter().map(|absent| vec![absent, fewer]);
+                [vec![still]].into_iter().chain(one_more).collect()
+            }
+        }
+        Fact::Since { codes, mark } => {
+            let still = encoder.fact(fact, present, kind);
+            let marked = Fact::Seen { codes: Arc::clone(mark), days: None, count: 1 };
+            let marked = encoder.fact(&marked, present, kind);
+            let (seen, mark) = (now(encoder, codes, present), now(encoder, mark, !present));
+            if present {
+                // No mark here, and the code here after an earlier one, or since it already.
+                let mut parts: Vec<Vec<Encoding>> =
+                    mark.into_iter().map(|part| vec![part]).collect();
+                parts.push([vec![still], seen].concat());
+                parts.push(vec![still, marked]);
+                parts
+            } else {
+                let with_mark = |others: &[Encoding]| [mark.as_slice(), others].concat();
+                let after = seen.into_iter().map(|absent| with_mark(&[absent, marked]));
+                [with_mark(&[still])].into_iter().chain(after).collect()
+            }
+        }
+        Fact::FirstVisit => {
+            let first = kind == Kind::Static;
+            vec![vec![if first == present { Encoding::Always } else { Encoding::Never }]]
+        }
+        // Revealed with the visit: no clause that is moved to the visit before has it.
+        Fact::Age { .. } | Fact::Value { .. } => vec![vec![Encoding::Never]],
+    }
 }

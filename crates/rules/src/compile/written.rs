@@ -9,6 +9,7 @@ use super::clause::{Atoms, Encoder, LiteralId, VisitRange};
 use super::closed::decode;
 use super::normal::{Literal, TooLarge, clausal_form, each_clause};
 use super::order::{Order, order};
+use super::reveal::GapAxis;
 use super::{CompileError, CompileLimits};
 use crate::{Formula, RuleSet, Says, Scope};
 
@@ -71,6 +72,7 @@ impl Written {
 pub struct WrittenRules {
     rules: Arc<RuleSet>,
     order: Order,
+    axis: GapAxis,
     atoms: Atoms,
     written: Written,
     max_visits: u16,
@@ -82,8 +84,14 @@ impl WrittenRules {
         let max_visits = VisitRange::OPEN;
         let vocabulary = Arc::clone(rules.vocabulary());
         let order = order(&vocabulary, rules.as_slice(), false).order;
-        let mut encoder =
-            Encoder { vocabulary: &vocabulary, order: &order, max_visits, atoms: Atoms::default() };
+        let axis = GapAxis::new(rules.as_slice(), &vocabulary);
+        let mut encoder = Encoder {
+            vocabulary: &vocabulary,
+            order: &order,
+            max_visits,
+            atoms: Atoms::over(Arc::clone(&axis.thresholds)),
+            axis: &axis,
+        };
         let mut written = Written::default();
         for (index, rule) in rules.hard() {
             let scope = rule.scope(&vocabulary);
@@ -92,7 +100,7 @@ impl WrittenRules {
                 .map_err(|TooLarge| CompileError::too_large(rule, limits.rule_literals))?;
         }
         let atoms = encoder.atoms;
-        Ok(Self { rules, order, atoms, written, max_visits })
+        Ok(Self { rules, order, axis, atoms, written, max_visits })
     }
 
     /// Literals of this numbering, for the prover.
@@ -101,6 +109,7 @@ impl WrittenRules {
             vocabulary: self.rules.vocabulary(),
             order: &self.order,
             max_visits: self.max_visits,
+            axis: &self.axis,
             atoms: self.atoms.clone(),
         }
     }
@@ -125,8 +134,8 @@ impl WrittenRules {
         self.written.iter()
     }
 
-    /// A numbered literal as code, window and sign.
-    pub fn decode(&self, literal: LiteralId) -> Literal {
+    /// A numbered literal as what it asks for and its sign; no clause that was written has one without.
+    pub fn decode(&self, literal: LiteralId) -> Option<Literal> {
         decode(&self.order, &self.atoms, literal)
     }
 }

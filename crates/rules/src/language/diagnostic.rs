@@ -252,6 +252,8 @@ pub(super) enum Topic {
     MixedOutputs,
     WindowOfLastItem,
     UnusedWindow,
+    NoValue,
+    MadeForAnother,
 }
 
 impl Topic {
@@ -272,6 +274,8 @@ impl Topic {
             Self::MixedOutputs => "rules about static and encounter codes at once",
             Self::WindowOfLastItem => "windows of a last item",
             Self::UnusedWindow => "unused windows",
+            Self::NoValue => "comparisons that no value meets",
+            Self::MadeForAnother => "files made for other codes",
         }
     }
 }

@@ -8,15 +8,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
+use super::knows::Knows;
 use super::names::{Names, closest, may_mean, show};
 use super::parser::Failed;
 use super::resolve::{ResolveOptions, UnknownCodes};
 use super::source::{Source, Span};
 use super::titles::TitledCodes;
-use super::tree::{Expression, ExpressionKind, LetItem, Quantifier};
+use super::tree::{Expression, ExpressionKind, LetItem, LookBack, Quantifier};
 use super::vocabulary::Absent;
 use super::window::weight;
-use crate::{Formula, Scope, Window};
+use crate::{Fact, Formula, Scope};
 
 /// Codes of one title that a warning names.
 const SHOWN_CODES: usize = 5;
@@ -37,9 +38,11 @@ struct Let<'a> {
 
 /// Turns the trees of one file after another into formulas.
 pub(super) struct Expander<'a> {
-    vocabulary: &'a Vocabulary,
+    pub(super) vocabulary: &'a Vocabulary,
     names: Names<'a>,
     titles: &'a TitledCodes,
+    /// What the cohort knows, if there is one.
+    pub(super) knows: Option<&'a Knows>,
     unknown_codes: UnknownCodes,
     limits: &'a LanguageLimits,
     /// The file at hand.
@@ -60,12 +63,13 @@ impl<'a> Expander<'a> {
         options: &'a ResolveOptions,
         source: &'a Source,
     ) -> Self {
-        let ResolveOptions { unknown_codes, titles, limits } = options;
+        let ResolveOptions { unknown_codes, titles, knows, limits } = options;
         Self {
             vocabulary,
             absent,
             names: Names::new(vocabulary, limits.glob_comparisons),
             titles,
+            knows: knows.as_ref(),
             unknown_codes: *unknown_codes,
             limits,
             source,
@@ -185,7 +189,7 @@ impl<'a> Expander<'a> {
         Err(self.error(Diagnostic::error(message), span))
     }
 
-    fn formula(&mut self, expression: &'a Expression) -> Result<Formula, Failed> {
+    pub(super) fn formula(&mut self, expression: &'a Expression) -> Result<Formula, Failed> {
         use ExpressionKind::*;
         self.count(1, expression.span)?;
         Ok(match &expression.kind {
@@ -198,6 +202,10 @@ impl<'a> Expander<'a> {
                     self.in_window(inner, window, expression.span)?
                 }
             },
+            FirstVisit => Formula::Fact(Fact::FirstVisit),
+            Times(inner, times) => self.times(inner, times, expression.span)?,
+            Since(inner, mark) => self.since(inner, mark)?,
+            Compare(inner, range) => self.compare(inner, *range, expression.span)?,
             Not(inner) => self.formula(inner)?.not(),
             And(parts) => Formula::And(self.formulas(parts)?),
             Or(parts) => Formula::Or(self.formulas(parts)?),
@@ -335,6 +343,11 @@ impl<'a> Expander<'a> {
         }
     }
 
+    /// Whether a `let` of the file has the name.
+    pub(super) fn is_let(&self, name: &str) -> bool {
+        self.lets.contains_key(name)
+    }
+
     fn code(&mut self, name: &str, span: Span) -> Formula {
         if name == END_NAME {
             return Formula::Now(self.vocabulary.end());
@@ -364,7 +377,8 @@ impl<'a> Expander<'a> {
                 let known = name.split_once("//").is_some_and(|(family, _)| is_family(family));
                 let meant = |candidate: &&str| may_mean(name, candidate, known);
                 let lets = self.lets.keys().copied().filter(|_| !name.contains("//"));
-                let guess = closest(name, names().filter(meant).chain(lets));
+                let tests = self.knows.into_iter().flat_map(Knows::tests);
+                let guess = closest(name, names().filter(meant).chain(lets).chain(tests));
                 diagnostic.help = guess.map(|guess| format!("did you mean {}?", show(guess)));
                 diagnostic.meant = guess.map(str::to_owned);
             }
@@ -458,9 +472,10 @@ impl<'a> Expander<'a> {
     fn in_window(
         &mut self,
         formula: Formula,
-        window: &Window,
+        window: &LookBack,
         span: Span,
     ) -> Result<Formula, Failed> {
+        self.check_dates(window, span)?;
         let weight = weight(window);
         if weight > 0 {
             self.count(weight.saturating_mul(formula.codes_now().len()), span)?;
@@ -474,6 +489,11 @@ impl<'a> Expander<'a> {
             Err(WindowError::Negation) => {
                 ("a window over a negation", format!("put `not` before it: `not X in {window}`"))
             }
+            Err(WindowError::Fact) => (
+                "a window over what is known of the current visit alone",
+                "ages, values and `first visit` are those of the visit that the rule looks at"
+                    .to_owned(),
+            ),
             Err(WindowError::Other) => (
                 "a window over a formula that is more than codes, `and` and `or`",
                 format!("write the window next to each code: `X in {window}`"),
@@ -484,23 +504,30 @@ impl<'a> Expander<'a> {
 }
 
 /// Why a window cannot be spread over a formula.
-pub(super) enum WindowError {
+enum WindowError {
     Window,
+    Fact,
     Negation,
     Other,
 }
 
 /// The formula with the window on every code.
-pub(super) fn in_window(formula: Formula, window: &Window) -> Result<Formula, WindowError> {
+fn in_window(formula: Formula, window: &LookBack) -> Result<Formula, WindowError> {
     let spread = |parts: Vec<Formula>| -> Result<Vec<Formula>, WindowError> {
         parts.into_iter().map(|part| in_window(part, window)).collect()
     };
     Ok(match formula {
         Formula::Constant(value) => Formula::Constant(value),
-        Formula::Now(code) => Formula::In(code, window.clone()),
+        Formula::Now(code) => match window {
+            LookBack::Visits(window) => Formula::In(code, window.clone()),
+            LookBack::Days(days) => Formula::Fact(Fact::within(code, *days)),
+        },
         Formula::And(parts) => Formula::And(spread(parts)?),
         Formula::Or(parts) => Formula::Or(spread(parts)?),
-        Formula::In(..) => return Err(WindowError::Window),
+        Formula::In(..) | Formula::Fact(Fact::Seen { .. } | Fact::Since { .. }) => {
+            return Err(WindowError::Window);
+        }
+        Formula::Fact(_) => return Err(WindowError::Fact),
         Formula::Not(_) => return Err(WindowError::Negation),
         _ => return Err(WindowError::Other),
     })
@@ -528,7 +555,7 @@ pub(super) fn all(mut items: Vec<Formula>) -> Formula {
 pub(super) fn depth(formula: &Formula) -> usize {
     let deepest = |parts: &[Formula]| parts.iter().map(depth).max().unwrap_or(0);
     1 + match formula {
-        Formula::Constant(_) | Formula::Now(_) | Formula::In(..) => 0,
+        Formula::Constant(_) | Formula::Now(_) | Formula::In(..) | Formula::Fact(_) => 0,
         Formula::Not(inner) => depth(inner),
         Formula::And(parts)
         | Formula::Or(parts)

@@ -6,7 +6,6 @@ use super::names;
 use super::parser::{Failed, Parsed, Parser};
 use super::source::Span;
 use super::tree::{Expression, ExpressionKind, Quantifier};
-use super::window::weight;
 
 /// An operator between the two halves of a formula.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,18 +134,14 @@ impl Parser<'_> {
             let span = start.to(self.last.span);
             return self.node(ExpressionKind::Group(quantifier, items), span);
         }
+        let term = self.codes()?;
+        self.said_of(term)
+    }
+
+    /// A term, or a range of codes.
+    pub(super) fn codes(&mut self) -> Parsed<Expression> {
         let term = self.term()?;
-        let term = if self.word() == Some("to") { self.range(term)? } else { term };
-        if !self.take_word("in") {
-            return Ok(term);
-        }
-        let window = self.window()?;
-        if self.word() == Some("in") {
-            return Err(self.fail_at(self.token.span, "a second window for the same term"));
-        }
-        let span = term.span.to(self.last.span);
-        self.count(weight(&window), span)?;
-        self.node(ExpressionKind::In(term.into(), window), span)
+        if self.word() == Some("to") { self.range(term) } else { Ok(term) }
     }
 
     fn quantifier(&mut self) -> Parsed<Quantifier> {
@@ -186,7 +181,8 @@ impl Parser<'_> {
 
     /// The rest of a list whose first item was read.
     pub(super) fn list_after(&mut self, first: Expression) -> Parsed<Vec<Expression>> {
-        let is_window = |item: &Expression| matches!(item.kind, ExpressionKind::In(..));
+        use ExpressionKind::{In, Times};
+        let is_window = |item: &Expression| matches!(item.kind, In(..) | Times(..));
         let mut windows = usize::from(is_window(&first));
         let mut items = vec![first];
         while self.take(TokenKind::Comma) {
@@ -203,7 +199,7 @@ impl Parser<'_> {
             && is_window(last)
             && self.last.kind != TokenKind::Close
         {
-            self.warn_last_window(last);
+            self.warn_last_item(last);
         }
         Ok(items)
     }
@@ -234,6 +230,9 @@ impl Parser<'_> {
                 Some("false") => self.constant(false),
                 Some(word) if !names::is_keyword(word) => {
                     let span = self.advance().span;
+                    if word == "first" && self.take_word("visit") {
+                        return self.node(ExpressionKind::FirstVisit, span.to(self.last.span));
+                    }
                     let name = self.checked_name(word.to_owned(), span)?;
                     self.node(Expression::word(&name.text).kind, span)
                 }
@@ -271,7 +270,7 @@ impl Parser<'_> {
         self.node(ExpressionKind::Constant(value), span)
     }
 
-    fn node(&mut self, kind: ExpressionKind, span: Span) -> Parsed<Expression> {
+    pub(super) fn node(&mut self, kind: ExpressionKind, span: Span) -> Parsed<Expression> {
         self.count(1, span)?;
         Ok(Expression { kind, span })
     }

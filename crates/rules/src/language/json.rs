@@ -19,7 +19,11 @@
 //! A formula is `true`, `false`, a string (a code, a glob or the name of a `let`, as if written
 //! bare), `{"code": "A*"}` (a code, as if in quotes), `{"range": ["ICD9CM//630", "679"]}`, or an object with
 //! one of the keys `in`, `not`, `and`, `or`, `implies`, `iff`, `any of`, `none of`, `all of`, `at most one of`, `exactly
-//! one of`. Windows are strings as the language writes them.
+//! one of`, `at least`, `at most`, `since`, `compare`, `first visit`. Windows and comparisons are strings as the
+//! language writes them: `{"in": ["A", "last 30 days"]}`, `{"at least": ["A", 2, "last 365 days"]}`, `{"at most": ["A", 3]}`,
+//! `{"since": ["B", "A"]}`, `{"compare": ["AGE", ">= 18"]}`, `{"first visit": true}`.
+//!
+//! The first statements may say what the file was made for: `{"for": "ICD10CM", "version": "2026"}`.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -34,8 +38,10 @@ use super::names::show;
 use super::parser::parse;
 use super::printer::print_items;
 use super::source::{Form, Source, Span, read_source};
+use super::terms::read_comparison;
 use super::tree::{
-    Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleFile, RuleItem, StaticItem,
+    Bound, Expression, ExpressionKind, ForItem, Item, LetItem, LookBack, Name, Quantifier,
+    RuleFile, RuleItem, StaticItem, Times,
 };
 use super::window::{read_window, weight};
 
@@ -101,6 +107,11 @@ enum Statement<'a> {
     Static {
         r#static: Vec<Json>,
     },
+    For {
+        r#for: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        version: Option<&'a str>,
+    },
 }
 
 fn write_item(item: &Item) -> String {
@@ -120,6 +131,10 @@ fn write_item(item: &Item) -> String {
         Item::Static(declaration) => {
             Statement::Static { r#static: declaration.codes.iter().map(write).collect() }
         }
+        Item::For(made) => Statement::For {
+            r#for: &made.vocabulary.text,
+            version: made.version.as_ref().map(|version| &*version.text),
+        },
     };
     // Strings, numbers and arrays of them always have a JSON form.
     serde_json::to_string(&statement).unwrap_or_default()
@@ -134,6 +149,15 @@ fn write(expression: &Expression) -> Json {
         Code(name) => json!({ "code": name }),
         Range(from, to) => json!({ "range": [from, to] }),
         In(inner, window) => json!({ "in": [write(inner), window.to_string()] }),
+        FirstVisit => json!({ "first visit": true }),
+        Times(inner, times) => match &times.within {
+            None => json!({ times.bound.words(): [write(inner), times.count] }),
+            Some(within) => {
+                json!({ times.bound.words(): [write(inner), times.count, within.to_string()] })
+            }
+        },
+        Since(inner, mark) => json!({ "since": [write(inner), write(mark)] }),
+        Compare(inner, range) => json!({ "compare": [write(inner), range.to_string()] }),
         Not(inner) => json!({ "not": write(inner) }),
         And(parts) => json!({ "and": each(parts) }),
         Or(parts) => json!({ "or": each(parts) }),
@@ -244,7 +268,17 @@ impl Reader<'_> {
             let codes = self.list(&path.key("static"), &codes.node)?;
             return Ok(Item::Static(StaticItem { codes, span: node.span }));
         }
-        Err(self.fault(path, node.span, "expected one of the keys `rule`, `let` and `static`"))
+        if let Some(name) = find("for") {
+            only(&["for", "version"])?;
+            let version = match find("version") {
+                Some(member) => Some(self.name(&path.key("version"), &member.node)?),
+                None => None,
+            };
+            let vocabulary = self.name(&path.key("for"), &name.node)?;
+            return Ok(Item::For(ForItem { vocabulary, version, span: node.span }));
+        }
+        let message = "expected one of the keys `rule`, `let`, `static` and `for`";
+        Err(self.fault(path, node.span, message))
     }
 
     fn name(&self, path: &Path<'_>, node: &Node) -> Read<Name> {
@@ -302,22 +336,29 @@ impl Reader<'_> {
                 let [term, window] = self.array(path, node, "a formula and a window")? else {
                     return Err(self.fault(path, node.span, "expected a formula and a window"));
                 };
-                let second = path.index(1);
-                let text = self.text(&second, window, "a window such as \"past\"")?;
-                let window = read_window(text).map_err(|wrong| {
-                    let fault = self.fault(&second, window.span, wrong.message);
-                    Diagnostic { help: wrong.help, ..fault }
-                })?;
-                let Some(left) = self.weight_left.get().checked_sub(weight(&window)) else {
-                    return Err(self.fault(
-                        path,
-                        node.span,
-                        "more visits in windows than are read",
-                    ));
-                };
-                self.weight_left.set(left);
+                let window = self.window(&path.index(1), window)?;
                 let term = self.expression(&path.index(0), term)?;
                 ExpressionKind::In(term.into(), window)
+            }
+            "first visit" => match node.value {
+                Value::Bool(true) => ExpressionKind::FirstVisit,
+                _ => return Err(self.wrong(path, node, "true")),
+            },
+            "at least" => self.times(path, node, Bound::AtLeast)?,
+            "at most" => self.times(path, node, Bound::AtMost)?,
+            "since" => {
+                let (what, mark) = self.pair(path, node)?;
+                ExpressionKind::Since(what, mark)
+            }
+            "compare" => {
+                let [what, range] = self.array(path, node, "a code and a comparison")? else {
+                    return Err(self.fault(path, node.span, "expected a code and a comparison"));
+                };
+                let second = path.index(1);
+                let text = self.text(&second, range, "a comparison such as \"> 6.5\"")?;
+                let range =
+                    read_comparison(text).map_err(|wrong| self.inner(&second, range, wrong))?;
+                ExpressionKind::Compare(self.expression(&path.index(0), what)?.into(), range)
             }
             "and" => ExpressionKind::And(self.several(path, node)?),
             "or" => ExpressionKind::Or(self.several(path, node)?),
@@ -334,6 +375,46 @@ impl Reader<'_> {
                 None => return Err(self.fault(path, member.key_span, "unknown kind of formula")),
             },
         })
+    }
+
+    /// What is wrong with a text that a string holds.
+    fn inner(&self, path: &Path<'_>, node: &Node, wrong: Diagnostic) -> Diagnostic {
+        let fault = self.fault(path, node.span, wrong.message);
+        Diagnostic { help: wrong.help, ..fault }
+    }
+
+    fn window(&self, path: &Path<'_>, node: &Node) -> Read<LookBack> {
+        let text = self.text(path, node, "a window such as \"past\"")?;
+        let window = read_window(text).map_err(|wrong| self.inner(path, node, wrong))?;
+        let Some(left) = self.weight_left.get().checked_sub(weight(&window)) else {
+            return Err(self.fault(path, node.span, "more visits in windows than are read"));
+        };
+        self.weight_left.set(left);
+        Ok(window)
+    }
+
+    fn times(&self, path: &Path<'_>, node: &Node, bound: Bound) -> Read<ExpressionKind> {
+        let parts = self.array(path, node, "a formula, a count and a window")?;
+        let (what, count, within) = match parts {
+            [what, count] => (what, count, None),
+            [what, count, within] => (what, count, Some(self.window(&path.index(2), within)?)),
+            _ => {
+                return Err(self.fault(
+                    path,
+                    node.span,
+                    "expected a formula, a count and a window",
+                ));
+            }
+        };
+        let what = self.expression(&path.index(0), what)?;
+        let count = match count.value {
+            // The parser knows how much can be counted.
+            Value::Number(number) if number.fract() == 0.0 && (0.0..1e4).contains(&number) => {
+                number as u16
+            }
+            _ => return Err(self.wrong(&path.index(1), count, "how many times, a whole number")),
+        };
+        Ok(ExpressionKind::Times(what.into(), Times { bound, count, within }))
     }
 
     fn several(&self, path: &Path<'_>, node: &Node) -> Read<Vec<Expression>> {

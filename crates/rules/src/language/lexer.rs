@@ -32,6 +32,8 @@ pub(super) enum TokenKind {
     End,
     /// A quote that is not closed on its line.
     Unclosed,
+    /// `>`, `>=`, `<` or `<=` with a blank on either side.
+    Compare,
     /// `<` or `>` that is part of no operator.
     Stray,
 }
@@ -71,12 +73,23 @@ impl<'a> Lexer<'a> {
             '=' if rest.starts_with("=>") => (TokenKind::Implies, 2),
             '=' => (TokenKind::Equals, 1),
             '<' if rest.starts_with("<=>") => (TokenKind::Iff, 3),
-            '<' | '>' => (TokenKind::Stray, 1),
+            '<' | '>' => self.sign(rest),
             '"' => quoted(rest),
             _ => word(rest),
         };
         self.at = start + length;
         Token { kind, span: Span::new(start, self.at) }
+    }
+
+    /// A sign between blanks compares. Another is part of a name that lacks its quotes.
+    fn sign(&self, rest: &str) -> (TokenKind, usize) {
+        let length = if rest[1..].starts_with('=') { 2 } else { 1 };
+        let is_blank = |next: Option<char>| next.is_none_or(char::is_whitespace);
+        let before = self.text[..self.at].chars().next_back();
+        match is_blank(before) && is_blank(rest[length..].chars().next()) {
+            true => (TokenKind::Compare, length),
+            false => (TokenKind::Stray, 1),
+        }
     }
 
     fn skip_blanks(&mut self) {
@@ -173,6 +186,11 @@ mod tests {
         );
         assert_eq!(kinds("\"abc\nd"), [(Unclosed, "\"abc"), (Word, "d")]);
         assert_eq!(kinds("A1C//>7"), [(Word, "A1C//"), (Stray, ">"), (Word, "7")]);
+        assert_eq!(kinds("A >= 7"), [(Word, "A"), (Compare, ">="), (Word, "7")]);
+        assert_eq!(
+            kinds("A >7 <=> <"),
+            [(Word, "A"), (Stray, ">"), (Word, "7"), (Iff, "<=>"), (Compare, "<")]
+        );
     }
 
     #[test]

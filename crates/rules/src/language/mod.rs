@@ -7,15 +7,19 @@
 
 pub(crate) mod diagnostic;
 mod expand;
+mod facts;
 mod grammar;
+mod groups;
 pub mod json;
 mod json_values;
+mod knows;
 mod lexer;
 mod names;
 pub(crate) mod parser;
 mod printer;
 pub(crate) mod resolve;
 mod source;
+mod terms;
 mod titles;
 pub(crate) mod tree;
 pub(crate) mod tuple_writer;
@@ -24,10 +28,14 @@ mod vocabulary;
 mod window;
 
 pub use diagnostic::Note;
+pub use knows::{Ages, Knows, Told};
 pub use names::{closest, matches};
 pub use source::{Excerpt, Location, Span};
 pub use titles::TitledCodes;
-pub use tree::{Expression, ExpressionKind, Item, LetItem, Name, Quantifier, RuleItem, StaticItem};
+pub use tree::{
+    Bound, Expression, ExpressionKind, ForItem, Item, LetItem, LookBack, Name, Quantifier,
+    RuleItem, StaticItem, Times,
+};
 
 /// Bounds on what is read, so that no file can exhaust memory, the stack or time.
 ///

@@ -8,7 +8,7 @@ use super::lexer::{Lexer, Token, TokenKind, read_probability};
 use super::names::{self, show};
 use super::source::{Form, Source, Span, read_source};
 use super::tree::{
-    Expression, ExpressionKind, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
+    Expression, ExpressionKind, ForItem, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
 };
 
 /// Reads one file of rules. `name` is what diagnostics call it.
@@ -62,6 +62,8 @@ pub(super) struct Parser<'a> {
     /// Parts of the statement so far, and of the statements before it.
     pub(super) nodes: usize,
     nodes_before: usize,
+    /// Whether all that was read says what the file is for: only then does `for` begin a statement.
+    may_be_for: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -82,6 +84,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             nodes: 0,
             nodes_before: 0,
+            may_be_for: true,
         }
     }
 
@@ -165,7 +168,11 @@ impl<'a> Parser<'a> {
 
     /// Whether the next token begins a statement.
     fn at_statement(&self) -> bool {
-        matches!(self.word(), Some("rule" | "let" | "static"))
+        match self.word() {
+            Some("rule" | "let" | "static") => true,
+            Some("for") => self.may_be_for,
+            _ => false,
+        }
     }
 
     /// Goes on to the next statement. `static` is a window after `in` and begins a statement
@@ -184,10 +191,12 @@ impl<'a> Parser<'a> {
 
     fn statement(&mut self) -> Parsed<Item> {
         let start = self.token.span;
+        self.may_be_for &= self.word() == Some("for");
         let item = match self.word() {
             Some("rule") => self.rule().map(Item::Rule),
             Some("let") => self.let_item().map(Item::Let),
             Some("static") => self.static_item().map(Item::Static),
+            Some("for") if self.may_be_for => self.for_item().map(Item::For),
             _ => {
                 let failed = self.unexpected("a statement: `rule`, `let` or `static`");
                 self.advance();
@@ -200,6 +209,7 @@ impl<'a> Parser<'a> {
                 Item::Rule(rule) => Item::Rule(RuleItem { span, ..rule }),
                 Item::Let(definition) => Item::Let(LetItem { span, ..definition }),
                 Item::Static(declaration) => Item::Static(StaticItem { span, ..declaration }),
+                Item::For(made) => Item::For(ForItem { span, ..made }),
             });
         }
         Err(self.unexpected("an operator or the next statement"))
@@ -261,6 +271,16 @@ impl<'a> Parser<'a> {
             vec![self.formula_after(first)?]
         };
         Ok(LetItem { name, values, span: Span::default() })
+    }
+
+    fn for_item(&mut self) -> Parsed<ForItem> {
+        self.advance();
+        let vocabulary = self.name("the name of a vocabulary, such as `ICD10CM`")?;
+        let version = match self.take_word("version") {
+            true => Some(self.name("the version of the vocabulary")?),
+            false => None,
+        };
+        Ok(ForItem { vocabulary, version, span: Span::default() })
     }
 
     fn static_item(&mut self) -> Parsed<StaticItem> {
@@ -345,8 +365,9 @@ impl<'a> Parser<'a> {
                 let message = "a quote is not closed on its line";
                 return self.fail_with(span, message, "end the name with `\"`");
             }
-            TokenKind::Stray => {
-                Some("a name with `<` or `>` needs quotes; implication is written `=>`".to_owned())
+            TokenKind::Stray => Some(self.stray_help()),
+            TokenKind::Compare => {
+                Some(format!("`{text}` compares: `AGE {text} 18`; implication is written `=>`"))
             }
             TokenKind::Colon => Some("a name that ends in `:` needs quotes".to_owned()),
             TokenKind::Equals => Some("`=` is for `let`; implication is written `=>`".to_owned()),
@@ -356,6 +377,7 @@ impl<'a> Parser<'a> {
                 "!" => Some("write `not`".to_owned()),
                 "-" => Some("implication is written `=>`".to_owned()),
                 "rule" | "let" | "static" => None,
+                "for" => Some("what a file is for stands before all its statements".to_owned()),
                 word if names::is_keyword(word) => {
                     Some(format!("a code of that name is written `\"{word}\"`"))
                 }
@@ -373,14 +395,30 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Warns that a window at the end of a list is the last item's alone.
-    pub(super) fn warn_last_window(&mut self, item: &Expression) {
+    /// What a sign without blanks may have meant: a comparison, unless a code is begun.
+    fn stray_help(&self) -> String {
+        let quotes = "a name with `<` or `>` needs quotes; implication is written `=>`";
+        let before = self.source.slice(self.last.span);
+        match before.ends_with(['/', ':']) {
+            true => quotes.to_owned(),
+            false => format!("a comparison has blanks around it: `{before} > 18`; {quotes}"),
+        }
+    }
+
+    /// Warns that a window, or a count, at the end of a list is the last item's alone.
+    pub(super) fn warn_last_item(&mut self, item: &Expression) {
         let source = self.source;
         let span = item.span;
+        let (what, form) = match item.kind {
+            ExpressionKind::Times(..) => ("count", "at least 2 times"),
+            _ => ("window", "in past"),
+        };
         self.warnings.push(Topic::WindowOfLastItem, || {
-            Diagnostic::warning("the window belongs to the last item of the list alone")
+            Diagnostic::warning(format!("the {what} belongs to the last item of the list alone"))
                 .at(source.location(span))
-                .help("write `(any of A, B) in past` for all, `any of A, (B in past)` for the last")
+                .help(format!(
+                    "write `(any of A, B) {form}` for all, `any of A, (B {form})` for the last"
+                ))
         });
     }
 }

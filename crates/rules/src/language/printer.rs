@@ -7,9 +7,13 @@ use std::fmt::{self, Write};
 use consequence_record::{Code, Vocabulary};
 use rustc_hash::FxHashSet;
 
+use super::facts::OLDEST;
 use super::names::{quote, write_code, write_name};
-use super::tree::{Expression, ExpressionKind, Item, Quantifier, RuleFile, RuleItem};
-use crate::{Formula, Window};
+use super::tree::{
+    AGE_NAME, Bound, Expression, ExpressionKind, Item, LookBack, Quantifier, RuleFile, RuleItem,
+    Times,
+};
+use crate::{Days, Fact, Formula, ValueRange, Window};
 
 /// How tightly a form holds together, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +68,14 @@ pub(super) fn print_items(items: &[Item]) -> String {
                 text.push_str("static ");
                 write_list(&mut text, &declaration.codes);
             }
+            Item::For(made) => {
+                text.push_str("for ");
+                write_name(&mut text, &made.vocabulary.text);
+                if let Some(version) = &made.version {
+                    text.push_str(" version ");
+                    write_name(&mut text, &version.text);
+                }
+            }
         }
         text.push('\n');
     }
@@ -101,9 +113,9 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
         Implies(..) | Iff(..) => Tightness::Formula,
         Or(_) => Tightness::Disjunction,
         And(_) => Tightness::Conjunction,
-        In(..) | Group(..) => Tightness::Operand,
+        In(..) | Group(..) | Times(..) | Since(..) | Compare(..) => Tightness::Operand,
         Not(_) => Tightness::ListItem,
-        Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) => Tightness::Term,
+        Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) | FirstVisit => Tightness::Term,
     };
     let parentheses = own < wanted;
     let wanted = if parentheses { Tightness::Formula } else { wanted };
@@ -123,6 +135,20 @@ fn write_expression(text: &mut String, expression: &Expression, wanted: Tightnes
         In(inner, window) => {
             write_expression(text, inner, Tightness::Term);
             let _ = write!(text, " in {window}");
+        }
+        FirstVisit => text.push_str("first visit"),
+        Times(inner, times) => {
+            write_expression(text, inner, Tightness::Term);
+            let _ = write!(text, " {times}");
+        }
+        Since(inner, mark) => {
+            write_expression(text, inner, Tightness::Term);
+            text.push_str(" since ");
+            write_expression(text, mark, Tightness::Term);
+        }
+        Compare(inner, range) => {
+            write_expression(text, inner, Tightness::Term);
+            let _ = write!(text, " {range}");
         }
         Not(inner) => {
             text.push_str("not ");
@@ -186,13 +212,20 @@ impl Formula {
             Self::Constant(value) => ExpressionKind::Constant(*value).into(),
             Self::Now(code) => name(*code),
             Self::In(code, window) => name(*code).within(window.clone()),
+            Self::Fact(fact) => fact.expression(vocabulary),
             Self::Not(inner) => match &**inner {
+                Self::Fact(Fact::Seen { codes, days, count: more @ 2.. }) => {
+                    counted_visits(codes, *days, Bound::AtMost, more - 1, vocabulary)
+                }
                 Self::Or(parts) if parts.len() >= LIST && all_now(parts) => {
                     group(Quantifier::None, parts)
                 }
                 inner => inner.expression(vocabulary).not(),
             },
-            Self::And(parts) => Expression::all(each(parts)),
+            Self::And(parts) => match as_comparison(parts, vocabulary) {
+                Some(comparison) => comparison,
+                None => Expression::all(each(parts)),
+            },
             Self::Or(parts) if parts.len() >= LIST && all_now(parts) => {
                 group(Quantifier::Any, parts)
             }
@@ -214,6 +247,84 @@ impl Formula {
             Self::AtMostOne(parts) => counted(Quantifier::AtMostOne, each(parts)),
             Self::ExactlyOne(parts) => counted(Quantifier::ExactlyOne, each(parts)),
         }
+    }
+}
+
+impl Fact {
+    /// The fact as a tree of the language, every code by its name. A value stands for its code too.
+    fn expression(&self, vocabulary: &Vocabulary) -> Expression {
+        match self {
+            Self::Seen { codes, days: Some(days), count: 1 } if codes.len() == 1 => {
+                any_of(codes, vocabulary).within(*days)
+            }
+            Self::Seen { codes, days, count } => {
+                counted_visits(codes, *days, Bound::AtLeast, *count, vocabulary)
+            }
+            Self::Since { codes, mark } => {
+                any_of(codes, vocabulary).since(any_of(mark, vocabulary))
+            }
+            Self::FirstVisit => ExpressionKind::FirstVisit.into(),
+            // The oldest age that can be written can still be passed.
+            Self::Age { least } if *least > OLDEST => age(ValueRange::above(f32::from(least - 1))),
+            Self::Age { least } => age(ValueRange::at_least(f32::from(*least))),
+            Self::Value { code, range } => value_of(*code, *range, vocabulary),
+        }
+    }
+}
+
+/// Any of the codes, as what is counted or looked for.
+fn any_of(codes: &[Code], vocabulary: &Vocabulary) -> Expression {
+    let mut names: Vec<Expression> =
+        codes.iter().map(|&code| Expression::literal(vocabulary.name(code))).collect();
+    match names.len() {
+        0 => ExpressionKind::Constant(false).into(),
+        1 => names.remove(0),
+        _ => ExpressionKind::Group(Quantifier::Any, names).into(),
+    }
+}
+
+fn counted_visits(
+    codes: &[Code],
+    days: Option<Days>,
+    bound: Bound,
+    count: u16,
+    vocabulary: &Vocabulary,
+) -> Expression {
+    let within = Some(days.map_or_else(|| Window::past().into(), LookBack::Days));
+    any_of(codes, vocabulary).times(Times { bound, count, within })
+}
+
+fn age(range: ValueRange) -> Expression {
+    Expression::from(ExpressionKind::Name(AGE_NAME.to_owned())).compared(range)
+}
+
+fn value_of(code: Code, range: ValueRange, vocabulary: &Vocabulary) -> Expression {
+    let name = vocabulary.name(code);
+    let code = match name {
+        // Bare it would be the age.
+        AGE_NAME => ExpressionKind::Code(name.to_owned()).into(),
+        _ => Expression::literal(name),
+    };
+    code.compared(range)
+}
+
+/// What the language says in one comparison: a code with its value, or an age with a limit above.
+fn as_comparison(parts: &[Formula], vocabulary: &Vocabulary) -> Option<Expression> {
+    match parts {
+        [Formula::Now(now), Formula::Fact(Fact::Value { code, range })] if now == code => {
+            Some(value_of(*code, *range, vocabulary))
+        }
+        [Formula::Fact(Fact::Age { least }), Formula::Not(above)] => match **above {
+            Formula::Fact(Fact::Age { least: until }) if until > OLDEST => None,
+            Formula::Fact(Fact::Age { least: until }) if *least == 0 => {
+                Some(age(ValueRange::below(f32::from(until))))
+            }
+            Formula::Fact(Fact::Age { least: until }) if *least < until => {
+                Some(age(ValueRange::between(f32::from(*least), f32::from(until - 1))))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -9,13 +9,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::LanguageLimits;
 use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::expand::Expander;
+use super::knows::Knows;
 use super::names::{is_between, matches, show};
 use super::parser::{Failed, parse};
 use super::source::{Form, Source, Span};
 use super::titles::TitledCodes;
-use super::tree::{Expression, ExpressionKind, Item, RuleFile, RuleItem, StaticItem};
+use super::tree::{
+    Expression, ExpressionKind, ForItem, Item, LookBack, RuleFile, RuleItem, StaticItem,
+};
 use super::vocabulary::{Absent, gather};
-use crate::{Formula, Origin, Rule, RuleSet, Says, Scope, Window};
+use crate::formula::PAST;
+use crate::{Fact, Formula, Origin, Rule, RuleSet, Says, Scope, Window};
 
 /// What a code means that the vocabulary does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -29,12 +33,14 @@ pub enum UnknownCodes {
 }
 
 /// How to resolve.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct ResolveOptions {
     /// What to do about codes that are not in the vocabulary.
     pub unknown_codes: UnknownCodes,
     /// What codes of the vocabulary mean: a name in quotes that is no code may be a title.
     pub titles: TitledCodes,
+    /// What the cohort knows of days, ages and values; without a cohort anything may be said of them.
+    pub knows: Option<Knows>,
     /// Bounds on what the rules may expand to.
     pub limits: LanguageLimits,
 }
@@ -70,6 +76,7 @@ pub fn resolve(
     vocabulary: Option<Arc<Vocabulary>>,
     options: &ResolveOptions,
 ) -> Result<Resolved, Diagnostics> {
+    let given = vocabulary.is_some();
     let vocabulary = match vocabulary {
         Some(vocabulary) => vocabulary,
         None => Arc::new(gathered(files, &options.limits)?),
@@ -84,6 +91,8 @@ pub fn resolve(
     let mut resolver = Resolver {
         vocabulary: &vocabulary,
         unknown_codes,
+        given,
+        versions: FxHashMap::default(),
         expander: Expander::new(&vocabulary, absent, options, &empty),
         first_uses: FxHashMap::default(),
         rules: Vec::new(),
@@ -131,6 +140,10 @@ pub(super) fn gathered(
 struct Resolver<'a> {
     vocabulary: &'a Vocabulary,
     unknown_codes: UnknownCodes,
+    /// Whether the codes are those of a cohort, rather than those that the rules name.
+    given: bool,
+    /// The version of each vocabulary that a file was made for first, and where it says so.
+    versions: FxHashMap<&'a str, (&'a str, &'a Source, Span)>,
     expander: Expander<'a>,
     /// Where each rule name was first used.
     first_uses: FxHashMap<&'a str, (&'a Source, &'a RuleItem)>,
@@ -149,6 +162,7 @@ impl<'a> Resolver<'a> {
                 Item::Let(definition) => self.expander.define(definition),
                 Item::Static(declaration) => self.declare(declaration),
                 Item::Rule(rule) => self.rule(&file.source, rule),
+                Item::For(made) => self.made_for(&file.source, made),
             }
         }
         self.expander.end_file();
@@ -165,6 +179,57 @@ impl<'a> Resolver<'a> {
                 self.expander.error(Diagnostic::error(message), code.span);
             }
         }
+    }
+
+    /// Warns of a file that was made for other codes than there are.
+    fn made_for(&mut self, source: &'a Source, made: &'a ForItem) {
+        let wanted = made.vocabulary.text.trim_end_matches('/');
+        let family = |code| self.vocabulary.name(code).split_once("//").map(|(family, _)| family);
+        let mut families = self.vocabulary.codes().filter_map(family);
+        if self.given && !families.any(|family| family.eq_ignore_ascii_case(wanted)) {
+            self.expander.warnings.push(Topic::MadeForAnother, || {
+                let message = format!("made for {}, of which there is no code", show(wanted));
+                Diagnostic::warning(message)
+                    .at(source.location(made.vocabulary.span))
+                    .help("codes of a vocabulary begin with its name and `//`")
+            });
+        }
+        let Some(version) = &made.version else { return };
+        let (first, first_source, first_span) =
+            *self.versions.entry(wanted).or_insert((&version.text, source, version.span));
+        if first != version.text {
+            self.expander.warnings.push(Topic::MadeForAnother, || {
+                let (one, other) = (show(&version.text), show(first));
+                let message = format!("made for {wanted} {one}, other rules for {other}");
+                Diagnostic::warning(message)
+                    .at(source.location(version.span))
+                    .note("the other version is here", first_source.location(first_span))
+            });
+        }
+    }
+
+    /// Refuses facts of encounters in a rule about the static visit alone.
+    fn check_facts(&mut self, rule: &Rule, item: &RuleItem) -> Result<(), Failed> {
+        let scope = rule.scope(self.vocabulary);
+        if scope.encounters {
+            return Ok(());
+        }
+        let mut of_encounters = false;
+        rule.formula().for_each_fact(&mut |fact| {
+            of_encounters |= !matches!(fact, Fact::Seen { days: None, .. });
+        });
+        if !of_encounters {
+            return Ok(());
+        }
+        let name = rule.formula().codes_now().first().map(|&code| self.vocabulary.name(code));
+        let code = name
+            .filter(|name| name.len() < 100)
+            .map_or_else(|| Expression::literal("A"), Expression::literal);
+        let message = "days, ages, values, `since` and `first visit` are of encounters, and the rule is \
+                       about the static visit";
+        let help = format!("look at static codes from encounters: `{code} in static => ...`");
+        let span = item.formula.first_fact().unwrap_or(item.formula.span);
+        Err(self.expander.error(Diagnostic::error(message).help(help), span))
     }
 
     fn rule(&mut self, source: &'a Source, item: &'a RuleItem) {
@@ -197,6 +262,9 @@ impl<'a> Resolver<'a> {
             text: own_text(source, item).into(),
         };
         let rule = Rule { name: name.into(), says, visits, origin };
+        if self.check_facts(&rule, item).is_err() {
+            return;
+        }
         lint(&rule, item, self.vocabulary, source, &mut self.expander.warnings);
         self.rules.push(rule);
     }
@@ -324,6 +392,23 @@ pub(super) fn lint(
         return;
     }
     let mut warned = FxHashSet::default();
+    rule.formula().for_each_fact(&mut |fact| {
+        let Fact::Seen { codes, days: Some(_), .. } = fact else { return };
+        for &code in codes.iter().filter(|&&code| vocabulary.kind(code) == Kind::Static) {
+            if warned.insert((code, Topic::WrongVisit)) {
+                warnings.push(Topic::WrongVisit, || {
+                    let name = vocabulary.name(code);
+                    let span = find(&item.formula, name, Some(&PAST), None);
+                    let message =
+                        format!("{} is a static code, and the static visit has no day", show(name));
+                    let span = span.unwrap_or(item.name.span);
+                    Diagnostic::warning(message)
+                        .at(source.location(span))
+                        .help("write `in static`, or `in past`")
+                });
+            }
+        }
+    });
     rule.formula().for_each_code(&mut |code, window| {
         let Some((topic, what, in_static)) = complaint(code, window, scope, vocabulary) else {
             return;
@@ -399,9 +484,18 @@ fn find(
         Name(name) | Code(name) => found(name == code),
         Glob(pattern) => found(matches(pattern, code)),
         Range(from, to) => found(is_between(code, from, to)),
-        Constant(_) => None,
-        In(inner, window) => self::find(inner, code, wanted, Some(window)),
-        Not(inner) => find(inner),
+        Constant(_) | FirstVisit => None,
+        In(inner, LookBack::Visits(window)) => self::find(inner, code, wanted, Some(window)),
+        In(inner, LookBack::Days(_)) => self::find(inner, code, wanted, Some(&PAST)),
+        Times(inner, _) => {
+            let before = self::find(inner, code, wanted, Some(&PAST));
+            before.or_else(|| find(inner))
+        }
+        Since(inner, mark) => {
+            let before = |inner| self::find(inner, code, wanted, Some(&PAST));
+            before(inner).or_else(|| before(mark))
+        }
+        Not(inner) | Compare(inner, _) => find(inner),
         And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(find),
         Implies(left, right) | Iff(left, right) => find(left).or_else(|| find(right)),
     }

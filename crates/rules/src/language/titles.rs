@@ -64,7 +64,7 @@ impl RuleFile {
             Item::Let(definition) => {
                 Item::Let(LetItem { values: writer.list(&definition.values), ..definition.clone() })
             }
-            Item::Static(_) => item.clone(),
+            Item::Static(_) | Item::For(_) => item.clone(),
         });
         Self { items: items.collect(), ..self.clone() }
     }
@@ -97,8 +97,13 @@ impl Writer<'_> {
         let boxed = |inner: &Expression| Box::new(self.one(inner));
         let each = |parts: &[Expression]| parts.iter().map(|part| self.one(part)).collect();
         let kind = match &expression.kind {
-            Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) => expression.kind.clone(),
+            Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) | FirstVisit => {
+                expression.kind.clone()
+            }
             In(inner, window) => In(boxed(inner), window.clone()),
+            Times(inner, times) => Times(boxed(inner), times.clone()),
+            Since(inner, mark) => Since(boxed(inner), boxed(mark)),
+            Compare(inner, range) => Compare(boxed(inner), *range),
             Not(inner) => Not(boxed(inner)),
             And(parts) => And(each(parts)),
             Or(parts) => Or(each(parts)),

@@ -3,12 +3,13 @@
 //! Two trees are equal when they say the same, wherever they were written: spans and sources do
 //! not count.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::source::{Source, Span};
 use super::{LanguageLimits, names};
-use crate::Window;
+use crate::{Days, ValueRange, Window};
 
 /// One file of rules.
 #[derive(Clone, Debug)]
@@ -61,7 +62,7 @@ impl RuleFile {
         self.items.iter().find_map(|item| match item {
             Item::Rule(rule) => rule.formula.first_pattern(),
             Item::Let(definition) => definition.values.iter().find_map(Expression::first_pattern),
-            Item::Static(_) => None,
+            Item::Static(_) | Item::For(_) => None,
         })
     }
 }
@@ -81,6 +82,8 @@ pub enum Item {
     Rule(RuleItem),
     /// `static CODE, CODE, ...`
     Static(StaticItem),
+    /// `for VOCABULARY version VERSION`
+    For(ForItem),
 }
 
 /// `let NAME = ITEM, ITEM, ...`: a name for a formula, or for a set of items.
@@ -143,6 +146,23 @@ impl PartialEq for StaticItem {
     }
 }
 
+/// `for VOCABULARY version VERSION`: what the file was made for. It stands before all else.
+#[derive(Clone, Debug)]
+pub struct ForItem {
+    /// The vocabulary: what its codes have before `//`.
+    pub vocabulary: Name,
+    /// Its version, where it matters.
+    pub version: Option<Name>,
+    /// The whole statement.
+    pub span: Span,
+}
+
+impl PartialEq for ForItem {
+    fn eq(&self, other: &Self) -> bool {
+        self.vocabulary == other.vocabulary && self.version == other.version
+    }
+}
+
 /// A name with its span.
 #[derive(Clone, Debug, Default)]
 pub struct Name {
@@ -195,7 +215,15 @@ pub enum ExpressionKind {
     /// second may leave out what stands before the last `//` of the first.
     Range(String, String),
     /// `X in WINDOW`.
-    In(Box<Expression>, Window),
+    In(Box<Expression>, LookBack),
+    /// `first visit`: the visit is the first encounter.
+    FirstVisit,
+    /// `X at least 2 times in last 365 days` and its kin.
+    Times(Box<Expression>, Times),
+    /// `X since Y`.
+    Since(Box<Expression>, Box<Expression>),
+    /// `X > 6.5` and its kin: the value of a code or a test, or the age, which is the bare name `AGE`.
+    Compare(Box<Expression>, ValueRange),
     /// `not X`.
     Not(Box<Expression>),
     /// `X and Y and ...`, two or more.
@@ -208,6 +236,106 @@ pub enum ExpressionKind {
     Iff(Box<Expression>, Box<Expression>),
     /// `any of X, Y, ...` and its kin, one or more.
     Group(Quantifier, Vec<Expression>),
+}
+
+/// What the age is called where it is compared.
+pub(super) const AGE_NAME: &str = "AGE";
+
+/// Whether an expression that is compared is the age, unless a `let` has the name.
+pub(super) fn is_age(expression: &Expression) -> bool {
+    matches!(&expression.kind, ExpressionKind::Name(name) if name == AGE_NAME)
+}
+
+/// Which earlier visits are looked at: some of them by their number, or those of some days.
+///
+/// ```
+/// use consequence_rules::{Days, Window};
+/// use consequence_rules::language::LookBack;
+///
+/// assert_eq!(LookBack::from(Window::previous()).to_string(), "previous");
+/// assert_eq!(LookBack::from(Days::last(30)).to_string(), "last 30 days");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LookBack {
+    /// Visits by number or distance.
+    Visits(Window),
+    /// Encounters of so many days ago.
+    Days(Days),
+}
+
+impl From<Window> for LookBack {
+    fn from(window: Window) -> Self {
+        Self::Visits(window)
+    }
+}
+
+impl From<Days> for LookBack {
+    fn from(days: Days) -> Self {
+        Self::Days(days)
+    }
+}
+
+impl fmt::Display for LookBack {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Visits(window) => window.fmt(out),
+            Self::Days(days) => days.fmt(out),
+        }
+    }
+}
+
+/// How many visits have something.
+///
+/// ```
+/// use consequence_rules::Days;
+/// use consequence_rules::language::{Bound, Times};
+///
+/// let within = Some(Days::last(365).into());
+/// let twice = Times { bound: Bound::AtLeast, count: 2, within };
+/// assert_eq!(twice.to_string(), "at least 2 times in last 365 days");
+/// let once = Times { bound: Bound::AtMost, count: 1, within: None };
+/// assert_eq!(once.to_string(), "at most once");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Times {
+    /// Whether the count is the least or the most.
+    pub bound: Bound,
+    /// How many visits.
+    pub count: u16,
+    /// Which earlier visits count; none: every visit up to this one, which counts too.
+    pub within: Option<LookBack>,
+}
+
+/// Whether a count is the least or the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// `at least`
+    AtLeast,
+    /// `at most`
+    AtMost,
+}
+
+impl Bound {
+    /// The words of the language.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AtLeast => "at least",
+            Self::AtMost => "at most",
+        }
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => write!(out, "{} once", self.bound.words())?,
+            count => write!(out, "{} {count} times", self.bound.words())?,
+        }
+        match &self.within {
+            Some(within) => write!(out, " in {within}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How many items of a list hold.
@@ -286,9 +414,24 @@ impl Expression {
         listed.collect::<Vec<_>>().join(", ")
     }
 
-    /// `self in window`.
-    pub fn within(self, window: Window) -> Self {
-        ExpressionKind::In(Box::new(self), window).into()
+    /// `self in window`, of visits or of days.
+    pub fn within(self, window: impl Into<LookBack>) -> Self {
+        ExpressionKind::In(Box::new(self), window.into()).into()
+    }
+
+    /// `self at least 2 times` and its kin.
+    pub fn times(self, times: Times) -> Self {
+        ExpressionKind::Times(Box::new(self), times).into()
+    }
+
+    /// `self since mark`.
+    pub fn since(self, mark: Self) -> Self {
+        ExpressionKind::Since(Box::new(self), Box::new(mark)).into()
+    }
+
+    /// `self > 6.5` and its kin.
+    pub fn compared(self, range: ValueRange) -> Self {
+        ExpressionKind::Compare(Box::new(self), range).into()
     }
 
     /// The negation.
@@ -324,11 +467,31 @@ impl Expression {
         use ExpressionKind::*;
         match &self.kind {
             Glob(pattern) | Range(pattern, _) => Some(pattern),
-            Constant(_) | Name(_) | Code(_) => None,
-            In(inner, _) | Not(inner) => inner.first_pattern(),
+            Constant(_) | Name(_) | Code(_) | FirstVisit => None,
+            In(inner, _) | Not(inner) | Times(inner, _) | Compare(inner, _) => {
+                inner.first_pattern()
+            }
             And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(Self::first_pattern),
-            Implies(left, right) | Iff(left, right) => {
+            Implies(left, right) | Iff(left, right) | Since(left, right) => {
                 left.first_pattern().or_else(|| right.first_pattern())
+            }
+        }
+    }
+
+    /// Where it first speaks of what is known of encounters alone: days, ages, values, `since` or the first visit.
+    pub(super) fn first_fact(&self) -> Option<Span> {
+        use ExpressionKind::*;
+        match &self.kind {
+            FirstVisit | Since(..) | Compare(..) | In(_, LookBack::Days(_)) => Some(self.span),
+            Times(_, times) => match times.within {
+                Some(LookBack::Days(_)) => Some(self.span),
+                _ => None,
+            },
+            Constant(_) | Name(_) | Code(_) | Glob(_) | Range(..) => None,
+            In(inner, LookBack::Visits(_)) | Not(inner) => inner.first_fact(),
+            And(parts) | Or(parts) | Group(_, parts) => parts.iter().find_map(Self::first_fact),
+            Implies(left, right) | Iff(left, right) => {
+                left.first_fact().or_else(|| right.first_fact())
             }
         }
     }

@@ -21,7 +21,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::json_values::{Member, Node, Path, Value, check_format, fault, read};
 use super::resolve::gathered;
 use super::source::{Form, Source, Span, read_source};
-use super::tree::{Expression, Item, Name, RuleFile, RuleItem, StaticItem};
+use super::tree::{Expression, Item, LookBack, Name, RuleFile, RuleItem, StaticItem};
 use super::window::weight;
 use crate::Window;
 
@@ -248,6 +248,7 @@ impl Reader<'_> {
         let mut parts = Vec::new();
         match window {
             Some(window) => {
+                let window = LookBack::from(window);
                 let codes = past_present.len() + past_absent.len();
                 let weight = codes.saturating_mul(weight(&window));
                 let Some(left) = self.weight_left.checked_sub(weight) else {

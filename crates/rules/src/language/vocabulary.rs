@@ -5,12 +5,15 @@
 //! what it says of the rule is not lost: `exactly one of SEX//F, SEX//M` is about the static visit
 //! if one of them is known to be static, or if the rules say so. Then it becomes what it is, false.
 
+use std::sync::Arc;
+
 use consequence_record::{Code, END_NAME, Kind, Vocabulary, VocabularyError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::names::Names;
-use super::tree::{Expression, ExpressionKind, Item, LetItem, RuleFile};
-use crate::{Formula, Scope, Window};
+use super::tree::{AGE_NAME, Expression, ExpressionKind, Item, LetItem, RuleFile, is_age};
+use crate::formula::PAST;
+use crate::{Fact, Formula, Scope, Window};
 
 /// The codes named in the files, static ones first, each kind in alphabetical order.
 ///
@@ -77,6 +80,7 @@ impl<'a> Gatherer<'a> {
                         }
                     }
                 }
+                Item::For(_) => {}
             }
         }
         while let Some(definition) = self.waiting.pop() {
@@ -96,11 +100,16 @@ impl<'a> Gatherer<'a> {
         }
     }
 
+    /// Whether what is compared is the age, which is no code.
+    fn is_age(&self, expression: &Expression) -> bool {
+        is_age(expression) && !self.lets.contains_key(AGE_NAME)
+    }
+
     fn expression(&mut self, expression: &'a Expression, is_static: bool) {
         use ExpressionKind::*;
         match &expression.kind {
             // A range stands for codes that are named elsewhere.
-            Constant(_) | Range(..) => {}
+            Constant(_) | Range(..) | FirstVisit => {}
             Name(name) => match self.lets.get(name.as_str()) {
                 Some(definition) => {
                     if is_static && self.static_lets.insert(name) {
@@ -116,15 +125,17 @@ impl<'a> Gatherer<'a> {
                 }
             }
             In(inner, window) => {
-                self.expression(inner, is_static || *window == Window::static_visit());
+                let of_static = *window == Window::static_visit().into();
+                self.expression(inner, is_static || of_static);
             }
-            Not(inner) => self.expression(inner, is_static),
+            Compare(inner, _) if self.is_age(inner) => {}
+            Not(inner) | Times(inner, _) | Compare(inner, _) => self.expression(inner, is_static),
             And(parts) | Or(parts) | Group(_, parts) => {
                 for part in parts {
                     self.expression(part, is_static);
                 }
             }
-            Implies(left, right) | Iff(left, right) => {
+            Implies(left, right) | Iff(left, right) | Since(left, right) => {
                 self.expression(left, is_static);
                 self.expression(right, is_static);
             }
@@ -227,6 +238,7 @@ fn replace(formula: Formula, is_false: &dyn Fn(Code, Option<&Window>) -> bool) -
         Formula::Now(code) if is_false(code, None) => Formula::Constant(false),
         Formula::In(code, window) if is_false(code, Some(&window)) => Formula::Constant(false),
         Formula::Constant(_) | Formula::Now(_) | Formula::In(..) => formula,
+        Formula::Fact(fact) => replace_fact(fact, is_false),
         Formula::Not(inner) => Formula::Not(boxed(inner)),
         Formula::And(parts) => Formula::And(each(parts)),
         Formula::Or(parts) => Formula::Or(each(parts)),
@@ -235,4 +247,23 @@ fn replace(formula: Formula, is_false: &dyn Fn(Code, Option<&Window>) -> bool) -
         Formula::AtMostOne(parts) => Formula::AtMostOne(each(parts)),
         Formula::ExactlyOne(parts) => Formula::ExactlyOne(each(parts)),
     }
+}
+
+/// A fact without the codes that `is_false` picks; false where it is about no others.
+fn replace_fact(fact: Fact, is_false: &dyn Fn(Code, Option<&Window>) -> bool) -> Formula {
+    let kept = |codes: &[Code]| -> Arc<[Code]> {
+        codes.iter().copied().filter(|&code| !is_false(code, Some(&PAST))).collect()
+    };
+    let fact = match fact {
+        Fact::Seen { codes, days, count } => Fact::Seen { codes: kept(&codes), days, count },
+        Fact::Since { codes, mark } => Fact::Since { codes: kept(&codes), mark: kept(&mark) },
+        Fact::Value { code, .. } if is_false(code, None) => return Formula::Constant(false),
+        Fact::Value { .. } | Fact::FirstVisit | Fact::Age { .. } => fact,
+    };
+    let is_empty = match &fact {
+        Fact::Seen { codes, .. } => codes.is_empty(),
+        Fact::Since { codes, mark } => codes.is_empty() || mark.is_empty(),
+        Fact::Value { .. } | Fact::FirstVisit | Fact::Age { .. } => false,
+    };
+    if is_empty { Formula::Constant(false) } else { Formula::Fact(fact) }
 }

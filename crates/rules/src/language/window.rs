@@ -6,90 +6,180 @@ use super::lexer::TokenKind;
 use super::names::show;
 use super::parser::{Parsed, Parser};
 use super::source::{Form, Source, Span};
-use crate::Window;
+use super::tree::LookBack;
+use crate::{Days, Window};
 
 const FORMS: &str = "windows are `static`, `previous`, `past`, `visit 4`, `3 visits ago`, \
-                     `last 3 visits`, or a set such as `{-1, 1, 4}`";
+                     `last 3 visits`, a set such as `{-1, 1, 4}`, or days: `last 30 days`, \
+                     `3 to 14 days ago`";
 
 /// Reads a window written by itself, as JSON holds it; else what is wrong with it.
-pub(super) fn read_window(text: &str) -> Result<Window, Diagnostic> {
+pub(super) fn read_window(text: &str) -> Result<LookBack, Diagnostic> {
     let limits = LanguageLimits::default();
     let source = Source::new("window", text, Form::Rules);
     let mut parser = Parser::new(&source, &limits);
-    match parser.window() {
-        Ok(window) if parser.token.kind == TokenKind::End => Ok(window),
-        Ok(_) => Err(Diagnostic::error(format!("{} is not a window", show(text))).help(FORMS)),
-        Err(_) => {
-            let first = parser.errors.iter().next().cloned();
-            let mut first = first.unwrap_or_else(|| Diagnostic::error("not a window").help(FORMS));
-            first.location = None;
-            Err(first)
-        }
-    }
+    let window = parser.window();
+    parser.whole(window, text, "a window", FORMS)
 }
 
 /// How many parts of a formula a window is worth in memory: `last 10000 visits` is short to write
 /// and long to keep.
-pub(super) fn weight(window: &Window) -> usize {
-    (window.visits().len() + window.distances().len()) / 32
+pub(super) fn weight(window: &LookBack) -> usize {
+    match window {
+        LookBack::Visits(window) => (window.visits().len() + window.distances().len()) / 32,
+        LookBack::Days(_) => 0,
+    }
 }
 
-impl Parser<'_> {
+/// What is counted back.
+enum Unit {
+    Visits,
+    /// So many days each.
+    Days(u32),
+}
+
+impl<'a> Parser<'a> {
+    /// What was read from a text of its own, if that is all of it; else what is wrong.
+    pub(super) fn whole<T>(
+        self,
+        read: Parsed<T>,
+        text: &str,
+        what: &str,
+        forms: &'static str,
+    ) -> Result<T, Diagnostic> {
+        let not_one = || Diagnostic::error(format!("{} is not {what}", show(text))).help(forms);
+        match read {
+            Ok(read) if self.token.kind == TokenKind::End => Ok(read),
+            Ok(_) => Err(not_one()),
+            Err(_) => {
+                let mut first = self.errors.iter().next().cloned().unwrap_or_else(not_one);
+                first.location = None;
+                Err(first)
+            }
+        }
+    }
+
     /// What stands after `in`.
-    pub(super) fn window(&mut self) -> Parsed<Window> {
+    pub(super) fn window(&mut self) -> Parsed<LookBack> {
         if self.token.kind == TokenKind::OpenBrace {
-            return self.window_set();
+            return self.window_set().map(LookBack::Visits);
         }
         let start = self.token.span;
         let Some(word) = self.word() else { return self.not_a_window(start) };
         match word {
             "static" => {
                 self.advance();
-                Ok(Window::static_visit())
+                Ok(Window::static_visit().into())
             }
             "previous" => {
                 self.advance();
-                Ok(Window::previous())
+                Ok(Window::previous().into())
             }
             "past" => {
                 self.advance();
-                Ok(Window::past())
+                Ok(Window::past().into())
             }
             "visit" => {
                 self.advance();
                 let visit = self.visit_number(0)?;
-                Ok(Window::at([visit]))
+                Ok(Window::at([visit]).into())
             }
             "last" => {
                 self.advance();
-                if self.take_word("visit") {
-                    return Ok(Window::previous());
+                match self.word() {
+                    Some("visit" | "day" | "week") => match self.unit(start)? {
+                        Unit::Visits => Ok(Window::previous().into()),
+                        Unit::Days(days) => Ok(Days::last(days).into()),
+                    },
+                    _ => {
+                        let (digits, span) = self.whole_number("a number of visits or days")?;
+                        match self.unit(start)? {
+                            Unit::Visits => Ok(Window::last(self.bounded(digits, span, 1)?).into()),
+                            Unit::Days(each) => {
+                                Ok(Days::last(self.days(digits, span, each)?).into())
+                            }
+                        }
+                    }
                 }
-                let count = self.visit_number(1)?;
-                self.visits(start)?;
-                Ok(Window::last(count))
             }
-            _ if is_number(word) => {
-                let distance = self.visit_number(1)?;
-                self.visits(start)?;
-                if self.take_word("ago") {
-                    Ok(Window::ago([distance]))
-                } else {
-                    self.not_a_window(start)
-                }
-            }
+            _ if is_number(word) => self.ago(start),
             _ => self.not_a_window(start),
         }
     }
 
-    fn visits(&mut self, start: Span) -> Parsed<()> {
-        if self.take_word("visits") || self.take_word("visit") {
-            return Ok(());
-        }
-        self.not_a_window(start).map(|_| ())
+    /// `3 visits ago`, `10 days ago`, `3 to 14 days ago`.
+    fn ago(&mut self, start: Span) -> Parsed<LookBack> {
+        let (digits, span) = self.whole_number("a number of visits or days")?;
+        let to = match self.take_word("to") {
+            true => Some(self.whole_number("the number of days that the window ends with")?),
+            false => None,
+        };
+        let unit = self.unit(start)?;
+        let window = match (unit, to) {
+            (Unit::Visits, None) => Window::ago([self.bounded(digits, span, 1)?]).into(),
+            (Unit::Visits, Some(_)) => {
+                let help = "list visits in a set: `{-3, -2}` is two and three visits ago";
+                let span = start.to(self.last.span);
+                return Err(self.fail_with(span, "a window from one visit to another", help));
+            }
+            (Unit::Days(each), to) => {
+                let from = self.days(digits, span, each)?;
+                let to = match to {
+                    Some((digits, span)) => self.days(digits, span, each)?,
+                    None => from,
+                };
+                if to < from {
+                    let help = format!("the nearer day comes first: `{to} to {from} days ago`");
+                    let span = start.to(self.last.span);
+                    return Err(self.fail_with(span, "a window that ends before it begins", help));
+                }
+                Days { from, to }.into()
+            }
+        };
+        if self.take_word("ago") { Ok(window) } else { self.not_a_window(start) }
     }
 
-    fn not_a_window(&mut self, start: Span) -> Parsed<Window> {
+    fn unit(&mut self, start: Span) -> Parsed<Unit> {
+        let unit = match self.word() {
+            Some("visit" | "visits") => Unit::Visits,
+            Some("day" | "days") => Unit::Days(1),
+            Some("week" | "weeks") => Unit::Days(7),
+            Some(
+                unit @ ("month" | "months" | "year" | "years" | "hour" | "hours" | "minute"
+                | "minutes" | "d" | "w" | "m" | "y" | "h"),
+            ) => {
+                let message = format!("`{unit}` is no unit of a window");
+                let help = "windows count visits, days or weeks: a month is `30 days`, a year \
+                            `365 days`";
+                return Err(self.fail_with(self.token.span, message, help));
+            }
+            _ => return self.not_a_window(start),
+        };
+        self.advance();
+        Ok(unit)
+    }
+
+    /// A number of days, written in units of so many.
+    fn days(&mut self, digits: &str, span: Span, each: u32) -> Parsed<u32> {
+        let days = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(each));
+        match days {
+            Some(days) if days <= Days::MAX => Ok(days),
+            _ => {
+                let message = format!("a window of more than {} days", Days::MAX);
+                Err(self.fail_with(span, message, "for all that was before write `in past`"))
+            }
+        }
+    }
+
+    /// A whole number, as it is written.
+    fn whole_number(&mut self, what: &str) -> Parsed<(&'a str, Span)> {
+        match self.word() {
+            Some(word) if is_number(word) => Ok((word, self.advance().span)),
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    fn not_a_window<T>(&mut self, start: Span) -> Parsed<T> {
         let message = format!("expected a window after `in`, found {}", self.found());
         let span = if start == self.token.span { start } else { start.to(self.token.span) };
         Err(self.fail_with(span, message, FORMS))
@@ -161,6 +251,6 @@ impl Parser<'_> {
     }
 }
 
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }

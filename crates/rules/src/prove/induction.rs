@@ -17,14 +17,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use consequence_record::Kind;
+use consequence_record::{Code, Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::reveal::{agree, some_days_will_do};
 use super::solver::{Lit, Meaning, Solver, encode};
 use super::visit::{Counted, Facts, Known};
+use crate::Fact;
 use crate::compile::{
-    Branch, Clause, ClosedRules, Diagram, LiteralId, Stage, Stages, Subject, VisitRange,
+    Atom, Branch, Clause, ClosedRules, Diagram, LiteralId, Stage, Stages, Subject, VisitRange,
     sort_clause,
 };
 
@@ -111,6 +114,9 @@ fn unlike_stages(plan: &ClosedRules) -> Vec<Stage> {
 fn ranges(plan: &ClosedRules) -> Vec<VisitRange> {
     let last = plan.max_visits() as u32;
     let mut cuts = vec![0, 1, last, last + 1];
+    if plan.atoms().has_facts() {
+        cuts.extend([2, 3]);
+    }
     for clause in plan.clauses() {
         let (first, end) = (u32::from(clause.visits.first), u32::from(clause.visits.last) + 1);
         cuts.extend([first, end]);
@@ -167,6 +173,7 @@ impl<'a> Step<'a> {
 
     fn prove(mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
         self.follow_diagram(plan);
+        self.begin(plan, goals)?;
         self.enforce(plan, goals)?;
         self.rules_hold(plan, goals)?;
         if usize::from(self.visits.last) < plan.max_visits() {
@@ -179,6 +186,52 @@ impl<'a> Step<'a> {
         *goals += 1;
         let ends = self.known.literal(&mut self.solver, plan.rules().vocabulary().end(), None);
         self.refuted(&[!ends], None)
+    }
+
+    /// Shows that some days since the visit before will do, and has what is revealed then agree with
+    /// itself.
+    fn begin(&mut self, plan: &'a ClosedRules, goals: &mut usize) -> Result<(), Unproved> {
+        if !plan.atoms().has_facts() || self.known.kind == Kind::Static {
+            return Ok(());
+        }
+        let visit = usize::from(self.visits.first);
+        let here = |clause: &Clause<'_>| {
+            clause.position().is_none()
+                && clause.visits.contains(visit)
+                && clause.stages.contains(self.stage)
+        };
+        let here: Vec<Clause<'_>> = plan.clauses().filter(here).collect();
+        *goals += 1;
+        if !some_days_will_do(plan, self.visits, &here) {
+            return Err(Unproved { visit, rule: None });
+        }
+        let fact = |atom: u32| match plan.atoms().seen_in(atom) {
+            // A code in the past is one that was seen.
+            Some((code, window)) => {
+                window.is_past().then(|| Fact::Seen { codes: [code].into(), days: None, count: 1 })
+            }
+            None => plan.atoms().fact(atom).cloned(),
+        };
+        let facts: Vec<(Fact, Lit)> = (0..plan.atoms().atoms().len() as u32)
+            .filter_map(|atom| Some((fact(atom)?, LiteralId::past(atom, true))))
+            .map(|(fact, literal)| (fact, self.known.encoded(&mut self.solver, literal)))
+            .collect();
+        let stated: Vec<(&Fact, Lit)> = facts.iter().map(|(fact, value)| (fact, *value)).collect();
+        agree(&mut self.solver, &stated);
+        for (fact, value) in stated {
+            // What happened lately happened.
+            if let Fact::Seen { codes, count: 1, .. } = fact {
+                let ever = Fact::Seen { codes: Arc::clone(codes), days: None, count: 1 };
+                let ever = self.known.fact(&mut self.solver, &ever);
+                self.solver.add([!value, ever]);
+            }
+        }
+        for threshold in 1..plan.atoms().thresholds().len() as u32 {
+            let [less, more] = [threshold - 1, threshold]
+                .map(|one| self.known.encoded(&mut self.solver, LiteralId::gap(one, true)));
+            self.solver.add([!more, less]);
+        }
+        Ok(())
     }
 
     fn refuted(&mut self, assumptions: &[Lit], rule: Option<usize>) -> Result<(), Unproved> {
@@ -263,6 +316,7 @@ impl<'a> Step<'a> {
             let mut answer = |solver: &mut Solver, question| match question {
                 Subject::Past(atom) => known.encoded(solver, LiteralId::past(atom, true)),
                 Subject::Now(position) => known.encoded(solver, LiteralId::now(position, true)),
+                Subject::Gap(threshold) => known.encoded(solver, LiteralId::gap(threshold, true)),
             };
             let impossible = walk(solver, diagram, root, &mut answer, true);
             self.solver.add([!impossible]);
@@ -316,6 +370,8 @@ impl<'a> Step<'a> {
             if clause.position().is_some()
                 || !clause.visits.contains(after)
                 || clause.stages.meet(next).is_empty()
+                // What is revealed is dealt with when the visit begins.
+                || plan.is_revealed(&clause)
             {
                 continue;
             }
@@ -341,7 +397,7 @@ impl<'a> Step<'a> {
             }
             let mut answer = |solver: &mut Solver, question| match question {
                 Subject::Past(atom) => values[&atom],
-                Subject::Now(_) => solver.fresh(),
+                Subject::Now(_) | Subject::Gap(_) => solver.fresh(),
             };
             let root = diagram.root(after);
             let impossible = walk(&mut self.solver, diagram, root, &mut answer, false);
@@ -363,8 +419,7 @@ impl<'a> Step<'a> {
         let end = self.known.encoder.now(plan.rules().vocabulary().end(), true, kind);
         let mut clauses = vec![Vec::from_iter(end.literal())];
         for &literal in literals {
-            let atom = literal.atom()?;
-            let (code, window) = (plan.atoms().code(atom), plan.atoms().window(atom));
+            let (code, window) = plan.atoms().seen_in(literal.atom()?)?;
             let encoder = &mut self.known.encoder;
             let now = window.selects(visit + 1, visit);
             let now = now.then(|| encoder.now(code, literal.present(), kind).literal()).flatten();
@@ -390,7 +445,12 @@ impl<'a> Step<'a> {
 
     /// An atom's value at the visit after this one.
     fn next(&mut self, plan: &ClosedRules, atom: u32) -> Lit {
-        let (code, window) = (plan.atoms().code(atom), plan.atoms().window(atom));
+        let (code, window) = match &plan.atoms().atoms()[atom as usize] {
+            Atom::In { code, window } => (*code, &plan.atoms().windows()[*window as usize]),
+            Atom::Fact(fact) => return self.next_fact(fact),
+            // The visit before the next one is this one.
+            Atom::FactBefore(fact) => return self.known.fact(&mut self.solver, fact),
+        };
         let visit = usize::from(self.visits.first);
         let mut parts = Vec::new();
         if window.selects(visit + 1, visit) {
@@ -399,6 +459,43 @@ impl<'a> Step<'a> {
         let before = window.one_visit_earlier();
         parts.push(self.known.literal(&mut self.solver, code, Some(&before)));
         self.solver.any(&parts)
+    }
+
+    /// The value at the visit after this one of a fact that earlier visits tell.
+    fn next_fact(&mut self, fact: &Fact) -> Lit {
+        let Self { known, solver, visits, .. } = self;
+        let mut here = |solver: &mut Solver, codes: &[Code]| {
+            let codes: Vec<Lit> =
+                codes.iter().map(|&code| known.literal(solver, code, None)).collect();
+            solver.any(&codes)
+        };
+        match fact {
+            Fact::Seen { codes, count, .. } => {
+                let here = here(solver, codes);
+                let less = match count {
+                    0 | 1 => solver.constant(true),
+                    _ => {
+                        let codes = Arc::clone(codes);
+                        known.fact(solver, &Fact::Seen { codes, days: None, count: count - 1 })
+                    }
+                };
+                let once_more = solver.all(&[here, less]);
+                let already = known.fact(solver, fact);
+                solver.any(&[already, once_more])
+            }
+            Fact::Since { codes, mark } => {
+                let [seen, marked] = [codes, mark].map(|codes| here(solver, codes));
+                let codes = Arc::clone(mark);
+                let before = known.fact(solver, &Fact::Seen { codes, days: None, count: 1 });
+                let after = solver.all(&[seen, before]);
+                let since = known.fact(solver, fact);
+                let since = solver.any(&[since, after]);
+                solver.all(&[since, !marked])
+            }
+            Fact::FirstVisit => solver.constant(visits.first == 0),
+            // Nothing is known of what will be revealed.
+            Fact::Age { .. } | Fact::Value { .. } => solver.fresh(),
+        }
     }
 
     fn lits(&mut self, literals: &[LiteralId]) -> Vec<Lit> {

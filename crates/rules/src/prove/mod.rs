@@ -2,6 +2,7 @@
 
 mod induction;
 mod pass;
+mod reveal;
 mod solver;
 mod unrolled;
 mod visit;

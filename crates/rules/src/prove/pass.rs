@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::solver::{Lit, Meaning, Solver, encode};
 use super::unrolled::Unrolled;
-use crate::compile::{Implication, Literal, TooLarge, clausal_form, implicative_form};
-use crate::{RuleSet, Scope, Window};
+use crate::compile::{Asked, Implication, Literal, TooLarge, clausal_form, implicative_form};
+use crate::{Fact, RuleSet, Scope, Window};
 
 /// Rules as one pass: implications applied one after the other, each setting its output where its
 /// antecedent holds.
@@ -38,8 +38,11 @@ struct OrderedImplication {
 impl OrderedImplication {
     fn new(implication: Implication, scope: Scope) -> Option<Self> {
         let Implication { antecedent, consequent } = implication;
-        let Literal { code, present, .. } = consequent.filter(|one| one.window.is_none())?;
-        Some(Self { antecedent, output: code, present, scope })
+        let Literal { present, .. } = *consequent.as_ref()?;
+        let output = consequent?.code_now()?;
+        // A pass over codes knows no facts.
+        let known = |literal: &Literal| !matches!(literal.asked, Asked::Fact(_));
+        antecedent.iter().all(known).then_some(Self { antecedent, output, present, scope })
     }
 
     /// Whether it sets its output at visits of a kind.
@@ -120,7 +123,8 @@ impl OrderedPass {
                     record.visits[then].binary_search(&code).is_ok()
                 }
             };
-            if !implication.antecedent.iter().all(|literal| literal.holds(visit, has)) {
+            if !implication.antecedent.iter().all(|literal| literal.holds(visit, has) == Some(true))
+            {
                 continue;
             }
             let &OrderedImplication { output, present, .. } = implication;
@@ -209,6 +213,7 @@ impl OrderedPass {
             kind,
             now: FxHashMap::default(),
             past: FxHashMap::default(),
+            facts: FxHashMap::default(),
         };
         let vocabulary = rules.vocabulary();
         for implication in self.implications.iter().filter(|one| one.applies(kind, vocabulary)) {
@@ -237,6 +242,7 @@ struct FreeVisit<'a> {
     kind: Kind,
     now: FxHashMap<Code, Lit>,
     past: FxHashMap<(Code, Window), Lit>,
+    facts: FxHashMap<Fact, Lit>,
 }
 
 impl Meaning for FreeVisit<'_> {
@@ -250,11 +256,16 @@ impl Meaning for FreeVisit<'_> {
             }
         }
     }
+
+    fn fact(&mut self, solver: &mut Solver, fact: &Fact) -> Lit {
+        *self.facts.entry(fact.clone()).or_insert_with(|| solver.fresh())
+    }
 }
 
 /// Turns an implication so that it concludes in one of the rule's outputs, where it has one.
 fn prefer_output(implication: &mut Implication, outputs: &[Code]) {
-    let is_output = |literal: &Literal| literal.window.is_none() && outputs.contains(&literal.code);
+    let is_output =
+        |literal: &Literal| literal.code_now().is_some_and(|code| outputs.contains(&code));
     let Some(consequent) = implication.consequent.as_mut() else { return };
     if is_output(consequent) {
         return;

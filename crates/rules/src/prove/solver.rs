@@ -4,7 +4,7 @@
 use batsat::{BasicSolver, SolverInterface, lbool};
 use consequence_record::Code;
 
-use crate::{Formula, Window};
+use crate::{Fact, Formula, Window};
 
 /// A literal of the solver.
 pub(crate) use batsat::Lit;
@@ -88,6 +88,9 @@ impl Solver {
 /// Gives the literal of a code in the current visit, or in a window of earlier ones.
 pub(crate) trait Meaning {
     fn literal(&mut self, solver: &mut Solver, code: Code, window: Option<&Window>) -> Lit;
+
+    /// The literal of a fact.
+    fn fact(&mut self, solver: &mut Solver, fact: &Fact) -> Lit;
 }
 
 /// A literal that holds exactly if the formula does.
@@ -99,6 +102,7 @@ pub(crate) fn encode(solver: &mut Solver, meaning: &mut dyn Meaning, formula: &F
         Formula::Constant(value) => solver.constant(*value),
         Formula::Now(code) => meaning.literal(solver, *code, None),
         Formula::In(code, window) => meaning.literal(solver, *code, Some(window)),
+        Formula::Fact(fact) => meaning.fact(solver, fact),
         Formula::Not(inner) => !encode(solver, meaning, inner),
         Formula::And(parts) => {
             let parts = all(solver, parts);

@@ -4,7 +4,7 @@ use consequence_record::{Code, Kind, Record, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::solver::{Lit, Meaning, Solver, encode};
-use crate::{Formula, RuleSet, Window};
+use crate::{Fact, Formula, RuleSet, Window};
 
 /// The visits of a record that the solver looks for.
 pub(crate) struct Unrolled<'a> {
@@ -18,6 +18,8 @@ struct Visits<'a> {
     current: usize,
     /// Whether `END` may be proposed before the last visit.
     early_ends: bool,
+    /// What days, ages and values may tell, by visit: any of it.
+    revealed: FxHashMap<(usize, Fact), Lit>,
 }
 
 impl Visits<'_> {
@@ -28,6 +30,18 @@ impl Visits<'_> {
             return solver.constant(false);
         }
         *self.codes[visit].entry(code).or_insert_with(|| solver.fresh())
+    }
+}
+
+impl Visits<'_> {
+    fn any_at(&mut self, solver: &mut Solver, visit: usize, codes: &[Code]) -> Lit {
+        let end = self.vocabulary.end();
+        let codes: Vec<Lit> = codes
+            .iter()
+            .filter(|&&code| code != end)
+            .map(|&code| self.at(solver, visit, code))
+            .collect();
+        solver.any(&codes)
     }
 }
 
@@ -45,6 +59,44 @@ impl Meaning for Visits<'_> {
             .collect();
         solver.any(&selected)
     }
+
+    fn fact(&mut self, solver: &mut Solver, fact: &Fact) -> Lit {
+        let now = self.current;
+        match fact {
+            Fact::Seen { codes, days: None, count } => {
+                // How many of the visits so far have one of the codes, one literal for each number.
+                let mut counts = vec![solver.constant(false); usize::from(*count)];
+                for then in 0..now {
+                    let here = self.any_at(solver, then, codes);
+                    for at in (0..counts.len()).rev() {
+                        let fewer =
+                            if at == 0 { here } else { solver.all(&[counts[at - 1], here]) };
+                        counts[at] = solver.any(&[counts[at], fewer]);
+                    }
+                }
+                counts.last().copied().unwrap_or_else(|| solver.constant(true))
+            }
+            Fact::Since { codes, mark } => {
+                let (mut since, mut marked) = (solver.constant(false), solver.constant(false));
+                for then in 0..now {
+                    let [seen, mark] = [codes, mark].map(|codes| self.any_at(solver, then, codes));
+                    let after = solver.all(&[seen, marked]);
+                    since = solver.any(&[since, after]);
+                    since = solver.all(&[since, !mark]);
+                    marked = solver.any(&[marked, mark]);
+                }
+                since
+            }
+            Fact::FirstVisit => solver.constant(now == 1),
+            Fact::Seen { .. } | Fact::Age { .. } | Fact::Value { .. } if now == 0 => {
+                solver.constant(false)
+            }
+            Fact::Seen { .. } | Fact::Age { .. } | Fact::Value { .. } => {
+                let known = self.revealed.entry((now, fact.clone()));
+                *known.or_insert_with(|| solver.fresh())
+            }
+        }
+    }
 }
 
 impl<'a> Unrolled<'a> {
@@ -52,7 +104,13 @@ impl<'a> Unrolled<'a> {
     /// record.
     pub fn new(vocabulary: &'a Vocabulary, last: usize) -> Self {
         let codes = vec![FxHashMap::default(); last + 1];
-        let visits = Visits { vocabulary, codes, current: 0, early_ends: false };
+        let visits = Visits {
+            vocabulary,
+            codes,
+            current: 0,
+            early_ends: false,
+            revealed: FxHashMap::default(),
+        };
         Self { solver: Solver::new(), visits }
     }
 
@@ -115,7 +173,7 @@ impl<'a> Unrolled<'a> {
                 for visit in 0..record.visits.len() {
                     if scope.includes(Kind::of_visit(visit))
                         && required(index, visit)
-                        && !holds(&rule.formula(), &record, visit, self.visits.vocabulary)
+                        && !self.holds(&rule.formula(), &record, visit)
                     {
                         broken.push((index, visit));
                     }
@@ -133,14 +191,29 @@ impl<'a> Unrolled<'a> {
     }
 }
 
+impl Unrolled<'_> {
+    /// Whether a formula holds at a visit of the last solution, of which this is the record. What is
+    /// revealed and was not asked for yet is false.
+    fn holds(&self, formula: &Formula, record: &Record, visit: usize) -> bool {
+        holds(formula, record, visit, self.visits.vocabulary, &|fact| {
+            let known = self.visits.revealed.get(&(visit, fact.clone()));
+            known.is_some_and(|&literal| self.solver.value(literal))
+        })
+    }
+}
+
 /// Whether a formula holds at a visit of a record whose codes are all in visits of their kind.
-pub(crate) fn holds(
+fn holds(
     formula: &Formula,
     record: &Record,
     visit: usize,
     vocabulary: &Vocabulary,
+    revealed: &dyn Fn(&Fact) -> bool,
 ) -> bool {
-    let truth = |part: &Formula| holds(part, record, visit, vocabulary);
+    let truth = |part: &Formula| holds(part, record, visit, vocabulary, revealed);
+    let has = |then: usize, codes: &[Code]| {
+        codes.iter().any(|code| record.visits[then].binary_search(code).is_ok())
+    };
     let count = |parts: &[Formula]| parts.iter().filter(|part| truth(part)).count();
     match formula {
         Formula::Constant(value) => *value,
@@ -151,6 +224,17 @@ pub(crate) fn holds(
         Formula::In(code, window) => {
             window.any(visit, |then| record.visits[then].binary_search(code).is_ok())
         }
+        Formula::Fact(fact) => match fact {
+            Fact::Seen { codes, days: None, count } => {
+                (0..visit).filter(|&then| has(then, codes)).count() >= usize::from(*count)
+            }
+            Fact::Since { codes, mark } => {
+                let last = (0..visit).rev().find(|&then| has(then, mark));
+                last.is_some_and(|last| (last + 1..visit).any(|then| has(then, codes)))
+            }
+            Fact::FirstVisit => visit == 1,
+            Fact::Seen { .. } | Fact::Age { .. } | Fact::Value { .. } => revealed(fact),
+        },
         Formula::Not(inner) => !truth(inner),
         Formula::And(parts) => parts.iter().all(truth),
         Formula::Or(parts) => parts.iter().any(truth),

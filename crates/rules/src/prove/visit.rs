@@ -5,8 +5,8 @@ use consequence_record::{Code, Kind};
 use rustc_hash::FxHashSet;
 
 use super::solver::{Lit, Meaning, Solver, encode};
-use crate::compile::{Encoder, Encoding, LiteralId, Subject, sort_clause};
-use crate::{Formula, Window};
+use crate::compile::{Encoder, Encoding, LiteralId, Subject};
+use crate::{Fact, Formula, Window};
 
 /// A rule that counts literals.
 pub(crate) struct Counted {
@@ -21,17 +21,20 @@ pub(crate) struct Known<'a> {
     pub kind: Kind,
     now: Vec<Option<Lit>>,
     past: Vec<Option<Lit>>,
+    gaps: Vec<Option<Lit>>,
 }
 
 impl<'a> Known<'a> {
     pub fn new(encoder: Encoder<'a>, kind: Kind) -> Self {
         let now = vec![None; encoder.vocabulary.len()];
-        Self { encoder, kind, now, past: Vec::new() }
+        let gaps = vec![None; encoder.atoms.thresholds().len()];
+        Self { encoder, kind, now, past: Vec::new(), gaps }
     }
 
     pub fn encoded(&mut self, solver: &mut Solver, literal: LiteralId) -> Lit {
         let slot = match literal.subject() {
             Subject::Now(position) => &mut self.now[position as usize],
+            Subject::Gap(threshold) => &mut self.gaps[threshold as usize],
             Subject::Past(atom) => {
                 let atom = atom as usize;
                 if self.past.len() <= atom {
@@ -46,12 +49,20 @@ impl<'a> Known<'a> {
 }
 
 impl Known<'_> {
+    pub fn settled(&mut self, solver: &mut Solver, found: Encoding) -> Lit {
+        match found {
+            Encoding::Literal(literal) => self.encoded(solver, literal),
+            Encoding::Always => solver.constant(true),
+            Encoding::Never => solver.constant(false),
+        }
+    }
+
     /// The clause that a literal or an implication between literals says, straight from its tree;
     /// `None` for any other formula.
     pub fn clause(&mut self, formula: &Formula) -> Option<Vec<LiteralId>> {
         let (mut literals, consequent) = self.antecedent(formula)?;
         self.push(consequent, true, &mut literals)?;
-        sort_clause(literals)
+        self.encoder.sorted(literals)
     }
 
     /// What a formula counts, straight from its tree: the literals of which at most one may hold,
@@ -91,6 +102,7 @@ impl Known<'_> {
         let found = match formula {
             Formula::Now(code) => self.encoder.now(*code, sign, self.kind),
             Formula::In(code, window) => self.encoder.past(*code, window, sign, self.kind),
+            Formula::Fact(fact) => self.encoder.fact(fact, sign, self.kind),
             Formula::Not(inner) => return self.push(inner, !sign, into),
             _ => return None,
         };
@@ -109,11 +121,12 @@ impl Meaning for Known<'_> {
             None => self.encoder.now(code, true, self.kind),
             Some(window) => self.encoder.past(code, window, true, self.kind),
         };
-        match found {
-            Encoding::Literal(literal) => self.encoded(solver, literal),
-            Encoding::Always => solver.constant(true),
-            Encoding::Never => solver.constant(false),
-        }
+        self.settled(solver, found)
+    }
+
+    fn fact(&mut self, solver: &mut Solver, fact: &Fact) -> Lit {
+        let found = self.encoder.fact(fact, true, self.kind);
+        self.settled(solver, found)
     }
 }
 

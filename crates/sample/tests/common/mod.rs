@@ -11,6 +11,7 @@ use consequence_model::{
 use consequence_record::{Code, Record, Vocabulary};
 use consequence_rules::{Order, RuleSet};
 use consequence_sample::{Request, Sampler, Totals};
+#[allow(unused_imports, reason = "each test file uses some of it")]
 pub use consequence_testing::every::vocabulary;
 use consequence_testing::stir;
 
