@@ -2,7 +2,7 @@
 
 use consequence_record::{Code, Vocabulary};
 use consequence_rules::language::RuleItem;
-use consequence_rules::{Formula, Window};
+use consequence_rules::{Days, Fact, Formula, Window};
 
 use crate::found::Template;
 use crate::records::Columns;
@@ -35,6 +35,10 @@ pub(crate) enum Claim {
     Stays { code: usize },
     /// No record has the code twice.
     Once { code: usize },
+    /// The code only comes from an age on, or only before it.
+    Aged { code: usize, years: u16, from: bool },
+    /// The code comes again only after so many days.
+    Apart { code: usize, days: u32 },
 }
 
 /// How many codes of a family a visit has.
@@ -61,6 +65,8 @@ impl Claim {
             Self::SoonAfter { .. } => Template::SoonAfter,
             Self::Stays { .. } => Template::Stays,
             Self::Once { .. } => Template::Once,
+            Self::Aged { .. } => Template::Ages,
+            Self::Apart { .. } => Template::Apart,
         }
     }
 
@@ -82,11 +88,15 @@ impl Claim {
             Self::OnlyAfter { code, other } | Self::SoonAfter { code, other, .. } => {
                 all(&[code, other])
             }
-            Self::Last { code } | Self::Stays { code } | Self::Once { code } => all(&[code]),
+            Self::Last { code }
+            | Self::Stays { code }
+            | Self::Once { code }
+            | Self::Aged { code, .. }
+            | Self::Apart { code, .. } => all(&[code]),
         }
     }
 
-    /// What the codes of a claim about several of them have in common.
+    /// What the codes of a claim about several of them have in common; of a claim about ages or days, which.
     pub fn label(self, columns: &Columns, vocabulary: &Vocabulary) -> Option<String> {
         let before_last = |code: Code| {
             let name = vocabulary.name(code);
@@ -97,6 +107,9 @@ impl Claim {
                 self.codes(columns).first().map(|&code| before_last(code))
             }
             Self::NoneFor { set, .. } => Some(columns.sets[set].label.clone()),
+            Self::Aged { years, from: true, .. } => Some(format!("from the age of {years} on")),
+            Self::Aged { years, from: false, .. } => Some(format!("before the age of {years}")),
+            Self::Apart { days, .. } => Some(format!("after {days} days")),
             _ => None,
         }
     }
@@ -107,7 +120,9 @@ impl Claim {
             Self::OneOf { .. }
             | Self::OneInVisit { .. }
             | Self::Same { .. }
-            | Self::NoneFor { .. } => None,
+            | Self::NoneFor { .. }
+            | Self::Aged { .. }
+            | Self::Apart { .. } => None,
             Self::Together { with, .. } => Some(with),
             Self::Last { .. } => Some(END),
             Self::NeverFor { code, .. }
@@ -163,6 +178,16 @@ impl Claim {
             Self::Once { code } => {
                 Formula::In(columns.codes[code], Window::past()).implies(never(now(code)))
             }
+            Self::Aged { code, years, from } => {
+                let old = Formula::Fact(Fact::Age { least: years });
+                let known = Formula::Fact(Fact::Age { least: 0 });
+                let outside = if from { Formula::And(vec![known, old.not()]) } else { old };
+                outside.implies(never(now(code)))
+            }
+            Self::Apart { code, days } => {
+                let lately = Fact::within(columns.codes[code], Days::last(days - 1));
+                Formula::Fact(lately).implies(never(now(code)))
+            }
         }
     }
 
@@ -193,6 +218,9 @@ impl Claim {
             Self::Stays { .. } => format!("{first}-stays"),
             Self::Once { .. } if soft => format!("{first}-mostly-once"),
             Self::Once { .. } => format!("{first}-once"),
+            Self::Aged { years, from: true, .. } => format!("{first}-from-age-{years}"),
+            Self::Aged { years, from: false, .. } => format!("{first}-before-age-{years}"),
+            Self::Apart { days, .. } => format!("{first}-{days}-days-apart"),
         }
     }
 }

@@ -29,11 +29,15 @@ pub enum Template {
     Stays,
     /// A code that no record has twice.
     Once,
+    /// A code that only comes from an age on, or only before it.
+    Ages,
+    /// A code that comes again only after some days.
+    Apart,
 }
 
 impl Template {
     /// All of them, in the order rules are written.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::OneOf,
         Self::OneInVisit,
         Self::Together,
@@ -43,6 +47,8 @@ impl Template {
         Self::SoonAfter,
         Self::Stays,
         Self::Once,
+        Self::Ages,
+        Self::Apart,
     ];
 
     /// A heading for rules of this kind.
@@ -57,6 +63,8 @@ impl Template {
             Self::SoonAfter => "Codes that only come soon after another",
             Self::Stays => "Codes that stay once they are there",
             Self::Once => "Codes that no record has twice",
+            Self::Ages => "Codes of some ages only",
+            Self::Apart => "Codes that come again only after some days",
         }
     }
 }
@@ -121,7 +129,7 @@ pub struct MinedRule {
     pub template: Template,
     /// How sure it is.
     pub class: Class,
-    /// What the codes of a rule about several have in common.
+    /// What the codes of a rule about several have in common; of a rule about ages or days, which.
     pub label: Option<String>,
     /// The rule's name in the rule file.
     pub name: String,
@@ -205,6 +213,9 @@ pub struct Mined {
     pub train_visits: u64,
     /// Records of the tuning split.
     pub tuning_records: u64,
+    /// The most encounters of a record.
+    #[serde(skip)]
+    pub longest: usize,
     /// The rules, by class and template.
     pub rules: Vec<MinedRule>,
     /// Claims that did not become rules, in the same order.
@@ -375,6 +386,8 @@ fn sentence(rule: &MinedRule, titles: &dyn Fn(&str) -> Option<String>) -> String
         Template::SoonAfter => format!("{first} only soon after {second}"),
         Template::Once if soft => format!("{first} hardly ever twice"),
         Template::Once => format!("{first} at most once"),
+        Template::Ages => format!("{first} only {label}"),
+        Template::Apart => format!("{first} again only {label}"),
         Template::Stays if soft => format!("{first} nearly always stays"),
         Template::Stays => format!("{first} stays"),
     }

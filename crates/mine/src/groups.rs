@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use consequence_record::{Code, Cohort, Vocabulary};
+use consequence_record::{Code, Cohort, CohortDetails, Vocabulary};
+use consequence_tally::{Counts, Paused, Rounds, Whose, counts};
 use rustc_hash::FxHashSet;
 
 use crate::claim::Claim;
@@ -15,7 +16,7 @@ use crate::doubt::Rates;
 use crate::found::{Class, Template};
 use crate::options::MineOptions;
 use crate::pool::{Candidate, Pool, Probability};
-use crate::records::{CodeSet, Columns, Walk, add, sweep};
+use crate::records::{CodeSet, Columns, Walk, sweep};
 use crate::survey::Sample;
 use crate::templates::{candidate, part_of_group, share};
 
@@ -34,7 +35,7 @@ pub struct CodeGroup {
 /// use consequence_mine::{CodeGroup, Known};
 ///
 /// let titles = |code: &str| (code == "ICD9CM//640").then(|| "Hemorrhage in pregnancy".to_owned());
-/// let known = Known { titles: &titles, groups: &[] };
+/// let known = Known { titles: &titles, ..Known::NOTHING };
 /// assert!((known.titles)("ICD9CM//640").is_some() && Known::NOTHING.groups.is_empty());
 /// ```
 #[derive(Clone, Copy)]
@@ -43,11 +44,13 @@ pub struct Known<'a> {
     pub titles: &'a dyn Fn(&str) -> Option<String>,
     /// Groups of codes.
     pub groups: &'a [CodeGroup],
+    /// When visits were and patients were born, by record: for rules about ages and days.
+    pub details: Option<&'a CohortDetails>,
 }
 
 impl Known<'static> {
-    /// No titles, and no groups.
-    pub const NOTHING: Self = Self { titles: &|_| None, groups: &[] };
+    /// No titles, no groups, and no dates.
+    pub const NOTHING: Self = Self { titles: &|_| None, groups: &[], details: None };
 }
 
 /// Letters from which on a word of a title tells something.
@@ -76,6 +79,17 @@ struct Forming {
     group_records_with: Vec<u64>,
 }
 
+counts!(Forming {
+    records,
+    visits,
+    codes,
+    visits_with,
+    records_with,
+    group_records,
+    group_codes,
+    group_records_with,
+});
+
 impl Forming {
     fn empty(columns: &Columns) -> Self {
         let (codes, groups) = (columns.len(), columns.groups.len());
@@ -91,7 +105,7 @@ impl Forming {
         }
     }
 
-    fn of(cohort: &Cohort, records: &[usize], columns: &Columns, workers: usize) -> Self {
+    fn of(cohort: &Cohort, records: &[usize], columns: &Columns) -> Self {
         let start = || (Self::empty(columns), Walk::new(columns.len()), Vec::new(), Vec::new());
         type Part = (Forming, Walk, Vec<usize>, Vec<u32>);
         let work = |(counts, walk, groups, now): &mut Part, place: usize| {
@@ -121,25 +135,10 @@ impl Forming {
             }
         };
         let join = |mut one: Part, other: Part| {
-            one.0.add(&other.0);
+            one.0.add(other.0);
             one
         };
-        sweep(records.len(), workers, start, work, join).0
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.visits += other.visits;
-        self.codes += other.codes;
-        for (into, from) in [
-            (&mut self.visits_with, &other.visits_with),
-            (&mut self.records_with, &other.records_with),
-            (&mut self.group_records, &other.group_records),
-            (&mut self.group_codes, &other.group_codes),
-            (&mut self.group_records_with, &other.group_records_with),
-        ] {
-            add(into, from);
-        }
+        sweep(records.len(), rayon::current_num_threads(), start, work, join).0
     }
 
     /// A group's part in what chance would give.
@@ -158,13 +157,11 @@ impl Forming {
 
 /// What is looked for in, and what was found.
 pub(crate) struct Search<'a> {
-    pub cohort: &'a Cohort,
     pub columns: &'a Columns,
     pub vocabulary: &'a Vocabulary,
     pub known: &'a Known<'a>,
     pub sample: &'a Sample,
     pub options: &'a MineOptions,
-    pub workers: usize,
     /// How often single codes that a demographic group seems never to have are there after all.
     /// Groups overlap too much to be judged by each other.
     pub rates: Option<&'a Rates>,
@@ -192,11 +189,18 @@ pub(crate) struct FoundGroups {
 
 impl Search<'_> {
     /// Forms groups and tests them. `certain` are the claims about single codes that need no group.
-    pub fn run(&self, certain: &FxHashSet<(usize, usize)>) -> FoundGroups {
-        let Self { cohort, columns, sample, workers, .. } = *self;
-        let forming = Forming::of(cohort, &sample.forming, columns, workers);
+    pub fn run(
+        &self,
+        rounds: &mut Rounds<'_>,
+        certain: &FxHashSet<(usize, usize)>,
+    ) -> Result<FoundGroups, Paused> {
+        let Self { columns, sample, .. } = *self;
+        let forming: Forming = rounds.count(Whose::Cohort, "groups formed", |block| {
+            let records = sample.forming(block);
+            Ok::<_, Paused>(Forming::of(block.records.cohort(), &records, columns))
+        })?;
         let named = self.named();
-        let company = self.company(&forming);
+        let company = self.company(rounds, &forming)?;
         let mut found = FoundGroups::default();
         let mut covered: FxHashSet<(usize, usize)> = FxHashSet::default();
         for round in 0..ROUNDS {
@@ -208,13 +212,13 @@ impl Search<'_> {
                 break;
             }
             let before = found.claims.len();
-            self.test(proposals, certain, &mut covered, &mut found);
+            self.test(rounds, proposals, certain, &mut covered, &mut found)?;
             // The second round looks at what is left where single codes are certain by themselves.
             if found.claims.len() == before && round > 0 {
                 break;
             }
         }
-        found
+        Ok(found)
     }
 
     /// Sets of codes that are alike by name, title or the word of others. A set that is found in
@@ -260,7 +264,11 @@ impl Search<'_> {
 
     /// By demographic group, sets of codes that keep the company of one that is strongly tied to
     /// the group's absence in the forming half.
-    fn company(&self, forming: &Forming) -> Vec<Vec<CodeSet>> {
+    fn company(
+        &self,
+        rounds: &mut Rounds<'_>,
+        forming: &Forming,
+    ) -> Result<Vec<Vec<CodeSet>>, Paused> {
         let Self { columns, vocabulary, .. } = *self;
         let groups = columns.groups.len();
         let candidates = (groups * columns.len()).max(1) as f64;
@@ -274,7 +282,7 @@ impl Search<'_> {
         };
         let seeds: Vec<usize> =
             (0..columns.end()).filter(|&code| (0..groups).any(|group| ties(group, code))).collect();
-        let with = self.visits_with(&seeds);
+        let with = self.visits_with(rounds, &seeds)?;
         let company_of = |row: usize, group: usize| -> Vec<usize> {
             let likely = share(forming.visits_with[seeds[row]], forming.visits);
             let keeps = |&code: &usize| {
@@ -297,36 +305,40 @@ impl Search<'_> {
             });
             sets.filter(|set| set.columns.len() > 1).collect()
         };
-        (0..groups).map(of_group).collect()
+        Ok((0..groups).map(of_group).collect())
     }
 
     /// By seed and column: visits of the forming half with both.
-    fn visits_with(&self, seeds: &[usize]) -> Vec<u32> {
-        let Self { cohort, columns, sample, workers, .. } = *self;
+    fn visits_with(&self, rounds: &mut Rounds<'_>, seeds: &[usize]) -> Result<Vec<u32>, Paused> {
+        let Self { columns, sample, .. } = *self;
+        if seeds.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut row_of: Vec<Option<usize>> = vec![None; columns.len()];
         for (row, &seed) in seeds.iter().enumerate() {
             row_of[seed] = Some(row);
         }
         let start = || (vec![0_u32; seeds.len() * columns.len()], Vec::new());
-        let work = |(counts, now): &mut (Vec<u32>, Vec<u32>), place: usize| {
-            let record = cohort.record(sample.forming[place]);
-            for visit in 1..record.len() {
-                columns.encounter(&record, visit, now);
-                for row in now.iter().filter_map(|&code| row_of[code as usize]) {
-                    for &code in now.iter() {
-                        counts[row * columns.len() + code as usize] += 1;
+        rounds.count(Whose::Cohort, "company", |block| {
+            let (cohort, records) = (block.records.cohort(), sample.forming(block));
+            let work = |(counts, now): &mut (Vec<u32>, Vec<u32>), place: usize| {
+                let record = cohort.record(records[place]);
+                for visit in 1..record.len() {
+                    columns.encounter(&record, visit, now);
+                    for row in now.iter().filter_map(|&code| row_of[code as usize]) {
+                        for &code in now.iter() {
+                            counts[row * columns.len() + code as usize] += 1;
+                        }
                     }
                 }
-            }
-        };
-        let join = |mut one: (Vec<u32>, Vec<u32>), other: (Vec<u32>, Vec<u32>)| {
-            add(&mut one.0, &other.0);
-            one
-        };
-        if seeds.is_empty() {
-            return Vec::new();
-        }
-        sweep(sample.forming.len(), workers, start, work, join).0
+            };
+            let join = |mut one: (Vec<u32>, Vec<u32>), other: (Vec<u32>, Vec<u32>)| {
+                one.0.add(other.0);
+                one
+            };
+            let workers = rayon::current_num_threads();
+            Ok::<_, Paused>(sweep(records.len(), workers, start, work, join).0)
+        })
     }
 
     /// What the forming half says is worth testing.
@@ -372,12 +384,16 @@ impl Search<'_> {
     /// Tests proposals on the other half, and takes those that hold and do not overlap.
     fn test(
         &self,
+        rounds: &mut Rounds<'_>,
         proposals: Vec<Proposal>,
         certain: &FxHashSet<(usize, usize)>,
         covered: &mut FxHashSet<(usize, usize)>,
         found: &mut FoundGroups,
-    ) {
-        let seen = self.seen(&proposals);
+    ) -> Result<(), Paused> {
+        let seen: Seen = rounds.count(Whose::Cohort, "groups tested", |block| {
+            let records = self.sample.testing(block);
+            Ok::<_, Paused>(self.seen(block.records.cohort(), &records, &proposals))
+        })?;
         let tried = proposals.len() as u64;
         let mut pool = Pool::new(Template::NeverFor, tried, self.options).of_part(0.5);
         for (set, proposal) in proposals.iter().enumerate() {
@@ -435,11 +451,12 @@ impl Search<'_> {
             found.sets.push(set.clone());
             found.claims.push(Candidate { claim, ..one });
         }
+        Ok(())
     }
 
     /// What the testing half has of each proposal.
-    fn seen(&self, proposals: &[Proposal]) -> Seen {
-        let Self { cohort, columns, sample, workers, .. } = *self;
+    fn seen(&self, cohort: &Cohort, records: &[usize], proposals: &[Proposal]) -> Seen {
+        let columns = self.columns;
         let mut sets_of: Vec<Vec<u32>> = vec![Vec::new(); columns.len()];
         for (number, proposal) in proposals.iter().enumerate() {
             for &code in &proposal.set.columns {
@@ -458,7 +475,7 @@ impl Search<'_> {
         };
         type Part = (Seen, Vec<[u64; 2]>, Vec<u64>, Vec<usize>, Vec<u32>);
         let work = |(seen, set_in, code_in, groups, now): &mut Part, place: usize| {
-            let record = cohort.record(sample.testing[place]);
+            let record = cohort.record(records[place]);
             if record.len() == 0 {
                 return;
             }
@@ -492,17 +509,10 @@ impl Search<'_> {
             }
         };
         let join = |mut one: Part, other: Part| {
-            let (sum, more) = (&mut one.0, &other.0);
-            sum.records += more.records;
-            sum.codes += more.codes;
-            add(&mut sum.group_records, &more.group_records);
-            add(&mut sum.group_codes, &more.group_codes);
-            for (sum, more) in sum.of_set.iter_mut().zip(&more.of_set) {
-                add(sum, more);
-            }
+            one.0.add(other.0);
             one
         };
-        sweep(sample.testing.len(), workers, start, work, join).0
+        sweep(records.len(), rayon::current_num_threads(), start, work, join).0
     }
 }
 
@@ -517,3 +527,5 @@ struct Seen {
     /// a code of it that is not its strongest.
     of_set: Vec<[u64; 3]>,
 }
+
+counts!(Seen { records, codes, group_records, group_codes, of_set });

@@ -14,6 +14,10 @@
 //! | [`Template::SoonAfter`] | `not A in last 2 visits => not B` | a visit with `B` |
 //! | [`Template::Stays`] | `A in previous => A` | a visit with `A` that another follows |
 //! | [`Template::Once`] | `A in past => not A` | a visit with `A` |
+//! | [`Template::Ages`] | `AGE < 12 => not A`, or `AGE >= 65 => not A` | a visit with `A` at a known age |
+//! | [`Template::Apart`] | `A in last 27 days => not A` | a visit with `A` |
+//!
+//! The last two need to be told when visits were ([`Known::details`]).
 //!
 //! A rule is of a [`Class`]. Those without an exception in the train split and in the tuning split
 //! are certain or likely, by three things:
@@ -60,10 +64,11 @@ mod records;
 mod soon;
 mod survey;
 mod templates;
+mod times;
 mod verify;
 
 pub use common_sense::{CommonSense, MOST_BROKEN, Sense, SenseRule, common_sense};
 pub use found::{Class, Dropped, Mined, MinedRule, Reason, Tally, Template, Tried, static_codes};
 pub use groups::{CodeGroup, Known};
-pub use mine::{MineError, mine, mine_knowing};
+pub use mine::{MineError, mine, mine_in_rounds, mine_knowing};
 pub use options::{Cutoffs, Evidence, LikelyRules, MineOptions, NearRules};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use consequence_record::{Cohort, Split, Vocabulary};
+use consequence_record::{Cohort, Selection, Split, Vocabulary};
+use consequence_tally::{Block, Paused, Rounds, Span, Whose, counts};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
@@ -17,10 +18,11 @@ use crate::records::Columns;
 use crate::soon::soon_after;
 use crate::survey::{Sample, Survey};
 use crate::templates::{PairTemplates, never_for, one_of, stays};
-use crate::verify::verify;
+use crate::times::Times;
+use crate::verify::{Verdicts, verify};
 
 /// Why a cohort cannot be mined.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error)]
 pub enum MineError {
     /// Every record needs a split.
     #[error("{records} records and {splits} splits: give each record its split, in order")]
@@ -39,10 +41,21 @@ pub enum MineError {
     )]
     TooLarge {
         /// Visits of the cohort.
-        visits: usize,
+        visits: u64,
         /// The most that are counted.
         most: u32,
     },
+    /// Every record needs its dates.
+    #[error("{records} records, and details of {details}: give those of each record, in order")]
+    Details {
+        /// Records of the cohort.
+        records: usize,
+        /// Records whose details were given.
+        details: usize,
+    },
+    /// Some of the records were counted, or are to be.
+    #[error(transparent)]
+    Paused(#[from] Paused),
 }
 
 /// Finds rules in the train split of a cohort and holds them against its tuning split. The held-out
@@ -100,7 +113,7 @@ pub fn mine(
 /// let splits = vec![Split::Train; cohort.len()];
 ///
 /// let titles = |code: &str| code.starts_with("ICD9CM").then(|| "Of pregnancy".to_owned());
-/// let known = Known { titles: &titles, groups: &[] };
+/// let known = Known { titles: &titles, ..Known::NOTHING };
 /// let options = MineOptions::default();
 /// let mined = mine_knowing(&cohort, &vocabulary, &splits, &known, &options)?;
 /// assert!(mined.rules.iter().any(|rule| rule.name == "no-pregnancy-for-SEX//M"));
@@ -116,18 +129,65 @@ pub fn mine_knowing(
     if splits.len() != cohort.len() {
         return Err(MineError::Splits { records: cohort.len(), splits: splits.len() });
     }
-    if u32::try_from(cohort.visit_count()).is_err() {
-        return Err(MineError::TooLarge { visits: cohort.visit_count(), most: u32::MAX });
+    if let Some(details) = known.details.filter(|details| details.len() != cohort.len()) {
+        return Err(MineError::Details { records: cohort.len(), details: details.len() });
     }
-    let cutoffs = options.cutoffs_for(cohort);
+    let records = Selection::all(cohort).detailed(known.details);
+    let mut rounds = Rounds::whole(Block { records, splits });
+    let dated = known.details.is_some();
+    mine_in_rounds(&mut rounds, vocabulary, known, dated, options)
+}
+
+/// How large a cohort is.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    records: u64,
+    visits: u64,
+    train: u64,
+    /// The most encounters of a record.
+    longest: Span<i64>,
+}
+
+counts!(Size { records, visits, train, longest });
+
+impl Size {
+    fn of(block: &Block<'_>) -> Self {
+        let mut size = Self { records: 0, visits: 0, train: 0, longest: Span::default() };
+        let mut longest = 0;
+        for (record, index) in block.records.records().zip(block.indices()) {
+            size.records += 1;
+            size.visits += record.len() as u64;
+            size.train += u64::from(block.splits[index] == Split::Train);
+            longest = longest.max(record.len() as i64 - 1);
+        }
+        size.longest = Span::of(longest);
+        size
+    }
+}
+
+/// As [`mine_knowing`], over records that are counted in rounds, in parts or all together. With `ages_and_days` the
+/// records tell when they were, and rules about that are looked for too; the details of `known` have no part in
+/// it.
+pub fn mine_in_rounds(
+    rounds: &mut Rounds<'_>,
+    vocabulary: &Arc<Vocabulary>,
+    known: &Known<'_>,
+    ages_and_days: bool,
+    options: &MineOptions,
+) -> Result<Mined, MineError> {
+    let size: Size = rounds
+        .count(Whose::Cohort, "size", |block: &Block<'_>| Ok::<_, MineError>(Size::of(block)))?;
+    if u32::try_from(size.visits).is_err() {
+        return Err(MineError::TooLarge { visits: size.visits, most: u32::MAX });
+    }
+    let cutoffs = options.cutoffs_for(size.visits.saturating_sub(size.records));
     let mut columns = Columns::of_events(vocabulary, options.end);
-    let workers = rayon::current_num_threads();
-    let profile = Profile::of(cohort, splits, &columns, workers);
-    if profile.records == 0 {
+    if size.train == 0 {
         return Err(MineError::NoTrain);
     }
-    let [mut together, last, only_after] =
-        pairs(cohort, splits, &columns, &profile, cutoffs, options);
+    let profile: Profile = rounds
+        .count(Whose::Cohort, "codes", |block| Ok::<_, MineError>(Profile::of(block, &columns)))?;
+    let [mut together, last, only_after] = pairs(rounds, &columns, &profile, cutoffs, options)?;
     together.exact = join_equivalences(&together.exact);
     let mut parts = Parts {
         one_of: one_of(&profile, &columns, options).settle(),
@@ -140,30 +200,32 @@ pub fn mine_knowing(
     let mut exactly = Vec::new();
     let mut others = Vec::new();
     if options.beyond {
-        let sample = Sample::of(splits);
+        let sample = Sample::of(size.train);
         let search = Search {
-            cohort,
             columns: &columns,
             vocabulary,
             known,
             sample: &sample,
             options,
-            workers,
             rates: parts.never_for.rates.as_ref(),
         };
-        let found = search.run(&parts.certain_absences());
+        let found = search.run(rounds, &parts.certain_absences())?;
         parts.never_for.take_groups(&found);
-        let mut records = sample.all();
-        let survey = Survey::of(cohort, &records, &columns, workers);
+        let survey: Survey = rounds.count(Whose::Cohort, "survey", |block| {
+            let records = sample.all(block);
+            Ok::<_, MineError>(Survey::of(block.records.cohort(), &records, &columns))
+        })?;
         let families = survey.one_in_visit(&columns, options).settle();
         let claims = parts.one_of.exact.iter().chain(&families.exact).map(|one| one.claim);
         let upgrade = |claim| Some((claim, survey.exactly(claim, options.evidence)?));
         exactly = claims.filter_map(upgrade).collect();
         let once = survey.once(&columns, &cutoffs, options, &parts.ends()).settle();
-        records.truncate(FOR_DISTANCES);
-        let pairs = parts.successions();
-        let soon = soon_after(cohort, &records, &columns, &pairs, options, workers);
+        let soon = soon_after(rounds, &sample, &columns, &parts.successions(), options)?;
         others = vec![families, soon, once];
+        if ages_and_days {
+            let times = Times { columns: &columns, profile: &profile, cutoffs: &cutoffs, options };
+            others.extend(times.of(rounds, &sample)?);
+        }
         columns.sets = found.sets;
     }
     let settled: Vec<Settled> = parts.all().into_iter().chain(others).collect();
@@ -173,14 +235,15 @@ pub fn mine_knowing(
         .map(|candidate| candidate.claim)
         .chain(exactly.iter().map(|&(_, exactly)| exactly))
         .collect();
-    let train = verify(cohort, splits, Split::Train, &columns, &claims, workers);
-    let tuning = verify(cohort, splits, Split::Tuning, &columns, &claims, workers);
-    Ok(Outcome::new(vocabulary, &columns, &profile, options)
-        .finish(settled, &exactly, &train, &tuning))
+    let [train, tuning]: [Verdicts; 2] = rounds.count(Whose::Cohort, "claims", |block| {
+        let held = |split| verify(block, split, &columns, &claims);
+        Ok::<_, MineError>([Split::Train, Split::Tuning].map(held))
+    })?;
+    let longest = size.longest.ends().map_or(0, |(_, longest)| longest);
+    let mined = Outcome::new(vocabulary, &columns, &profile, options)
+        .finish(settled, &exactly, &train, &tuning);
+    Ok(Mined { longest: longest.max(0) as usize, ..mined })
 }
-
-/// Records in which distances between visits are looked at.
-const FOR_DISTANCES: usize = 30_000;
 
 /// What the pools of the paper's templates came to, and that of codes that end a record.
 struct Parts {
@@ -228,28 +291,28 @@ impl Parts {
     }
 }
 
-/// The templates about pairs, as many rows at a time as the memory allows.
+/// The templates about pairs, as many rows in a round as the memory allows.
 fn pairs(
-    cohort: &Cohort,
-    splits: &[Split],
+    rounds: &mut Rounds<'_>,
     columns: &Columns,
     profile: &Profile,
     cutoffs: Cutoffs,
     options: &MineOptions,
-) -> [Settled; 3] {
+) -> Result<[Settled; 3], Paused> {
     let mut templates = PairTemplates::new(profile, columns, cutoffs, options);
     let (rows, ordered) = templates.rows(options);
-    let row_bytes = Pairs::row_bytes(columns.len()).max(1);
-    let all_bytes = row_bytes.saturating_mul(rows.len()).max(1);
-    let workers = rayon::current_num_threads().min((options.memory / all_bytes).max(1));
-    let block = (options.memory / row_bytes / workers).max(1);
-    for (rows, ordered) in rows.chunks(block).zip(ordered.chunks(block)) {
-        let pairs = Pairs::of(cohort, splits, columns, rows, ordered, workers);
+    // One half for what is counted in the round, and one for threads to count in.
+    let memory = options.memory / 2;
+    let in_a_round = (memory / Pairs::row_bytes(columns.len()).max(1)).max(1);
+    for (rows, ordered) in rows.chunks(in_a_round).zip(ordered.chunks(in_a_round)) {
+        let pairs: Pairs = rounds.count(Whose::Cohort, "pairs", |block| {
+            Ok::<_, Paused>(Pairs::of(block, columns, rows, ordered, memory))
+        })?;
         for (row, (&code, &ordered)) in rows.iter().zip(ordered).enumerate() {
-            templates.row(code, row, ordered, &pairs);
+            templates.row(code, ordered, pairs.row(row, columns.len()));
         }
     }
-    [templates.together.settle(), templates.last.settle(), templates.only_after.settle()]
+    Ok([templates.together.settle(), templates.last.settle(), templates.only_after.settle()])
 }
 
 /// Makes one claim of two that go both ways and are as sure as each other.

@@ -1,9 +1,10 @@
 //! What counts as enough evidence for a rule.
 
 use consequence_record::Cohort;
+use serde::{Deserialize, Serialize};
 
 /// How often something must have been seen before a rule is made of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cutoffs {
     /// Visits with a code, for a rule that it never comes without another.
     pub together: u64,
@@ -21,7 +22,7 @@ pub struct Cutoffs {
 
 impl Cutoffs {
     /// Encounters from which on a cohort is more like the paper's outpatients.
-    const LARGE: usize = 1_000_000;
+    const LARGE: u64 = 1_000_000;
     /// The encounters of the paper's cohorts, in between which its cut-offs are led smoothly.
     const INPATIENT: f64 = 6e4;
     const OUTPATIENT: f64 = 3.6e7;
@@ -64,7 +65,10 @@ impl Cutoffs {
 
     /// The paper's cut-offs for whichever of its two cohorts is nearer in size.
     pub fn published(cohort: &Cohort) -> Self {
-        let encounters = cohort.visit_count().saturating_sub(cohort.len());
+        Self::published_for(cohort.visit_count().saturating_sub(cohort.len()) as u64)
+    }
+
+    fn published_for(encounters: u64) -> Self {
         if encounters < Self::LARGE { Self::inpatient() } else { Self::outpatient() }
     }
 
@@ -81,10 +85,10 @@ impl Cutoffs {
     /// assert_eq!((small.together, small.never_for, small.stays), (3, 5, 3));
     /// ```
     pub fn for_cohort(cohort: &Cohort) -> Self {
-        Self::for_encounters(cohort.visit_count().saturating_sub(cohort.len()))
+        Self::for_encounters(cohort.visit_count().saturating_sub(cohort.len()) as u64)
     }
 
-    fn for_encounters(encounters: usize) -> Self {
+    fn for_encounters(encounters: u64) -> Self {
         let encounters = encounters.max(1) as f64;
         let inpatient = encounters / Self::INPATIENT;
         let outpatient = (encounters / Self::OUTPATIENT).min(1.0);
@@ -104,7 +108,7 @@ impl Cutoffs {
 /// What a rule must show beyond the cut-offs. The first two tell a certain rule, the last two a
 /// likely one. Records count as independent, visits of one record
 /// do not: all of this is reckoned over records, each with its first occasion to break the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The probability that one rule or more of a template is found where codes are independent of
     /// each other, over all candidates of that template together (Bonferroni). Default 0.05.
@@ -128,7 +132,7 @@ impl Default for Evidence {
 }
 
 /// When a rule with few exceptions becomes a soft rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NearRules {
     /// The most exceptions, as a share of the occasions. Default 1%.
     pub exceptions: f64,
@@ -145,7 +149,8 @@ impl Default for NearRules {
 }
 
 /// What becomes of likely rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LikelyRules {
     /// They are written as hard rules.
     #[default]
@@ -158,7 +163,7 @@ pub enum LikelyRules {
 }
 
 /// How to mine.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MineOptions {
     /// How often something must have been seen; none: by the size of the cohort, and where no
     /// other evidence is asked for, what the paper asked for.
@@ -193,10 +198,11 @@ impl Default for MineOptions {
 }
 
 impl MineOptions {
-    pub(crate) fn cutoffs_for(&self, cohort: &Cohort) -> Cutoffs {
+    /// The cut-offs for a cohort of so many encounters.
+    pub(crate) fn cutoffs_for(&self, encounters: u64) -> Cutoffs {
         self.cutoffs.unwrap_or_else(|| match self.evidence {
-            Some(_) => Cutoffs::for_cohort(cohort),
-            None => Cutoffs::published(cohort),
+            Some(_) => Cutoffs::for_encounters(encounters),
+            None => Cutoffs::published_for(encounters),
         })
     }
 
@@ -212,7 +218,7 @@ mod tests {
 
     #[test]
     fn cut_offs_grow_up_to_those_of_the_paper() {
-        let sizes = [0, 1_000, 6_000, 60_000, 400_000, 3_000_000, 36_000_000, usize::MAX];
+        let sizes = [0, 1_000, 6_000, 60_000, 400_000, 3_000_000, 36_000_000, u64::MAX];
         let all = sizes.map(Cutoffs::for_encounters);
         for pair in all.windows(2) {
             assert!(pair[0].together <= pair[1].together && pair[0].never_for <= pair[1].never_for);

@@ -40,6 +40,7 @@ impl<'a> Outcome<'a> {
         options: &'a MineOptions,
     ) -> Self {
         let mined = Mined {
+            longest: 0,
             train_records: profile.records,
             train_visits: profile.visits,
             tuning_records: 0,

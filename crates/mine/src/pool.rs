@@ -108,7 +108,7 @@ impl Pool {
     /// For a template with this many candidates.
     pub fn new(template: Template, candidates: u64, options: &MineOptions) -> Self {
         let law = match template {
-            Template::NeverFor | Template::Once => Law::Poisson,
+            Template::NeverFor | Template::Once | Template::Ages | Template::Apart => Law::Poisson,
             _ => Law::Binomial,
         };
         let nats = |probability: f64| (candidates.max(1) as f64 / probability).ln();
@@ -295,7 +295,9 @@ pub(crate) fn probability(claim: Claim, train: Tally, profile: &Profile) -> Opti
         Claim::OneOf { .. }
         | Claim::OneInVisit { .. }
         | Claim::Same { .. }
-        | Claim::NoneFor { .. } => return None,
+        | Claim::NoneFor { .. }
+        | Claim::Aged { .. }
+        | Claim::Apart { .. } => return None,
     };
     let rounded: f64 = format!("{exact:.3e}").parse().unwrap_or(exact);
     (rounded > 0.0 && rounded < 1.0).then_some(rounded)

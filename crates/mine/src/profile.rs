@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use consequence_record::{Cohort, Split};
+use consequence_tally::{Block, Counts, counts};
 
-use crate::records::{Columns, STAGES, Walk, add, last_of, stage, sweep};
+use crate::records::{Columns, STAGES, Walk, last_of, stage, sweep};
 
 /// Counts over the records of the train split.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,28 @@ pub(crate) struct Profile {
     pub category_overlaps: Vec<u64>,
 }
 
+counts!(Profile {
+    records,
+    visits,
+    codes,
+    visits_with,
+    records_with,
+    company,
+    moves,
+    stays,
+    first_moves,
+    first_stays,
+    first_at,
+    past_at,
+    visits_at,
+    group_records,
+    group_visits,
+    group_codes,
+    group_visits_with,
+    group_records_with,
+    category_overlaps,
+});
+
 struct Part {
     profile: Profile,
     walk: Walk,
@@ -75,7 +98,7 @@ impl Profile {
     }
 
     /// Walks the records of the train split once.
-    pub fn of(cohort: &Cohort, splits: &[Split], columns: &Columns, workers: usize) -> Self {
+    pub fn of(block: &Block<'_>, columns: &Columns) -> Self {
         let start = || Part {
             profile: Self::empty(columns),
             walk: Walk::new(columns.len()),
@@ -83,42 +106,18 @@ impl Profile {
             now: Vec::new(),
             next: Vec::new(),
         };
-        let work = |part: &mut Part, record: usize| {
-            if splits[record] == Split::Train {
+        let cohort = block.records.cohort();
+        let work = |part: &mut Part, number: usize| {
+            let record = block.records.index(number);
+            if block.splits[record] == Split::Train {
                 part.record(cohort, columns, record);
             }
         };
         let join = |mut one: Part, other: Part| {
-            one.profile.add(&other.profile);
+            one.profile.add(other.profile);
             one
         };
-        sweep(cohort.len(), workers, start, work, join).profile
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.visits += other.visits;
-        self.codes += other.codes;
-        for (into, from) in [
-            (&mut self.visits_with, &other.visits_with),
-            (&mut self.records_with, &other.records_with),
-            (&mut self.company, &other.company),
-            (&mut self.moves, &other.moves),
-            (&mut self.stays, &other.stays),
-            (&mut self.first_moves, &other.first_moves),
-            (&mut self.first_stays, &other.first_stays),
-            (&mut self.first_at, &other.first_at),
-            (&mut self.past_at, &other.past_at),
-            (&mut self.visits_at, &other.visits_at),
-            (&mut self.group_records, &other.group_records),
-            (&mut self.group_visits, &other.group_visits),
-            (&mut self.group_codes, &other.group_codes),
-            (&mut self.group_visits_with, &other.group_visits_with),
-            (&mut self.group_records_with, &other.group_records_with),
-            (&mut self.category_overlaps, &other.category_overlaps),
-        ] {
-            add(into, from);
-        }
+        sweep(block.records.len(), rayon::current_num_threads(), start, work, join).profile
     }
 
     /// Visits that do not have the code in their past.
@@ -216,7 +215,6 @@ const NONE: u32 = u32::MAX;
 /// Counts for some codes, the rows, against all codes, the columns; over the train split.
 #[derive(Debug)]
 pub(crate) struct Pairs {
-    columns: usize,
     /// Visits with both.
     together: Vec<u32>,
     /// Records in which the other is in the row's first visit.
@@ -224,6 +222,8 @@ pub(crate) struct Pairs {
     /// Records that have the other in an encounter before the row's first one.
     before: Vec<u32>,
 }
+
+counts!(Pairs { together, at_first, before });
 
 impl Pairs {
     /// Bytes for each row.
@@ -233,26 +233,49 @@ impl Pairs {
 
     fn new(rows: usize, columns: usize) -> Self {
         let cells = vec![0; rows * columns];
-        Self { columns, together: cells.clone(), at_first: cells.clone(), before: cells }
+        Self { together: cells.clone(), at_first: cells.clone(), before: cells }
     }
 
-    /// Counts the given rows. `orders` tells of which of them what came before is counted too.
+    /// Counts the given rows, as many at a time as `memory` allows all threads together. `orders` tells of which of
+    /// them what came before is counted too.
     pub fn of(
-        cohort: &Cohort,
-        splits: &[Split],
+        block: &Block<'_>,
+        columns: &Columns,
+        rows: &[usize],
+        orders: &[bool],
+        memory: usize,
+    ) -> Self {
+        let row_bytes = Self::row_bytes(columns.len()).max(1);
+        let all_bytes = row_bytes.saturating_mul(rows.len()).max(1);
+        let workers = rayon::current_num_threads().min((memory / all_bytes).max(1));
+        let at_a_time = (memory / row_bytes / workers).max(1);
+        let mut pairs = Self::new(0, columns.len());
+        for (rows, orders) in rows.chunks(at_a_time).zip(orders.chunks(at_a_time)) {
+            let counted = Self::of_rows(block, columns, rows, orders, workers);
+            pairs.together.extend(counted.together);
+            pairs.at_first.extend(counted.at_first);
+            pairs.before.extend(counted.before);
+        }
+        pairs
+    }
+
+    fn of_rows(
+        block: &Block<'_>,
         columns: &Columns,
         rows: &[usize],
         orders: &[bool],
         workers: usize,
     ) -> Self {
+        let cohort = block.records.cohort();
         let mut row_of = vec![NONE; columns.len()];
         for (row, &column) in rows.iter().enumerate() {
             row_of[column] = row as u32;
         }
         let start = || (Self::new(rows.len(), columns.len()), Walk::new(columns.len()), Vec::new());
-        let work = |(pairs, walk, now): &mut (Self, Walk, Vec<u32>), index: usize| {
+        let work = |(pairs, walk, now): &mut (Self, Walk, Vec<u32>), number: usize| {
+            let index = block.records.index(number);
             let record = cohort.record(index);
-            if splits[index] != Split::Train {
+            if block.splits[index] != Split::Train {
                 return;
             }
             walk.begin_record();
@@ -264,7 +287,7 @@ impl Pairs {
                     if row == NONE {
                         continue;
                     }
-                    let cells = pairs.cells(row as usize);
+                    let cells = cells(row as usize, columns.len());
                     let first = walk.is_first(code);
                     for &other in now.iter() {
                         pairs.together[cells.start + other as usize] += 1;
@@ -283,30 +306,34 @@ impl Pairs {
             }
         };
         let join = |mut one: (Self, Walk, Vec<u32>), other: (Self, Walk, Vec<u32>)| {
-            add(&mut one.0.together, &other.0.together);
-            add(&mut one.0.at_first, &other.0.at_first);
-            add(&mut one.0.before, &other.0.before);
+            one.0.add(other.0);
             one
         };
-        sweep(cohort.len(), workers, start, work, join).0
+        sweep(block.records.len(), workers, start, work, join).0
     }
 
-    fn cells(&self, row: usize) -> Range<usize> {
-        row * self.columns..(row + 1) * self.columns
+    /// The counts of a row.
+    pub fn row(&self, row: usize, columns: usize) -> PairRow<'_> {
+        let cells = || cells(row, columns);
+        PairRow {
+            together: &self.together[cells()],
+            at_first: &self.at_first[cells()],
+            before: &self.before[cells()],
+        }
     }
+}
 
-    /// By column: visits with the row's code and the column's.
-    pub fn together(&self, row: usize) -> &[u32] {
-        &self.together[self.cells(row)]
-    }
+fn cells(row: usize, columns: usize) -> Range<usize> {
+    row * columns..(row + 1) * columns
+}
 
-    /// By column: records that have the column's code in the first visit with the row's.
-    pub fn at_first(&self, row: usize) -> &[u32] {
-        &self.at_first[self.cells(row)]
-    }
-
-    /// By column: records that have the column's code strictly before the row's first visit.
-    pub fn before(&self, row: usize) -> &[u32] {
-        &self.before[self.cells(row)]
-    }
+/// Counts for one code against all codes, by column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PairRow<'a> {
+    /// Visits with the row's code and the column's.
+    pub together: &'a [u32],
+    /// Records that have the column's code in the first visit with the row's.
+    pub at_first: &'a [u32],
+    /// Records that have the column's code strictly before the row's first visit.
+    pub before: &'a [u32],
 }

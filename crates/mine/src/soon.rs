@@ -1,13 +1,14 @@
 //! Codes that only come within a few visits after another, looked for among those that only come
 //! after it.
 
-use consequence_record::Cohort;
+use consequence_tally::{Counts as _, Paused, Rounds, Whose, counts};
 
 use crate::claim::Claim;
 use crate::found::Template;
 use crate::options::MineOptions;
 use crate::pool::{Pool, Probability, Settled};
-use crate::records::{Columns, STAGES, add, stage, sweep};
+use crate::records::{Columns, STAGES, stage, sweep};
+use crate::survey::Sample;
 use crate::templates::{candidate, share};
 
 /// The most visits that are looked back.
@@ -29,6 +30,8 @@ struct Counts {
     near_at: Vec<[u64; FARTHEST]>,
 }
 
+counts!(Counts { visits, records, exceptions, misses, first_at, past_at, near_at });
+
 struct Part {
     counts: Counts,
     /// By pair: the record that last had the code.
@@ -41,13 +44,12 @@ struct Part {
 
 /// Looks for the shortest distance of each pair. The pairs are a code and the one it comes after.
 pub(crate) fn soon_after(
-    cohort: &Cohort,
-    records: &[usize],
+    rounds: &mut Rounds<'_>,
+    sample: &Sample,
     columns: &Columns,
     pairs: &[(usize, usize)],
     options: &MineOptions,
-    workers: usize,
-) -> Settled {
+) -> Result<Settled, Paused> {
     let mut others: Vec<usize> = pairs.iter().map(|&(_, other)| other).collect();
     others.sort_unstable();
     others.dedup();
@@ -64,19 +66,23 @@ pub(crate) fn soon_after(
         record: 0,
         now: Vec::new(),
     };
-    let work = |part: &mut Part, index: usize| {
-        let record = cohort.record(records[index]);
-        part.record += 1;
-        for visit in 1..record.len() {
-            columns.encounter(&record, visit, &mut part.now);
-            part.visit(visit, &pairs_of, &place_of);
-        }
-    };
-    let join = |mut one: Part, other: Part| {
-        one.counts.add(&other.counts);
-        one
-    };
-    let counts = sweep(records.len(), workers, start, work, join).counts;
+    let counts: Counts = rounds.count(Whose::Cohort, "soon after", |block| {
+        let (cohort, records) = (block.records.cohort(), sample.for_distances(block));
+        let work = |part: &mut Part, index: usize| {
+            let record = cohort.record(records[index]);
+            part.record += 1;
+            for visit in 1..record.len() {
+                columns.encounter(&record, visit, &mut part.now);
+                part.visit(visit, &pairs_of, &place_of);
+            }
+        };
+        let join = |mut one: Part, other: Part| {
+            one.counts.add(other.counts);
+            one
+        };
+        let workers = rayon::current_num_threads();
+        Ok::<_, Paused>(sweep(records.len(), workers, start, work, join).counts)
+    })?;
     let mut pool = Pool::new(Template::SoonAfter, (pairs.len() * FARTHEST) as u64, options);
     for (pair, &(code, other)) in pairs.iter().enumerate() {
         let nearest = (0..FARTHEST).find(|&step| counts.exceptions[pair][step] == 0);
@@ -95,7 +101,7 @@ pub(crate) fn soon_after(
     let mut settled = pool.settle();
     // What only comes after another with exceptions is no tighter than that it comes after it.
     settled.almost.clear();
-    settled
+    Ok(settled)
 }
 
 impl Counts {
@@ -108,24 +114,6 @@ impl Counts {
             first_at: vec![0; pairs * STAGES],
             past_at: vec![0; others * STAGES],
             near_at: vec![[0; FARTHEST]; others * STAGES],
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (into, from) in [
-            (&mut self.visits, &other.visits),
-            (&mut self.records, &other.records),
-            (&mut self.first_at, &other.first_at),
-            (&mut self.past_at, &other.past_at),
-        ] {
-            add(into, from);
-        }
-        for (into, from) in [
-            (&mut self.exceptions, &other.exceptions),
-            (&mut self.misses, &other.misses),
-            (&mut self.near_at, &other.near_at),
-        ] {
-            into.iter_mut().zip(from).for_each(|(into, from)| add(into, from));
         }
     }
 

@@ -2,52 +2,62 @@
 //! need counts of their own: codes that come once, and families of which a visit has one.
 
 use consequence_record::{Cohort, Split};
+use consequence_tally::{Block, Counts, counts, key};
 
 use crate::claim::{Claim, InVisit};
 use crate::found::Template;
 use crate::options::{Cutoffs, Evidence, MineOptions};
 use crate::pool::{Candidate, Pool, Probability};
-use crate::records::{Columns, STAGES, Walk, add, last_of, stage, sweep};
+use crate::records::{Columns, STAGES, Walk, last_of, stage, sweep};
 use crate::templates::{candidate, share};
 
-/// Records of the train split in two halves, by a hash of their index. Of a very large cohort they
-/// are a part: what it shows is held against all records afterwards.
-#[derive(Clone, Debug)]
+/// Which records of the train split are looked at, by a key of their ids. Of a very large cohort they are a part: what
+/// it shows is held against all records afterwards.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// Groups of codes are formed here,
-    pub forming: Vec<usize>,
-    /// and tested here.
-    pub testing: Vec<usize>,
+    /// One in so many records, and one in so many of those for which distances are looked at.
+    stride: u64,
+    distance_stride: u64,
 }
 
-impl Sample {
-    const MOST: usize = 30_000;
+/// What the key of a record is for.
+const PURPOSE: u64 = 0x6d69_6e65;
 
-    pub fn of(splits: &[Split]) -> Self {
-        let train = splits.iter().filter(|&&split| split == Split::Train).count();
-        let stride = train.div_ceil(2 * Self::MOST).max(1) as u64;
-        let (mut forming, mut testing) = (Vec::new(), Vec::new());
-        for index in Split::Train.indices(splits) {
-            let hash = mixed(index as u64);
-            if (hash >> 1).is_multiple_of(stride) {
-                if hash & 1 == 0 { forming.push(index) } else { testing.push(index) }
-            }
-        }
-        Self { forming, testing }
+impl Sample {
+    /// Records of each half, at most.
+    const MOST: u64 = 30_000;
+
+    /// Of a train split of so many records.
+    pub fn of(train: u64) -> Self {
+        let stride = |most: u64| train.div_ceil(most).max(1);
+        Self { stride: stride(2 * Self::MOST), distance_stride: stride(Self::MOST) }
+    }
+
+    fn chosen(&self, block: &Block<'_>, wanted: impl Fn(u64) -> bool) -> Vec<usize> {
+        let cohort = block.records.cohort();
+        let train = block.indices().filter(|&index| block.splits[index] == Split::Train);
+        train.filter(|&index| wanted(key(cohort.id(index), PURPOSE))).collect()
+    }
+
+    /// The half of them that groups of codes are formed in, by their indices in the cohort.
+    pub fn forming(&self, block: &Block<'_>) -> Vec<usize> {
+        self.chosen(block, |key| key & 1 == 0 && (key >> 1).is_multiple_of(self.stride))
+    }
+
+    /// The other half, in which they are tested.
+    pub fn testing(&self, block: &Block<'_>) -> Vec<usize> {
+        self.chosen(block, |key| key & 1 == 1 && (key >> 1).is_multiple_of(self.stride))
     }
 
     /// Both halves.
-    pub fn all(&self) -> Vec<usize> {
-        self.forming.iter().chain(&self.testing).copied().collect()
+    pub fn all(&self, block: &Block<'_>) -> Vec<usize> {
+        self.chosen(block, |key| (key >> 1).is_multiple_of(self.stride))
     }
-}
 
-/// A number all of whose bits depend on all bits of the index (the finish of SplitMix64).
-fn mixed(index: u64) -> u64 {
-    let one = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let two = (one ^ one >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let three = (two ^ two >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    three ^ three >> 31
+    /// Those of them for which distances between visits are looked at.
+    pub fn for_distances(&self, block: &Block<'_>) -> Vec<usize> {
+        self.chosen(block, |key| (key >> 1).is_multiple_of(self.distance_stride))
+    }
 }
 
 /// Counts over the sample.
@@ -77,6 +87,24 @@ pub(crate) struct Survey {
     /// By family: first encounters with a code of it.
     family_firsts: Vec<u64>,
 }
+
+counts!(Survey {
+    records,
+    visits,
+    begun,
+    longer,
+    visits_with,
+    records_with,
+    again,
+    past,
+    later,
+    category_missing,
+    family_visits,
+    family_overs,
+    family_records,
+    family_first_overs,
+    family_firsts,
+});
 
 struct Part {
     survey: Survey,
@@ -111,7 +139,7 @@ impl Survey {
     }
 
     /// Walks these records.
-    pub fn of(cohort: &Cohort, records: &[usize], columns: &Columns, workers: usize) -> Self {
+    pub fn of(cohort: &Cohort, records: &[usize], columns: &Columns) -> Self {
         let start = || Part {
             survey: Self::empty(columns),
             walk: Walk::new(columns.len()),
@@ -123,32 +151,10 @@ impl Survey {
         };
         let work = |part: &mut Part, place: usize| part.record(cohort, columns, records[place]);
         let join = |mut one: Part, other: Part| {
-            one.survey.add(&other.survey);
+            one.survey.add(other.survey);
             one
         };
-        sweep(records.len(), workers, start, work, join).survey
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.visits += other.visits;
-        self.begun += other.begun;
-        self.longer += other.longer;
-        for (into, from) in [
-            (&mut self.visits_with, &other.visits_with),
-            (&mut self.records_with, &other.records_with),
-            (&mut self.again, &other.again),
-            (&mut self.past, &other.past),
-            (&mut self.later, &other.later),
-            (&mut self.category_missing, &other.category_missing),
-            (&mut self.family_visits, &other.family_visits),
-            (&mut self.family_overs, &other.family_overs),
-            (&mut self.family_records, &other.family_records),
-            (&mut self.family_first_overs, &other.family_first_overs),
-            (&mut self.family_firsts, &other.family_firsts),
-        ] {
-            add(into, from);
-        }
+        sweep(records.len(), rayon::current_num_threads(), start, work, join).survey
     }
 
     /// Codes that no record has twice. Those that end a record are left out: it says the same.

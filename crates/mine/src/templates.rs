@@ -4,7 +4,7 @@ use crate::claim::Claim;
 use crate::found::{Class, Template};
 use crate::options::{Cutoffs, MineOptions};
 use crate::pool::{Candidate, Pool, Probability};
-use crate::profile::{Pairs, Profile};
+use crate::profile::{PairRow, Profile};
 use crate::records::{Columns, STAGES};
 
 /// A share that is never quite 0 or 1, as counts cannot tell.
@@ -191,11 +191,11 @@ impl<'a> PairTemplates<'a> {
     }
 
     /// Takes in the counts of one row.
-    pub fn row(&mut self, code: usize, row: usize, ordered: bool, pairs: &Pairs) {
+    pub fn row(&mut self, code: usize, ordered: bool, pairs: PairRow<'_>) {
         let profile = self.profile;
         let (visits, records) = (profile.visits_with[code], profile.records_with[code]);
         if self.is_row(code, self.cutoffs.together) {
-            let (together, at_first) = (pairs.together(row), pairs.at_first(row));
+            let (together, at_first) = (pairs.together, pairs.at_first);
             for with in (0..self.columns.len()).filter(|&with| with != code) {
                 let is_end = with == self.columns.end();
                 let of_values = self.columns.is_value[code] || self.columns.is_value[with];
@@ -222,7 +222,7 @@ impl<'a> PairTemplates<'a> {
             }
         }
         if ordered {
-            let before = pairs.before(row);
+            let before = pairs.before;
             for other in (0..self.columns.end()).filter(|&other| other != code) {
                 if before[other] == 0 {
                     continue;

@@ -1,10 +1,12 @@
 //! What records say of claims, visit by visit.
 
-use consequence_record::{Cohort, Split};
+use consequence_record::{RecordView, Split};
+use consequence_tally::{Block, Counts as _, counts};
 
 use crate::claim::{Claim, InVisit};
 use crate::found::Tally;
 use crate::records::{Columns, Walk, sweep};
+use crate::times::{day_at, years_at};
 
 /// What one split says about each claim.
 #[derive(Clone, Debug, Default)]
@@ -15,13 +17,18 @@ pub(crate) struct Verdicts {
     pub records_with: Vec<u64>,
 }
 
+counts!(Tally { support, exceptions });
+counts!(Verdicts { records, tallies, records_with });
+
 /// Claims by the code that makes them matter.
 struct Index {
     categories: Vec<Vec<(usize, bool)>>,
     /// Claims about families.
     families: Vec<(usize, usize, InVisit)>,
-    /// Whether a claim asks how long ago a code was.
+    /// Whether a claim asks how long ago a code was, in visits or days, or how old patients are.
     looks_back: bool,
+    counts_days: bool,
+    asks_ages: bool,
     columns: Vec<Vec<(usize, Claim)>>,
 }
 
@@ -31,6 +38,8 @@ impl Index {
             categories: vec![Vec::new(); columns.categories.len()],
             families: Vec::new(),
             looks_back: claims.iter().any(|claim| matches!(claim, Claim::SoonAfter { .. })),
+            counts_days: claims.iter().any(|claim| matches!(claim, Claim::Apart { .. })),
+            asks_ages: claims.iter().any(|claim| matches!(claim, Claim::Aged { .. })),
             columns: vec![Vec::new(); columns.len()],
         };
         for (number, &claim) in claims.iter().enumerate() {
@@ -55,7 +64,9 @@ impl Index {
                 | Claim::OnlyAfter { code, .. }
                 | Claim::SoonAfter { code, .. }
                 | Claim::Stays { code }
-                | Claim::Once { code } => at(code),
+                | Claim::Once { code }
+                | Claim::Aged { code, .. }
+                | Claim::Apart { code, .. } => at(code),
             }
         }
         index
@@ -100,6 +111,8 @@ struct Part {
     walk: Walk,
     /// By column: the encounter of the record that last had the code.
     lately: Vec<(u64, usize)>,
+    /// By column: the record that last had the code, and the day.
+    last_day: Vec<(u64, i64)>,
     groups: Vec<usize>,
     of_category: Vec<u32>,
     of_family: Vec<u32>,
@@ -109,45 +122,39 @@ struct Part {
 
 /// Holds the claims against the records of a split.
 pub(crate) fn verify(
-    cohort: &Cohort,
-    splits: &[Split],
+    block: &Block<'_>,
     split: Split,
     columns: &Columns,
     claims: &[Claim],
-    workers: usize,
 ) -> Verdicts {
     let index = Index::new(claims, columns);
     let start = || Part {
         counts: Counts::new(claims.len()),
         walk: Walk::new(columns.len()),
         lately: vec![(0, 0); columns.len()],
+        last_day: if index.counts_days { vec![(0, 0); columns.len()] } else { Vec::new() },
         groups: Vec::new(),
         of_category: vec![0; columns.categories.len()],
         of_family: vec![0; columns.families.len()],
         now: Vec::new(),
         next: Vec::new(),
     };
-    let work = |part: &mut Part, record: usize| {
-        if splits[record] == split {
-            part.record(cohort, columns, &index, record);
+    let work = |part: &mut Part, number: usize| {
+        if block.splits[block.records.index(number)] == split {
+            part.record(block.records.record(number), columns, &index);
         }
     };
     let join = |mut one: Part, other: Part| {
-        let (sums, others) = (&mut one.counts.verdicts, &other.counts.verdicts);
-        sums.records += others.records;
-        crate::records::add(&mut sums.records_with, &others.records_with);
-        for (sum, tally) in sums.tallies.iter_mut().zip(&others.tallies) {
-            sum.support += tally.support;
-            sum.exceptions += tally.exceptions;
-        }
+        one.counts.verdicts.add(other.counts.verdicts);
         one
     };
-    sweep(cohort.len(), workers, start, work, join).counts.verdicts
+    let workers = rayon::current_num_threads();
+    sweep(block.records.len(), workers, start, work, join).counts.verdicts
 }
 
 impl Part {
-    fn record(&mut self, cohort: &Cohort, columns: &Columns, index: &Index, number: usize) {
-        let record = cohort.record(number);
+    fn record(&mut self, record: RecordView<'_>, columns: &Columns, index: &Index) {
+        let details = record.details();
         if record.len() == 0 {
             return;
         }
@@ -170,7 +177,9 @@ impl Part {
             if !index.families.is_empty() {
                 self.families(columns, index, visit);
             }
-            let Self { counts, walk, lately, groups, now, next, .. } = self;
+            let Self { counts, walk, lately, last_day, groups, now, next, .. } = self;
+            let age = index.asks_ages.then(|| years_at(&details, visit)).flatten();
+            let day = index.counts_days.then(|| day_at(&details, visit)).flatten();
             walk.begin_visit(now);
             let has = |list: &[u32], code: usize| list.binary_search(&(code as u32)).is_ok();
             for &column in now.iter() {
@@ -191,6 +200,15 @@ impl Part {
                         Claim::Stays { .. } if last => continue,
                         Claim::Stays { code } => !has(next, code),
                         Claim::Once { code } => walk.in_past(code as u32),
+                        Claim::Aged { years, from, .. } => match age {
+                            Some(age) => (age < years) == from,
+                            None => continue,
+                        },
+                        Claim::Apart { code, days } => {
+                            let Some(day) = day else { continue };
+                            let (of_record, before) = last_day[code];
+                            of_record == counts.record && day - before < days.into()
+                        }
                     };
                     counts.occasion(number, fails);
                 }
@@ -198,6 +216,11 @@ impl Part {
             if index.looks_back {
                 for &column in now.iter() {
                     lately[column as usize] = (counts.record, visit);
+                }
+            }
+            if let Some(day) = day {
+                for &column in now.iter() {
+                    last_day[column as usize] = (counts.record, day);
                 }
             }
             std::mem::swap(now, next);

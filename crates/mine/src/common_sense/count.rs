@@ -1,7 +1,10 @@
 //! What is counted for common sense: categories, deaths, times between encounters, and which sex has which codes.
 
-use consequence_record::{Cohort, DayBand, GAP_PREFIX, RecordView, Split, Vocabulary, says_dead};
+use consequence_record::{
+    Cohort, DayBand, GAP_PREFIX, RecordView, Split, Vocabulary, ends_stay_in_death, says_dead,
+};
 
+use super::structure::{Families, FamilyCounts, FamilyScratch};
 use crate::records::{Columns, add, by_family, sweep};
 
 /// A category of static codes: what they share before the last `//`, and which groups they are.
@@ -21,6 +24,9 @@ pub struct Counts {
     /// By code of death: records with it, and those of them that go on after it.
     pub deaths: Vec<u64>,
     pub goes_on: Vec<u64>,
+    /// By code that must come with others: records where it must, and those where it comes without.
+    pub paired: Vec<u64>,
+    pub unpaired: Vec<u64>,
     /// Records with a gap in their first encounter, and with none or several in a later one.
     pub gap_at_first: u64,
     pub odd_gaps_later: u64,
@@ -32,6 +38,17 @@ pub struct Counts {
     /// By group: records to learn from; and by group and column, those with the code.
     pub group_records: Vec<u64>,
     pub group_with: Vec<u64>,
+    /// Which families of codes come together.
+    pub families: FamilyCounts,
+}
+
+/// A code of death, and those one of which comes with it in its encounter: death within a stay is how the stay
+/// ended, and a stay that ended in death has a death.
+pub struct Pair {
+    pub death: usize,
+    pub others: Vec<usize>,
+    /// The columns of stays one of which the encounter must have for that; none: it holds for any.
+    pub stays: Vec<usize>,
 }
 
 /// What a cohort speaks of, and how often.
@@ -39,10 +56,14 @@ pub struct Found<'a> {
     pub categories: Vec<Category<'a>>,
     /// Columns whose names say that the patient died.
     pub deaths: Vec<usize>,
+    /// Codes of death that come with others.
+    pub pairs: Vec<Pair>,
     /// Columns of times since the encounter before.
     pub gaps: Vec<usize>,
     /// Columns of stays, each with the columns of times after which it is not over.
     pub stays: Vec<(usize, Vec<usize>)>,
+    /// Codes by what stands before the first `//`.
+    pub families: Families<'a>,
     pub counts: Counts,
 }
 
@@ -62,15 +83,21 @@ impl<'a> Found<'a> {
         let categories: Vec<Category<'a>> =
             named.into_iter().map(|(name, groups)| Category { name, groups }).collect();
         let deaths = of_columns(&says_dead);
+        let lengths = of_columns(&|name| DayBand::of_stay(name).is_some());
+        let pairs = pairs(&deaths, &lengths, &|column| ends_stay_in_death(name(column)));
         let gaps = of_columns(&|name| name.starts_with(GAP_PREFIX));
         let stays = stays(&gaps, columns, vocabulary);
+        let families = Families::of(vocabulary, columns);
         let empty = || Counts {
             without: vec![0; categories.len()],
             several: vec![0; categories.len()],
             deaths: vec![0; deaths.len()],
             goes_on: vec![0; deaths.len()],
+            paired: vec![0; pairs.len()],
+            unpaired: vec![0; pairs.len()],
             group_records: vec![0; columns.groups.len()],
             group_with: vec![0; columns.groups.len() * columns.len()],
+            families: FamilyCounts::empty(&families, columns),
             ..Counts::default()
         };
         let work = |part: &mut (Counts, Scratch), record: usize| {
@@ -78,10 +105,12 @@ impl<'a> Found<'a> {
             scratch.read(&cohort.record(record), columns);
             counts.statics(scratch, &categories);
             counts.deaths(scratch, &deaths);
+            counts.in_pairs(scratch, &pairs);
             counts.gaps(scratch, &gaps);
             counts.stays(scratch, &stays);
+            counts.families.record(&scratch.encounters, &families, &mut scratch.families);
             if splits.get(record) != Some(&Split::HeldOut) {
-                counts.pairs(scratch, columns);
+                counts.of_groups(scratch, columns);
             }
         };
         let start = || (empty(), Scratch::default());
@@ -91,8 +120,25 @@ impl<'a> Found<'a> {
         };
         let workers = rayon::current_num_threads();
         let (counts, _) = sweep(cohort.len(), workers, start, work, join);
-        Self { categories, deaths, gaps, stays, counts }
+        Self { categories, deaths, pairs, gaps, stays, families, counts }
     }
+}
+
+/// What comes together where some codes of death say how a stay ended and others do not. A code that says so is
+/// always within a stay; another is only where the encounter has a length.
+fn pairs(deaths: &[usize], lengths: &[usize], ends_stay: &dyn Fn(usize) -> bool) -> Vec<Pair> {
+    let (endings, plain): (Vec<usize>, Vec<usize>) =
+        deaths.iter().partition(|&&death| ends_stay(death));
+    let within = plain.iter().filter(|_| !endings.is_empty() && !lengths.is_empty());
+    let within = within.map(|&death| (death, &endings, lengths));
+    let ended =
+        endings.iter().filter(|_| !plain.is_empty()).map(|&ending| (ending, &plain, &[][..]));
+    let pair = |(death, others, stays): (usize, &Vec<usize>, &[usize])| Pair {
+        death,
+        others: others.clone(),
+        stays: stays.to_vec(),
+    };
+    within.chain(ended).map(pair).collect()
 }
 
 /// Stays of a day or more, each with the times since the encounter before after which it is not over.
@@ -118,6 +164,7 @@ struct Scratch {
     seen: Vec<u32>,
     last: Vec<u32>,
     encounters: Vec<Vec<u32>>,
+    families: FamilyScratch,
 }
 
 impl Scratch {
@@ -169,6 +216,19 @@ impl Counts {
         }
     }
 
+    fn in_pairs(&mut self, scratch: &Scratch, pairs: &[Pair]) {
+        for (number, Pair { death, others, stays }) in pairs.iter().enumerate() {
+            let has =
+                |codes: &[u32], column: &usize| codes.binary_search(&(*column as u32)).is_ok();
+            let any = |codes: &[u32], of: &[usize]| of.iter().any(|column| has(codes, column));
+            let must =
+                |codes: &&Vec<u32>| has(codes, death) && (stays.is_empty() || any(codes, stays));
+            let mut where_must = scratch.encounters.iter().filter(must).peekable();
+            self.paired[number] += u64::from(where_must.peek().is_some());
+            self.unpaired[number] += u64::from(where_must.any(|codes| !any(codes, others)));
+        }
+    }
+
     fn gaps(&mut self, scratch: &Scratch, gaps: &[usize]) {
         if gaps.is_empty() || scratch.encounters.is_empty() {
             return;
@@ -196,7 +256,7 @@ impl Counts {
     }
 
     /// Which group has which codes.
-    fn pairs(&mut self, scratch: &Scratch, columns: &Columns) {
+    fn of_groups(&mut self, scratch: &Scratch, columns: &Columns) {
         for &group in &scratch.groups {
             self.group_records[group] += 1;
             for &column in &scratch.seen {
@@ -212,11 +272,14 @@ impl Counts {
         self.several_gaps += other.several_gaps;
         self.follow_stay += other.follow_stay;
         self.within_stay += other.within_stay;
+        self.families.add(&other.families);
         for (into, from) in [
             (&mut self.without, &other.without),
             (&mut self.several, &other.several),
             (&mut self.deaths, &other.deaths),
             (&mut self.goes_on, &other.goes_on),
+            (&mut self.paired, &other.paired),
+            (&mut self.unpaired, &other.unpaired),
             (&mut self.group_records, &other.group_records),
             (&mut self.group_with, &other.group_with),
         ] {

@@ -4,8 +4,13 @@
 //! - One code of each static category (one sex, one age band): what stands before the last `//`
 //!   tells which codes are of one category.
 //! - Nothing after death: a code of an encounter whose name says that the patient died.
+//! - A death within a stay is how the stay ended: where codes of discharge say that a patient died and other codes
+//!   do too, one of each comes with the other.
 //! - One code for the time since the encounter before, in every encounter but the first.
 //! - One stay at a time: nobody comes back within fewer days than the stay before took.
+//! - What encounters are made of: codes of a family (what stands before the first `//`) that come only with those of
+//!   another, as diagnoses do with a stay; what an encounter without a stay has; no encounter without any code; one
+//!   code of a family in an encounter. Each where enough records show it that chance does not explain it.
 //! - Nobody has a code that no real patient of the same sex has. A code of three patients shows
 //!   too little for a rule of medicine; that none of them was a man is reason enough not to write
 //!   it for men. This goes for every static category of two or three codes.
@@ -17,18 +22,20 @@
 //! never has is looked for outside the held-out split, which models are measured on.
 
 mod count;
+mod structure;
 
 use std::fmt::Write;
 
 use consequence_feedback::words::number;
 use consequence_record::{Cohort, Part, Split, Vocabulary};
-use consequence_rules::language::Expression;
+use consequence_rules::language::{Expression, ExpressionKind, Quantifier, RuleItem};
 use consequence_rules::{Formula, Window};
 use serde::Serialize;
 
 use crate::claim::{plain, statement};
 use crate::records::Columns;
-use count::{Category, Found};
+use count::{Category, Found, Pair};
+use structure::Family;
 
 /// The most of the records that could break a rule that may do so.
 pub const MOST_BROKEN: f64 = 0.01;
@@ -45,10 +52,14 @@ pub enum Sense {
     OneOf,
     /// Nothing comes after death.
     Death,
+    /// A death within a stay, and a stay that ended in death, come together.
+    StayDeath,
     /// One code for the time since the encounter before.
     Gap,
     /// A stay is over before the next encounter.
     Stay,
+    /// What encounters are made of.
+    Structure,
     /// Codes that no patient of a sex has.
     NeverSeen,
 }
@@ -58,8 +69,10 @@ impl Sense {
         match self {
             Self::OneOf => "One code of each static category",
             Self::Death => "Nothing after death",
+            Self::StayDeath => "A death within a stay is how it ended",
             Self::Gap => "One time since the encounter before",
             Self::Stay => "One stay at a time",
+            Self::Structure => "What encounters are made of",
             Self::NeverSeen => "Codes that no patient of a sex has, here",
         }
     }
@@ -124,8 +137,10 @@ pub fn common_sense(cohort: &Cohort, vocabulary: &Vocabulary, splits: &[Split]) 
         RuleWriter { vocabulary, columns: &columns, found: &found, out: CommonSense::default() };
     writer.one_of();
     writer.death();
+    writer.stay_deaths();
     writer.gaps();
     writer.stays();
+    writer.structure();
     writer.never_seen();
     writer.out
 }
@@ -145,7 +160,15 @@ impl CommonSense {
     pub fn text(&self) -> String {
         let head = "# Common sense about the records of this cohort: rules of how records are built,\n\
                     # held against every real record.\n";
-        let mut text = self.of(&[Sense::OneOf, Sense::Death, Sense::Gap, Sense::Stay], head);
+        let senses = [
+            Sense::OneOf,
+            Sense::Death,
+            Sense::StayDeath,
+            Sense::Gap,
+            Sense::Stay,
+            Sense::Structure,
+        ];
+        let mut text = self.of(&senses, head);
         if !self.missing.is_empty() {
             text.push_str("\n\n# ---- What could not be checked ----\n\n");
         }
@@ -193,6 +216,11 @@ impl CommonSense {
     }
 }
 
+/// Whether a rule stays that so many records could break and so many do.
+fn holds([could_break, broken]: [u64; 2]) -> bool {
+    broken as f64 <= MOST_BROKEN * could_break as f64
+}
+
 /// Writes rules of what was counted.
 struct RuleWriter<'a> {
     vocabulary: &'a Vocabulary,
@@ -208,11 +236,22 @@ impl RuleWriter<'_> {
         name: &str,
         sentence: String,
         formula: &Formula,
-        [could_break, broken]: [u64; 2],
+        tally: [u64; 2],
     ) {
-        let kept = broken as f64 <= MOST_BROKEN * could_break as f64;
         let name = format!("common-sense-{}", plain(name));
         let statement = statement(&name, formula, None, self.vocabulary);
+        self.push_statement(sense, name, statement, sentence, tally);
+    }
+
+    fn push_statement(
+        &mut self,
+        sense: Sense,
+        name: String,
+        statement: String,
+        sentence: String,
+        tally: [u64; 2],
+    ) {
+        let ([could_break, broken], kept) = (tally, holds(tally));
         self.out.rules.push(SenseRule {
             sense,
             name,
@@ -278,6 +317,33 @@ impl RuleWriter<'_> {
         }
     }
 
+    /// Only what some record shows: nobody may have died within a stay, or the code may not go with stays here.
+    fn stay_deaths(&mut self) {
+        let Found { pairs, counts, .. } = self.found;
+        for (number, Pair { death, others, stays }) in pairs.iter().enumerate() {
+            let tally = [counts.paired[number], counts.unpaired[number]];
+            if tally[0] == 0 {
+                continue;
+            }
+            let code = |&column: &usize| Formula::Now(self.columns.codes[column]);
+            let any = |columns: &[usize]| Formula::Or(columns.iter().map(code).collect());
+            let name = self.vocabulary.name(self.columns.codes[*death]);
+            let (must, rule_name, sentence) = match stays.is_empty() {
+                true => (code(death), "death-with", format!("{name} comes with a death")),
+                false => {
+                    let within = Formula::And(vec![code(death), any(stays)]);
+                    (
+                        within,
+                        "stay-ends-with",
+                        format!("{name} within a stay is how the stay ended"),
+                    )
+                }
+            };
+            let rule_name = format!("{rule_name}-{name}");
+            self.push(Sense::StayDeath, &rule_name, sentence, &must.implies(any(others)), tally);
+        }
+    }
+
     /// In a record's first encounter the visit before is the static one, which tells the first from
     /// the others where every record has a static code.
     fn gaps(&mut self) {
@@ -324,6 +390,82 @@ impl RuleWriter<'_> {
         let sentence = "nobody comes back before the stay before is over".to_owned();
         let tally = [counts.follow_stay, counts.within_stay];
         self.push(Sense::Stay, "one-stay-at-a-time", sentence, &formula, tally);
+    }
+
+    /// What encounters are made of. Families are written as patterns, so that a rule stays short however many codes
+    /// it speaks of.
+    fn structure(&mut self) {
+        let Found { families, counts, .. } = self.found;
+        let of = |family: usize| self.codes_of(&families.all[family]);
+        let group = |quantifier, codes| Expression::from(ExpressionKind::Group(quantifier, codes));
+        let mut rules: Vec<(String, String, Expression, [u64; 2])> = Vec::new();
+        for (needed, family) in families.all.iter().enumerate() {
+            let name = family.name;
+            let needing = counts.families.needing(families, needed);
+            let (more, less): (Vec<_>, Vec<_>) =
+                needing.into_iter().partition(|(_, [_, broken])| *broken == 0);
+            // What no record breaks is one rule; what some do has its own count.
+            let more = (!more.is_empty()).then_some(more);
+            for needing in more.into_iter().chain(less.into_iter().map(|one| vec![one])) {
+                let names: Vec<&str> =
+                    needing.iter().map(|&(family, _)| families.all[family].name).collect();
+                let codes = needing.iter().flat_map(|&(family, _)| of(family)).collect();
+                let formula =
+                    group(Quantifier::None, of(needed)).implies(group(Quantifier::None, codes));
+                let sentence =
+                    format!("codes of {} come only with those of {name}", names.join(", "));
+                let rule_name = match needing[..] {
+                    [(one, _)] => format!("{}-needs-{name}", families.all[one].name),
+                    _ => format!("only-with-{name}"),
+                };
+                // A record that has several of them could break it once.
+                let could = needing.iter().map(|(_, [could, _])| *could).max().unwrap_or(0);
+                let broken = needing.iter().map(|(_, [_, broken])| *broken).max().unwrap_or(0);
+                rules.push((rule_name, sentence, formula, [could, broken]));
+            }
+        }
+        let instead = counts.families.instead_of_stay(families);
+        if let Some((instead, tally)) = instead {
+            let stays = families.all.iter().position(|family| family.is_stay);
+            let stays = stays.map(of).unwrap_or_default();
+            let formula =
+                group(Quantifier::None, stays).implies(group(Quantifier::Any, of(instead)));
+            let name = families.all[instead].name;
+            let sentence = format!("an encounter that is no stay has {name}");
+            rules.push((format!("no-stay-has-{name}"), sentence, formula, tally));
+        } else if let Some(tally) = counts.families.never_empty() {
+            let alone = families.alone.iter().map(|&column| self.literal(column));
+            let codes: Vec<Expression> =
+                (0..families.all.len()).flat_map(of).chain(alone).collect();
+            let sentence = "no encounter is without any code".to_owned();
+            if !codes.is_empty() {
+                rules.push(("some-code".into(), sentence, group(Quantifier::Any, codes), tally));
+            }
+        }
+        for (number, family) in families.all.iter().enumerate() {
+            if let Some(tally) = counts.families.one_of(families, number) {
+                let name = family.name;
+                let sentence = format!("no encounter has two of {name}");
+                let formula = group(Quantifier::AtMostOne, of(number));
+                rules.push((format!("at-most-one-{name}"), sentence, formula, tally));
+            }
+        }
+        for (name, sentence, formula, tally) in rules {
+            let name = format!("common-sense-{}", plain(&name));
+            let statement = RuleItem::new(&name, formula).to_string();
+            self.push_statement(Sense::Structure, name, statement, sentence, tally);
+        }
+    }
+
+    fn literal(&self, column: usize) -> Expression {
+        Expression::literal(self.vocabulary.name(self.columns.codes[column]))
+    }
+
+    fn codes_of(&self, family: &Family<'_>) -> Vec<Expression> {
+        match family.is_pattern {
+            true => vec![ExpressionKind::Glob(format!("{}//*", family.name)).into()],
+            false => family.columns.iter().map(|&column| self.literal(column)).collect(),
+        }
     }
 
     fn never_seen(&mut self) {

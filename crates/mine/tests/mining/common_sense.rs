@@ -8,7 +8,7 @@ use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_testing::worlds::Choices;
 
-const NAMES: [(&str, Kind); 12] = [
+const NAMES: [(&str, Kind); 13] = [
     ("AGE//0-40", Kind::Static),
     ("AGE//40+", Kind::Static),
     ("SEX//F", Kind::Static),
@@ -19,6 +19,7 @@ const NAMES: [(&str, Kind); 12] = [
     ("STAY//1d", Kind::Encounter),
     ("STAY//7d+", Kind::Encounter),
     ("DISCHARGE//EXPIRED", Kind::Encounter),
+    ("DEATH", Kind::Encounter),
     ("A", Kind::Encounter),
     ("B", Kind::Encounter),
 ];
@@ -49,7 +50,8 @@ fn random_cohort(vocabulary: &Vocabulary, choices: &mut Choices, slips: f64) -> 
                 let gaps = if long { ["GAP//7d+"; 2] } else { ["GAP//0-7d", "GAP//7d+"] };
                 codes.push(code(choices.pick(&gaps)));
             }
-            if choices.probability(0.3) {
+            let stays = choices.probability(0.3);
+            if stays {
                 codes.push(code(choices.pick(&["STAY//1d", "STAY//7d+"])));
             }
             if choices.probability(slips) {
@@ -59,7 +61,10 @@ fn random_cohort(vocabulary: &Vocabulary, choices: &mut Choices, slips: f64) -> 
                 codes.push(code("GAP//7d+"));
             }
             let dies = encounter == encounters && choices.probability(0.2);
-            if dies || choices.probability(slips) {
+            if dies != choices.probability(slips) {
+                codes.push(code("DEATH"));
+            }
+            if (dies && stays) != choices.probability(slips) {
                 codes.push(code("DISCHARGE//EXPIRED"));
             }
             codes.extend(["A", "B"].map(code).iter().filter(|_| choices.probability(0.1)));
@@ -121,7 +126,11 @@ fn sense_is_found_where_records_make_sense() {
         of(&found, Sense::OneOf),
         ["exactly one of AGE//0-40, AGE//40+", &format!("exactly one of {sexes}")]
     );
-    assert_eq!(of(&found, Sense::Death), ["DISCHARGE//EXPIRED => END"]);
+    assert_eq!(of(&found, Sense::Death), ["DISCHARGE//EXPIRED => END", "DEATH => END"]);
+    assert_eq!(
+        of(&found, Sense::StayDeath),
+        ["DEATH and (STAY//1d or STAY//7d+) => DISCHARGE//EXPIRED", "DISCHARGE//EXPIRED => DEATH"]
+    );
     assert_eq!(of(&found, Sense::Gap).len(), 2);
     assert_eq!(of(&found, Sense::Stay), ["STAY//7d+ in previous => not GAP//0-7d"]);
     assert!(found.missing.is_empty());
@@ -147,6 +156,47 @@ fn a_code_that_only_women_have_is_kept_from_men_and_held_out_records_tell_nothin
     assert_eq!(of(&found, Sense::NeverSeen), ["SEX//M in static => not A"]);
 }
 
+/// What is found of deaths in stays in a hundred records, each with one encounter of these codes.
+fn stay_deaths(names: &[&str], records: &[&[&str]]) -> CommonSense {
+    let names = names.iter().map(|&name| (name, Kind::Encounter));
+    let vocabulary = Vocabulary::new(names).unwrap();
+    let mut cohort = Cohort::default();
+    for number in 0..100 {
+        let codes = records[number % records.len()].iter();
+        let codes = codes.map(|name| vocabulary.code(name).unwrap()).collect();
+        cohort.push(&number.to_string(), &Record::new(vec![vec![], codes]));
+    }
+    common_sense(&cohort, &vocabulary, &[Split::Train; 100])
+}
+
+#[test]
+fn deaths_within_stays_are_asked_for_where_codes_and_records_tell_of_them() {
+    let names = ["STAY//1d", "DEATH", "DISCHARGE//EXPIRED", "DISCHARGE//HOME"];
+    let [stay, death, expired, home] = names;
+    let all =
+        stay_deaths(&names, &[&[stay, death, expired], &[stay, home], &[death], &[expired, death]]);
+    let both = ["DEATH and STAY//1d => DISCHARGE//EXPIRED", "DISCHARGE//EXPIRED => DEATH"];
+    assert_eq!(of(&all, Sense::StayDeath), both);
+    let told = all.rules.iter().filter(|rule| rule.sense == Sense::StayDeath);
+    assert_eq!(
+        told.map(|rule| (rule.could_break, rule.broken)).collect::<Vec<_>>(),
+        [(25, 0), (50, 0)]
+    );
+
+    // Records that do otherwise: neither is a rule, and both are told.
+    let otherwise = stay_deaths(&names, &[&[stay, death], &[stay, expired], &[stay, home]]);
+    assert!(of(&otherwise, Sense::StayDeath).is_empty());
+    assert_eq!(otherwise.left_out().count(), 2);
+
+    // Records that never show it, and vocabularies without such codes: nothing is asked for.
+    let apart = stay_deaths(&names, &[&[stay, home], &[death]]);
+    let no_length = stay_deaths(&names[1..], &[&[death], &[home]]);
+    let one_kind = stay_deaths(&[stay, expired, home], &[&[stay, expired], &[stay, home]]);
+    for found in [apart, no_length, one_kind] {
+        assert!(found.rules.iter().all(|rule| rule.sense != Sense::StayDeath), "{found:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_checked_is_told() {
     let vocabulary = Vocabulary::new([("A", Kind::Encounter)]).unwrap();
@@ -168,4 +218,65 @@ fn the_same_on_any_number_of_threads() {
         pool.install(|| common_sense(&cohort, &vocabulary, &splits))
     };
     assert_eq!(on(1), on(5));
+}
+
+/// What is found in a hundred records, each with one encounter of these codes.
+fn structure(names: &[&str], records: &[&[&str]]) -> Vec<String> {
+    let found = stay_deaths(names, records);
+    of(&found, Sense::Structure).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn codes_of_stays_need_one_and_an_encounter_without_is_a_death() {
+    let names = [
+        "STAY//1d",
+        "STAY//2d",
+        "DX//1",
+        "DX//2",
+        "DX//rare",
+        "DISCHARGE//HOME",
+        "DEATH",
+        "ODD NAME",
+    ];
+    let stay: [&[&str]; 3] = [
+        &["STAY//1d", "DX//1", "DX//2"],
+        &["STAY//2d", "DX//2", "DISCHARGE//HOME"],
+        &["STAY//2d", "DX//1", "ODD NAME"],
+    ];
+    let found = structure(&names, &[stay[0], stay[1], stay[2], &["DEATH"]]);
+    assert_eq!(
+        found,
+        [
+            "none of STAY//* => none of DX//*, DISCHARGE//HOME, \"ODD NAME\"",
+            "none of DX//* => none of STAY//*, DISCHARGE//HOME, \"ODD NAME\"",
+            "none of STAY//* => any of DEATH",
+            "at most one of STAY//*",
+        ]
+    );
+    // Where diagnoses are made elsewhere too, they need no stay; no encounter is empty.
+    let found = structure(&names, &[stay[0], stay[1], &["DX//1"], &["DX//2", "ODD NAME"]]);
+    assert!(!found.iter().any(|rule| rule.contains("none of DX//*")), "{found:?}");
+    assert!(found.contains(&"none of STAY//* => none of DISCHARGE//HOME".to_owned()), "{found:?}");
+    let found = structure(&names[2..4], &[&["DX//1"], &["DX//2"]]);
+    assert_eq!(found, ["any of DX//*", "at most one of DX//*"]);
+    // Empty encounters that are real, and codes that come together, are let be.
+    assert!(structure(&names[2..4], &[&["DX//1", "DX//2"], &["DX//2"], &[]]).is_empty());
+}
+
+#[test]
+fn what_few_records_show_is_no_structure() {
+    let names = ["STAY//1d", "RARE//1", "DX//1", "DX//2"];
+    let mut records: Vec<&[&str]> = vec![&["DX//1"]; 50];
+    records.extend([&["STAY//1d", "DX//1"][..]; 41]);
+    records.extend([&["STAY//1d", "DX//1", "RARE//1"][..]; 9]);
+    let found = structure(&names, &records);
+    assert!(
+        found.iter().all(|rule| !rule.contains("RARE") || rule.starts_with("any of")),
+        "{found:?}"
+    );
+    // Nor is what chance explains: nearly every encounter is a stay.
+    let mut records: Vec<&[&str]> = vec![&["STAY//1d", "DX//1"]; 97];
+    records.extend([&["DX//2"][..]; 3]);
+    let found = structure(&names, &records);
+    assert!(found.iter().all(|rule| !rule.contains("none of STAY")), "{found:?}");
 }

@@ -122,7 +122,7 @@ fn codes_whose_titles_share_a_word_and_codes_that_are_said_to_be_alike() {
     let titles = |code: &str| {
         (!code.contains("//")).then(|| format!("\"{code}\", in the Pregnancy\nand so on"))
     };
-    let by_title = mined(&world, &Known { titles: &titles, groups: &[] });
+    let by_title = mined(&world, &Known { titles: &titles, ..Known::NOTHING });
     written_once_and_true(&world, &by_title);
     let rules = group_rules(&by_title);
     assert_eq!(rules[0].name, "no-pregnancy-for-SEX//M");

@@ -5,6 +5,8 @@ mod brute_force;
 mod common_sense;
 mod groups;
 mod known_truth;
+mod parts;
 mod support;
 mod templates;
+mod times;
 mod uci;

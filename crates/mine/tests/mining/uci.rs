@@ -69,9 +69,9 @@ fn evidence_and_the_tuning_split_keep_what_lasts() {
             "one-GLU-in-a-visit",
             "ICD9CM//648-never-for-AGE//80-100",
             "ICD9CM//185-never-for-SEX//F",
-            "no-ICD9CM//60-for-SEX//F",
             "no-ICD9CM//64-for-AGE//60-80",
             "no-ICD9CM//64-for-SEX//M",
+            "no-ICD9CM//60-for-SEX//F",
             "no-ICD9CM//62-for-SEX//M",
         ]
     );
@@ -80,7 +80,7 @@ fn evidence_and_the_tuning_split_keep_what_lasts() {
         [
             "ICD9CM//162-never-for-AGE//20-40",
             "no-ICD9CM//65-for-AGE//60-80",
-            "no-company-of-ICD9CM//648-for-SEX//M",
+            "no-ICD9CM//65-for-SEX//M",
         ]
     );
     // What else was published: over half of all visits have insulin, so that ten visits with
