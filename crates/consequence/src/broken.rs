@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use consequence_enforce::Auditor;
+use consequence_enforce::{Audit, Auditor};
 use consequence_mine::MOST_BROKEN;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Unwatched};
@@ -42,7 +42,11 @@ impl BrokenRecords {
     pub(crate) fn find(rules: &Arc<RuleSet>, records: Selection<'_>) -> Result<Self, Error> {
         let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default())
             .map_err(|error| Error::compile(rules, error))?;
-        let audit = Auditor::new(&written).audit(records, 0, &Unwatched);
+        Ok(Self::of(rules, &Auditor::new(&written).audit(records, 0, &Unwatched)))
+    }
+
+    /// What an audit found.
+    pub(crate) fn of(rules: &RuleSet, audit: &Audit) -> Self {
         let broken = rules.iter().zip(&audit.rules);
         let mut broken: Vec<BrokenBy> = broken
             .filter(|(_, finding)| finding.records > 0)
@@ -54,7 +58,7 @@ impl BrokenRecords {
             .collect();
         broken.sort_by_key(|rule| Reverse(rule.records));
         let records = audit.records - audit.valid_records;
-        Ok(Self { of: audit.records, records, rules: broken })
+        Self { of: audit.records, records, rules: broken }
     }
 
     /// Rules that more than one record in a hundred breaks.

@@ -9,8 +9,8 @@ use consequence_store::Lock;
 use consequence_tables::jsonl;
 use serde_json::json;
 
-/// The rules of the small clinic, `examples/clinic.rules`.
-pub const CLINIC_RULES: &str = include_str!("../../../examples/clinic.rules");
+/// The rules of the small clinic.
+pub const CLINIC_RULES: &str = include_str!("clinic.rules");
 
 const STATICS: [&str; 6] =
     ["AGE//0-17", "AGE//18-44", "AGE//45-64", "AGE//65+", "SEX//F", "SEX//M"];

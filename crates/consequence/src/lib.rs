@@ -198,6 +198,7 @@ pub mod import;
 mod look;
 pub mod mine;
 pub mod packs;
+pub mod parts;
 pub mod release;
 pub mod simulate;
 pub mod synthesize;
@@ -209,11 +210,11 @@ pub use consequence_record::{
     VocabularyError, calendar,
 };
 
-pub use consequence_rules::language::{Item, RuleItem, closest};
+pub use consequence_rules::language::{Ages, Item, Knows, RuleItem, closest};
 pub use consequence_rules::{
-    Diagnostic, Diagnostics, Formula, LanguageLimits, Origin, ResolveOptions, Resolved, Rule,
-    RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, Window, parse, resolve,
-    write_tuples,
+    Days, Diagnostic, Diagnostics, Fact, Formula, LanguageLimits, Origin, ResolveOptions, Resolved,
+    Rule, RuleFile, RuleSet, Says, Severity, TupleError, TupleFile, UnknownCodes, ValueRange,
+    Window, parse, resolve, write_tuples,
 };
 
 pub use consequence_rules::{
@@ -231,10 +232,11 @@ pub use consequence_enforce::{
     Violation, Writer, repair,
 };
 pub use consequence_prng::{Draws, Purpose};
-pub use consequence_referee::{Defect, Referee};
+pub use consequence_referee::{Defect, Detailed, Referee};
 
 pub use consequence_model::Model;
 pub use consequence_tables::{Dataset, TableError, arrow, jsonl, meds, vocabulary};
+pub use consequence_tally::{Block, Blocks, Paused, State, Wanted, Whose};
 
 pub use consequence_pipeline::{
     Advice, CodeSource, CodeSummary, CohortFigures, CohortInput, CountError, Error, HeldCohort,

@@ -7,11 +7,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence::calendar::DAY;
 use consequence::{
-    AnalysisLimits, Auditor, Code, Cohort, CompileError, CompileLimits, CompileOptions, Draws,
-    Enforcer, Kind, LanguageLimits, OrderedPass, PassVerdict, Record, Referee, RepairPlan,
-    ResolveOptions, Resolved, Rule, RuleFile, RuleSet, UnknownCodes, Unwatched, Vocabulary, Why,
-    WrittenRules, compile, conflicts, parse, repair, resolve, superfluous,
+    AgeBand, AnalysisLimits, Auditor, Code, Cohort, CohortDetails, CompileError, CompileLimits,
+    CompileOptions, Detailed, Details, Draws, Enforcer, EventDetail, Kind, LanguageLimits,
+    OrderedPass, PassVerdict, Record, Referee, RepairPlan, ResolveOptions, Resolved, Rule,
+    RuleFile, RuleSet, Selection, UnknownCodes, Unwatched, Vocabulary, Why, WrittenRules, compile,
+    conflicts, parse, repair, resolve, superfluous,
 };
 use libtest_mimic::{Arguments, Trial};
 use serde::Deserialize;
@@ -86,6 +88,40 @@ struct Line {
     /// False for a record that was cut before its real end.
     #[serde(default = "yes")]
     ended: bool,
+    /// The day of each encounter, if there are dates.
+    #[serde(default)]
+    days: Vec<i64>,
+    /// The age in years at each encounter, if it is known.
+    #[serde(default)]
+    ages: Vec<u16>,
+    /// What was measured, as `code@visit=value`.
+    #[serde(default)]
+    values: Vec<String>,
+}
+
+impl Line {
+    /// What is known beside the codes.
+    fn details(&self, rules: &RuleSet) -> Details {
+        let event = |text: &String| {
+            let (code, rest) = text.split_once('@').expect("code@visit=value");
+            let (visit, value) = rest.split_once('=').expect("visit=value");
+            EventDetail {
+                visit: visit.parse().expect("a visit"),
+                code: rules.vocabulary().code(code).expect("a code"),
+                time: None,
+                value: Some(value.parse().expect("a value")),
+            }
+        };
+        let mut events: Vec<EventDetail> = self.values.iter().map(event).collect();
+        events.sort_by_key(|event| (event.visit, event.code));
+        let year = |&from: &u16| Some(AgeBand { from, to: Some(from + 1) });
+        Details {
+            times: self.days.iter().map(|day| day * DAY).collect(),
+            ages: self.ages.iter().map(year).collect(),
+            events,
+            ..Details::default()
+        }
+    }
 }
 
 fn yes() -> bool {
@@ -152,7 +188,8 @@ impl Case {
             "warnings were {warnings:#?}"
         );
         let rules = Arc::new(resolved.rules);
-        let cohort = self.cohort(&rules);
+        let (cohort, details) = self.cohort(&rules);
+        let records = Selection::all(&cohort).detailed(Some(&details));
         let written =
             WrittenRules::new(Arc::clone(&rules), &CompileLimits::default()).expect("small rules");
         self.analyse(&written);
@@ -161,7 +198,7 @@ impl Case {
         let mut reader = auditor.reader();
         let mut found = Vec::new();
         let named = |visit: usize, rule: usize| format!("{}@{visit}", rules[rule].name);
-        for (line, record) in self.record.iter().zip(cohort.records()) {
+        for (line, record) in self.record.iter().zip(records.records()) {
             let judged: Vec<String> =
                 referee.violations(&record).iter().map(|one| named(one.visit, one.rule)).collect();
             assert_eq!(judged, line.breaks, "referee, record `{}`", line.visits);
@@ -170,12 +207,22 @@ impl Case {
             assert_eq!(audited, line.breaks, "auditor, record `{}`", line.visits);
         }
         for by_diagram in [false, true] {
-            self.enforce(&rules, &cohort, by_diagram);
-            self.sample(&rules, by_diagram);
+            self.enforce(&rules, records, by_diagram);
+            // Days, ages and values are drawn by a model, and here is none.
+            if !self.is_detailed() {
+                self.sample(&rules, by_diagram);
+            }
         }
     }
 
-    fn cohort(&self, rules: &RuleSet) -> Cohort {
+    /// Whether days, ages or values are known of a record.
+    fn is_detailed(&self) -> bool {
+        let known =
+            |line: &Line| !line.days.is_empty() || !line.ages.is_empty() || !line.values.is_empty();
+        self.record.iter().any(known)
+    }
+
+    fn cohort(&self, rules: &RuleSet) -> (Cohort, CohortDetails) {
         let code = |name: &str| {
             rules.vocabulary().code(name).unwrap_or_else(|| panic!("no code `{name}`"))
         };
@@ -190,13 +237,14 @@ impl Case {
             }
             codes
         };
-        let mut cohort = Cohort::default();
+        let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
         for (number, line) in self.record.iter().enumerate() {
             let mut record = Record::new(line.visits.split('|').map(visit).collect());
             record.ended = line.ended;
             cohort.push(&number.to_string(), &record);
+            details.push(line.details(rules).view());
         }
-        cohort
+        (cohort, details)
     }
 
     /// What is known of the rules without a record.
@@ -255,7 +303,8 @@ impl Case {
     /// Repairs are valid, leave valid records alone, and are what the case says; just the records that
     /// it says are refused. Where a decision diagram decides, visits are not counted, and repairs are
     /// only valid.
-    fn enforce(&self, rules: &Arc<RuleSet>, cohort: &Cohort, by_diagram: bool) {
+    fn enforce(&self, rules: &Arc<RuleSet>, records: Selection<'_>, by_diagram: bool) {
+        let cohort = records.cohort();
         let max_visits = cohort.longest() as u16;
         let options = CompileOptions { max_visits, ..CompileOptions::default() };
         let exact = !by_diagram;
@@ -264,7 +313,7 @@ impl Case {
             assert!(refused || by_diagram, "no record obeys the rules");
             return;
         };
-        let repaired = repair(&plan, cohort, &Draws::new(1), &Unwatched).cohort;
+        let repaired = repair(&plan, records, &Draws::new(1), &Unwatched).cohort;
         let referee = Referee::new(rules);
         let hard = rules.iter().all(|rule| rule.is_hard());
         let written: Vec<&str> = (0..repaired.len()).map(|index| repaired.id(index)).collect();
@@ -277,7 +326,10 @@ impl Case {
             let number: usize = repaired.id(index).parse().expect("a number");
             let line = &self.record[number];
             let place = format!("repaired record `{}`", line.visits);
-            assert!(referee.is_valid(&record), "enforcer, {place}");
+            let has = |visit: usize, code| record.visit(visit).contains(&code);
+            let details = line.details(rules).view().kept(record.len() - 1, has);
+            let judged = Detailed { record: &record, details: details.view() };
+            assert!(referee.is_valid(&judged), "enforcer, {place}");
             if line.breaks.is_empty() && hard && (exact || line.ended) {
                 assert_eq!(record.to_record(), cohort.record(number).to_record(), "{place}");
             }

@@ -8,6 +8,8 @@ use consequence_record::{Code, Selection, Vocabulary};
 use serde::Serialize;
 use thiserror::Error;
 
+use consequence_tally::counts;
+
 use crate::codes_only::CodesOnly;
 use crate::counts::{Counts, Moments, PairCounts};
 use crate::measured::{BadRecord, check};
@@ -99,13 +101,56 @@ pub fn compare(
     Reference::new(real, vocabulary, options)?.compare(synthetic)
 }
 
+/// How often codes and pairs of codes are there, and how long records are: what records are compared by. Counts of
+/// parts of the records can be added up.
+///
+/// ```
+/// use consequence_evaluate::{CompareOptions, Frequencies, Reference, compare};
+/// use consequence_record::Selection;
+/// use consequence_simulate::{Preset, Simulation};
+/// use consequence_tally::Counts;
+///
+/// let simulation = Simulation::new(Preset::Inpatient, 300, 7);
+/// let (cohort, codes) = (simulation.cohort(), simulation.vocabulary());
+/// let [real, one, other] = [0..100, 100..220, 220..300].map(|range| Selection::all(&cohort).part(range));
+/// let mut synthetic = Frequencies::of(one, codes)?;
+/// synthetic.add(Frequencies::of(other, codes)?);
+///
+/// let options = CompareOptions::default();
+/// let found = Reference::of(Frequencies::of(real, codes)?, codes, &options).compare_with(&synthetic);
+/// assert_eq!(found, compare(real, Selection::all(&cohort).part(100..300), codes, &options)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frequencies {
+    pub(crate) counts: Counts,
+    shape: ShapeCounts,
+}
+
+counts!(Frequencies { counts, shape });
+
+impl Frequencies {
+    /// Counts records, once it is known that they can be measured.
+    pub fn of(records: Selection<'_>, vocabulary: &Vocabulary) -> Result<Self, BadRecord> {
+        check(records, vocabulary)?;
+        let kept = CodesOnly::of(records, vocabulary);
+        let records = kept.records();
+        let counts = Counts::new(records, vocabulary.len());
+        Ok(Self { counts, shape: ShapeCounts::of(records, vocabulary) })
+    }
+
+    /// The records counted.
+    pub fn records(&self) -> u64 {
+        self.shape.records
+    }
+}
+
 /// Real records, counted once to be compared with many cohorts.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     vocabulary: &'a Vocabulary,
     options: CompareOptions,
-    counts: Counts,
-    shape: CohortShape,
+    real: Frequencies,
 }
 
 impl<'a> Reference<'a> {
@@ -115,35 +160,40 @@ impl<'a> Reference<'a> {
         vocabulary: &'a Vocabulary,
         options: &CompareOptions,
     ) -> Result<Self, CompareError> {
-        let (counts, shape) = counted(real, vocabulary).map_err(CompareError::Real)?;
-        Ok(Self { vocabulary, options: *options, counts, shape })
+        let real = Frequencies::of(real, vocabulary).map_err(CompareError::Real)?;
+        Ok(Self::of(real, vocabulary, options))
+    }
+
+    /// Takes real records that were counted.
+    pub fn of(real: Frequencies, vocabulary: &'a Vocabulary, options: &CompareOptions) -> Self {
+        Self { vocabulary, options: *options, real }
     }
 
     /// Compares records with the real ones, as [`compare`] does.
     pub fn compare(&self, synthetic: Selection<'_>) -> Result<Comparison, CompareError> {
-        let (counts, shape) =
-            counted(synthetic, self.vocabulary).map_err(CompareError::Synthetic)?;
-        let least = self.options.rare_below * self.counts.encounters as f64;
-        let is_rare = |code: Code| (self.counts.codes[code.index()] as f64) < least;
-        Ok(Comparison {
-            all: correlations(&self.counts, &counts, |_| true),
-            rare: correlations(&self.counts, &counts, is_rare),
-            rare_below: self.options.rare_below,
-            real: self.shape.clone(),
-            synthetic: shape,
-        })
+        let synthetic =
+            Frequencies::of(synthetic, self.vocabulary).map_err(CompareError::Synthetic)?;
+        Ok(self.compare_with(&synthetic))
     }
-}
 
-/// Counts records, once it is known that they can be measured.
-fn counted(
-    records: Selection<'_>,
-    vocabulary: &Vocabulary,
-) -> Result<(Counts, CohortShape), BadRecord> {
-    check(records, vocabulary)?;
-    let kept = CodesOnly::of(records, vocabulary);
-    let records = kept.records();
-    Ok((Counts::new(records, vocabulary.len()), CohortShape::new(records, vocabulary)))
+    /// Compares records that were counted with the real ones.
+    pub fn compare_with(&self, synthetic: &Frequencies) -> Comparison {
+        let (real, counts) = (&self.real.counts, &synthetic.counts);
+        let least = self.options.rare_below * real.encounters as f64;
+        let is_rare = |code: Code| (real.codes[code.index()] as f64) < least;
+        Comparison {
+            all: correlations(real, counts, |_| true),
+            rare: correlations(real, counts, is_rare),
+            rare_below: self.options.rare_below,
+            real: self.real.shape.shape(self.vocabulary),
+            synthetic: synthetic.shape.shape(self.vocabulary),
+        }
+    }
+
+    /// The real records.
+    pub fn real(&self) -> &Frequencies {
+        &self.real
+    }
 }
 
 /// The figures over the keys with a code that `counts` allows.
@@ -233,30 +283,57 @@ pub struct CohortShape {
     pub static_codes: Vec<StaticCode>,
 }
 
-impl CohortShape {
+/// Counts of the lengths of records and visits, and of static codes.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ShapeCounts {
+    records: u64,
+    encounters: u64,
+    codes: u64,
+    visits_per_record: Vec<u64>,
+    codes_per_visit: Vec<u64>,
+    /// By code: records with it in the static visit.
+    statics: Vec<u64>,
+}
+
+counts!(ShapeCounts { records, encounters, codes, visits_per_record, codes_per_visit, statics });
+
+impl ShapeCounts {
     /// Counts some records of a cohort, whose codes are of the vocabulary.
-    pub(crate) fn new(records: Selection<'_>, vocabulary: &Vocabulary) -> Self {
-        let mut shape = Self { records: records.len() as u64, ..Self::default() };
-        let mut statics = vec![0u64; vocabulary.len()];
+    fn of(records: Selection<'_>, vocabulary: &Vocabulary) -> Self {
+        let mut shape = Self {
+            records: records.len() as u64,
+            statics: vec![0; vocabulary.len()],
+            ..Self::default()
+        };
         for record in records.records() {
             shape.encounters += record.len() as u64 - 1;
             bump(&mut shape.visits_per_record, record.len() - 1);
-            record.visit(0).iter().for_each(|code| statics[code.index()] += 1);
+            record.visit(0).iter().for_each(|code| shape.statics[code.index()] += 1);
             for visit in record.visits().skip(1) {
                 shape.codes += visit.len() as u64;
                 bump(&mut shape.codes_per_visit, visit.len());
             }
         }
-        shape.static_codes = vocabulary
-            .statics()
-            .map(|code| StaticCode {
-                code: vocabulary.name(code).to_owned(),
-                records: statics[code.index()],
-            })
-            .collect();
         shape
     }
 
+    fn shape(&self, vocabulary: &Vocabulary) -> CohortShape {
+        let static_code = |code: Code| StaticCode {
+            code: vocabulary.name(code).to_owned(),
+            records: self.statics[code.index()],
+        };
+        CohortShape {
+            records: self.records,
+            encounters: self.encounters,
+            codes: self.codes,
+            visits_per_record: self.visits_per_record.clone(),
+            codes_per_visit: self.codes_per_visit.clone(),
+            static_codes: vocabulary.statics().map(static_code).collect(),
+        }
+    }
+}
+
+impl CohortShape {
     /// Encounters a record.
     pub fn mean_visits(&self) -> f64 {
         self.encounters as f64 / self.records.max(1) as f64

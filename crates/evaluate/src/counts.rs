@@ -2,12 +2,13 @@
 //! by one.
 
 use consequence_record::{Code, RecordView, Selection, Vocabulary};
+use consequence_tally::{Counts as _, counts};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::codes_only::CodesOnly;
-use crate::measured::{BadRecord, check};
+use crate::compare::Frequencies;
+use crate::measured::BadRecord;
 
 /// Counts of two codes together, by both; sparse, since most pairs never occur.
 pub(crate) type PairCounts = FxHashMap<(Code, Code), u64>;
@@ -25,6 +26,8 @@ pub(crate) struct Counts {
     pub sequences: PairCounts,
 }
 
+counts!(Counts { encounters, transitions, codes, pairs, sequences });
+
 impl Counts {
     /// Counts records on all threads.
     pub fn new(records: Selection<'_>, codes: usize) -> Self {
@@ -36,7 +39,10 @@ impl Counts {
             records.records().for_each(|record| counts.add_record(record));
             counts
         });
-        parts.reduce(none, Self::joined)
+        parts.reduce(none, |mut sum, more| {
+            sum.add(more);
+            sum
+        })
     }
 
     fn add_record(&mut self, record: RecordView<'_>) {
@@ -60,23 +66,6 @@ impl Counts {
             before = Some(visit);
         }
     }
-
-    fn joined(mut self, other: Self) -> Self {
-        self.encounters += other.encounters;
-        self.transitions += other.transitions;
-        self.codes.iter_mut().zip(other.codes).for_each(|(count, more)| *count += more);
-        self.pairs = joined(self.pairs, other.pairs);
-        self.sequences = joined(self.sequences, other.sequences);
-        self
-    }
-}
-
-fn joined(one: PairCounts, other: PairCounts) -> PairCounts {
-    let (mut large, small) = if one.len() < other.len() { (other, one) } else { (one, other) };
-    for (pair, count) in small {
-        *large.entry(pair).or_default() += count;
-    }
-    large
 }
 
 /// Sums over the counts of two cohorts, key by key: whole numbers, so their order does not matter.
@@ -181,17 +170,18 @@ pub fn shares(
     vocabulary: &Vocabulary,
     pairs: usize,
 ) -> Result<Shares, BadRecord> {
-    for &records in selections {
-        check(records, vocabulary)?;
-    }
-    let counted = |&records: &Selection<'_>| {
-        Counts::new(CodesOnly::of(records, vocabulary).records(), vocabulary.len())
-    };
-    let counts: Vec<Counts> = selections.iter().map(counted).collect();
+    let counted = selections.iter().map(|&records| Frequencies::of(records, vocabulary));
+    let counted: Vec<Frequencies> = counted.collect::<Result<_, _>>()?;
+    Ok(shares_of(&counted.iter().collect::<Vec<_>>(), vocabulary, pairs))
+}
+
+/// The same of records that were counted.
+pub fn shares_of(counted: &[&Frequencies], vocabulary: &Vocabulary, pairs: usize) -> Shares {
+    let counts: Vec<&Counts> = counted.iter().map(|one| &one.counts).collect();
     let seen = |code: &Code| counts.iter().any(|counts| counts.codes[code.index()] > 0);
     let codes: Vec<Code> = vocabulary.codes().filter(seen).collect();
     let name = |code: Code| vocabulary.name(code);
-    let share = |counts: &Counts| {
+    let share = |counts: &&Counts| {
         codes.iter().map(|code| share(counts.codes[code.index()], counts.encounters)).collect()
     };
     let named = |(first, second): (Code, Code), between: &str| {
@@ -206,20 +196,20 @@ pub fn shares(
                 .collect(),
         }
     };
-    Ok(Shares {
+    Shares {
         codes: Points {
             names: codes.iter().map(|&code| name(code).to_owned()).collect(),
             shares: counts.iter().map(share).collect(),
         },
         pairs: kind(|counts| (&counts.pairs, counts.encounters), " + "),
         sequences: kind(|counts| (&counts.sequences, counts.transitions), " then "),
-    })
+    }
 }
 
 type PairShares = ((Code, Code), Vec<f64>);
 
 /// The pairs with the highest share in any cohort, and their shares in all.
-fn top(counts: &[Counts], of: fn(&Counts) -> (&PairCounts, u64), limit: usize) -> Vec<PairShares> {
+fn top(counts: &[&Counts], of: fn(&Counts) -> (&PairCounts, u64), limit: usize) -> Vec<PairShares> {
     let mut found: FxHashMap<(Code, Code), Vec<f64>> = FxHashMap::default();
     for (at, one) in counts.iter().enumerate() {
         let (pairs, trials) = of(one);

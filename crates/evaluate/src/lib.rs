@@ -21,6 +21,7 @@ mod compare;
 mod counts;
 mod describe;
 mod figures;
+mod keyed;
 mod likelihood;
 mod measured;
 mod privacy;
@@ -32,15 +33,16 @@ mod utility;
 mod violations;
 
 pub use compare::{
-    CohortShape, CompareError, CompareOptions, Comparison, Correlation, Correlations, Reference,
-    StaticCode, compare,
+    CohortShape, CompareError, CompareOptions, Comparison, Correlation, Correlations, Frequencies,
+    Reference, StaticCode, compare,
 };
-pub use counts::{Points, Shares, shares};
+pub use counts::{Points, Shares, shares, shares_of};
 pub use describe::{
-    CodeCount, Describer, Description, Family, Lengths, Oddities, Oddity, SplitCounts, Spread,
-    StaticOddity, TestFigures, YearCount, test_name,
+    CodeCount, DescribeCounts, Describer, Description, Family, Lengths, Oddities, Oddity,
+    SplitCounts, Spread, StaticOddity, TestFigures, YearCount, test_name,
 };
 pub use figures::{Interval, interval_by};
+pub use keyed::KeyedSample;
 pub use likelihood::{
     BrokenRule, Independent, Likelihood, LikelihoodError, Positives, UnnormalisedLikelihood,
     likelihood, likelihood_with_rules, likelihood_with_settled, log_probabilities,
@@ -53,8 +55,11 @@ pub use privacy::{
 pub use rarity::{Rarity, RarityOptions, Shown, rarity};
 pub use replay::{Parts, ReplayOptions};
 pub use timing::{
-    AfterCode, Distribution, Known, Misplaced, ShareRow, SharesOf, Sides, Summary, TestValues,
-    Timing, TimingOptions, TimingSample, TimingSamples, Values, timing,
+    AfterCode, Distribution, FollowedCodes, Known, Misplaced, ShareRow, SharesOf, Sides, Summary,
+    TestValues, Timing, TimingCounts, TimingOptions, TimingSample, TimingSamples, Values,
+    followed_codes, timing, timing_of,
 };
 pub use utility::{FittedModel, LeftOut, Predicted, Scores, Utility, UtilityOptions, utility};
-pub use violations::{HardRule, Obeyed, SoftRule, Violations, ViolationsError, violations};
+pub use violations::{
+    HardRule, Obeyed, SoftRule, ViolationCounts, Violations, ViolationsError, violations,
+};

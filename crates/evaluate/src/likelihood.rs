@@ -287,7 +287,7 @@ impl Likelihood {
             .filter(|&(_, outcome)| *outcome == RecordNats::Forbidden)
             .map(|(index, _)| index)
             .collect();
-        let audit = auditor.audit(Selection::new(records.cohort(), &forbidden), 0, &Unwatched);
+        let audit = auditor.audit(records.others(&forbidden), 0, &Unwatched);
         self.dead_ends = audit.valid_records;
         let broken = rules.iter().zip(&audit.rules);
         let broken = broken.filter(|(_, finding)| finding.records > 0);

@@ -169,6 +169,7 @@ impl Outside<'_> {
                 if visit == 0 {
                     writer.take();
                 }
+                writer.arrive_as(record, visit);
                 writer.open();
             }
             Self::Settled { list, given, passed } => (*given, *passed) = (list(record, visit), 0),

@@ -8,6 +8,7 @@ use consequence_feedback::Unwatched;
 use consequence_feedback::words::{count, number};
 use consequence_record::Selection;
 use consequence_rules::{CompileError, CompileLimits, Formula, Rule, RuleSet, Says, WrittenRules};
+use consequence_tally::counts;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -111,9 +112,57 @@ pub fn violations(
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
 ) -> Result<Violations, ViolationsError> {
-    check(records, rules.vocabulary())?;
-    let found = audit(records, Arc::clone(rules), limits)?;
-    let soft = soft_rules(records, rules, limits)?;
+    Ok(ViolationCounts::of(records, rules, limits)?.violations(rules))
+}
+
+/// What is counted of records to tell how they obey rules. Counts of other records can be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViolationCounts {
+    hard: Audit,
+    /// Of each soft rule, visits where its condition holds, and those of them where its output is not as it says.
+    soft: Vec<[u64; 2]>,
+}
+
+counts!(ViolationCounts { hard, soft });
+
+impl ViolationCounts {
+    /// Counts records.
+    pub fn of(
+        records: Selection<'_>,
+        rules: &Arc<RuleSet>,
+        limits: &CompileLimits,
+    ) -> Result<Self, ViolationsError> {
+        check(records, rules.vocabulary())?;
+        let hard = audit(records, Arc::clone(rules), limits)?;
+        Ok(Self { hard, soft: soft_rules(records, rules, limits)? })
+    }
+
+    /// Records that break no hard rule.
+    pub fn valid_records(&self) -> u64 {
+        self.hard.valid_records
+    }
+
+    /// How the records obey the rules that they were counted by.
+    pub fn violations(&self, rules: &RuleSet) -> Violations {
+        violations_of(self, rules)
+    }
+}
+
+fn violations_of(counts: &ViolationCounts, rules: &RuleSet) -> Violations {
+    let found = &counts.hard;
+    let soft = stated(rules).zip(&counts.soft).map(|((rule, _, _, probability), counts)| {
+        let [visits, missed] = *counts;
+        let held = visits - missed;
+        SoftRule {
+            rule: rule.name.to_string(),
+            temporal: rule.is_temporal(),
+            probability,
+            visits,
+            held,
+            share: (visits > 0).then(|| held as f64 / visits as f64),
+        }
+    });
+    let soft = soft.collect();
     let hard = rules.iter().zip(&found.rules).filter(|(rule, _)| rule.is_hard());
     let hard: Vec<HardRule> = hard
         .map(|(rule, finding)| HardRule {
@@ -133,7 +182,7 @@ pub fn violations(
             valid_percent: (records > 0).then(|| 100.0 * valid_records as f64 / records as f64),
         }
     };
-    Ok(Violations {
+    Violations {
         records,
         visits: found.visits,
         all: obeyed(found.valid_records, &|_| true),
@@ -141,7 +190,7 @@ pub fn violations(
         temporal_rules: obeyed(records - found.temporal_broken, &|rule| rule.temporal),
         hard,
         soft,
-    })
+    }
 }
 
 fn audit(
@@ -152,21 +201,25 @@ fn audit(
     Ok(Auditor::new(&WrittenRules::new(rules, limits)?).audit(records, 0, &Unwatched))
 }
 
+/// The soft rules, each with its condition, its output and its probability.
+fn stated(rules: &RuleSet) -> impl Iterator<Item = (&Rule, Formula, Formula, f64)> {
+    rules.iter().filter_map(|rule| match &rule.says {
+        Says::Hard(_) => None,
+        Says::Soft { when, code, present, probability } => {
+            let condition = when.clone().unwrap_or(Formula::Constant(true));
+            Some((rule, condition, Formula::literal(*code, *present), *probability))
+        }
+    })
+}
+
 /// An audit only knows hard rules. So each soft rule is audited as two: one that is broken wherever
 /// the condition holds, and one that is broken where, besides, the output is not as it says.
 fn soft_rules(
     records: Selection<'_>,
     rules: &Arc<RuleSet>,
     limits: &CompileLimits,
-) -> Result<Vec<SoftRule>, CompileError> {
-    let stated = rules.iter().filter_map(|rule| match &rule.says {
-        Says::Hard(_) => None,
-        Says::Soft { when, code, present, probability } => {
-            let condition = when.clone().unwrap_or(Formula::Constant(true));
-            Some((rule, condition, Formula::literal(*code, *present), *probability))
-        }
-    });
-    let stated: Vec<(&Rule, Formula, Formula, f64)> = stated.collect();
+) -> Result<Vec<[u64; 2]>, CompileError> {
+    let stated: Vec<(&Rule, Formula, Formula, f64)> = stated(rules).collect();
     if stated.is_empty() {
         return Ok(Vec::new());
     }
@@ -181,19 +234,7 @@ fn soft_rules(
         .expect("the codes are those of the soft rules");
     let found = audit(records, Arc::new(hardened), limits)?;
     let both = found.rules.chunks_exact(2);
-    let counted = stated.into_iter().zip(both).map(|((rule, _, _, probability), counts)| {
-        let (visits, missed) = (counts[0].violations, counts[1].violations);
-        let held = visits - missed;
-        SoftRule {
-            rule: rule.name.to_string(),
-            temporal: rule.is_temporal(),
-            probability,
-            visits,
-            held,
-            share: (visits > 0).then(|| held as f64 / visits as f64),
-        }
-    });
-    Ok(counted.collect())
+    Ok(both.map(|counts| [counts[0].violations, counts[1].violations]).collect())
 }
 
 impl Display for Violations {

@@ -142,7 +142,7 @@ impl Builder<'_> {
             let age = age(told, events, &groups);
             match age.and_then(|years| self.finals.age(years)) {
                 Some(code) => statics.push(DraftCode::new(code, None, f32::NAN)),
-                None if self.profile.age && !self.options.age_bands.is_empty() => {
+                None if self.profile.age && self.finals.ages().next().is_some() => {
                     summary.drop_one(Reason::UnknownAge);
                     return Ok(None);
                 }

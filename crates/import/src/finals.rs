@@ -95,7 +95,7 @@ impl Finals {
             finals.plain.push(target);
         }
         if made.ages {
-            for band in age_bands(&options.age_bands) {
+            for band in age_bands(options.age_bands.as_deref().unwrap_or_default()) {
                 let age = finals.intern(&format!("AGE//{band}"), Kind::Static, None)?;
                 finals.ages.push((band, age));
             }

@@ -35,8 +35,14 @@ pub fn open(
 ) -> Result<Import, ImportError> {
     let path = path.as_ref();
     let file: Arc<str> = path.display().to_string().into();
-    check(options).map_err(|problem| ImportError::whole(Arc::clone(&file), problem))?;
-    let mut collector = Collector::new(options, watch);
+    let mut options = options.clone();
+    let bands = options.age_bands.get_or_insert_with(|| source.age_bands().to_vec());
+    if !bands.is_sorted_by(|one, next| one < next) {
+        let rising = ImportProblem::Option("the bounds of the age bands do not rise".into());
+        return Err(ImportError::whole(file, rising));
+    }
+    check(&options).map_err(|problem| ImportError::whole(Arc::clone(&file), problem))?;
+    let mut collector = Collector::new(&options, watch);
     let gathered = sources::gather(source, path, &mut collector)?;
     Import::settle(collector, gathered, file, watch)
 }
@@ -44,9 +50,6 @@ pub fn open(
 /// Refuses options that make no sense.
 fn check(options: &ImportOptions) -> Result<(), ImportProblem> {
     let refuse = |text: &str| Err(ImportProblem::Option(text.into()));
-    if !options.age_bands.is_sorted_by(|one, next| one < next) {
-        return refuse("the bounds of the age bands do not rise");
-    }
     if options.quantiles != 0 && !(2..=1000).contains(&options.quantiles) {
         return refuse("values can be put into 2 to 1000 parts, or left out with 0");
     }

@@ -37,9 +37,10 @@ pub struct ImportOptions {
     pub max_visits: Option<usize>,
     /// Whether encounters that have no code are left out, rather than kept empty.
     pub drop_empty: bool,
-    /// Where age bands begin and end, in years, rising: 0, 20, 40 gives `AGE//0-20`, `AGE//20-40`
-    /// and `AGE//40+`. The age is that of the first encounter. Empty for no age at all.
-    pub age_bands: Vec<u16>,
+    /// Where age bands begin and end, in years, rising: 0, 18, 40 gives `AGE//0-18`, `AGE//18-40`
+    /// and `AGE//40+`. The age is that of the first encounter. Empty for no age at all; none: the
+    /// [usual](Source::age_bands) ones of the source.
+    pub age_bands: Option<Vec<u16>>,
     /// Whether sex is a static code.
     pub sex: bool,
     /// Whether race is a static code, such as `RACE//WHITE`, where the source tells it.
@@ -76,7 +77,7 @@ impl Default for ImportOptions {
             min_patients: 0,
             max_visits: None,
             drop_empty: false,
-            age_bands: vec![0, 20, 40, 60, 80, 100],
+            age_bands: None,
             sex: true,
             race: false,
             ethnicity: false,
@@ -194,6 +195,15 @@ impl Source {
             Self::Csv(_) => "csv",
             Self::Jsonl => "jsonl",
             Self::Meds => "meds",
+        }
+    }
+
+    /// Where age bands begin unless that is said: a child of one year has little in common with one of ten. Bands of
+    /// this kind must not cut those that the source itself gives.
+    pub fn age_bands(&self) -> &'static [u16] {
+        match self {
+            Self::UciDiabetes => &[0, 20, 40, 60, 80, 100],
+            _ => &[0, 1, 5, 12, 18, 40, 60, 80, 100],
         }
     }
 

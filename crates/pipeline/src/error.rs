@@ -12,6 +12,7 @@ use consequence_sample::{ConditionError, SampleError};
 use consequence_store::{RunError, StoreError};
 use consequence_tables::TableError;
 use consequence_tables::jsonl::WriteError;
+use consequence_tally::{Paused, StateError};
 use consequence_train::TrainError;
 use thiserror::Error;
 
@@ -148,6 +149,9 @@ pub enum Error {
     /// The weights of a network could not be kept.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// Records were counted in part, or are to be counted.
+    #[error("{0}")]
+    Paused(Box<Paused>),
     /// A report has no form as JSON: a defect of this program.
     #[error("a report cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -206,6 +210,17 @@ impl Error {
             Self::Shape(_) => "choose other values for {width}, {layers}, {heads} or {head_units}",
             Self::Interrupted { .. } => "give the same command with {resume} to go on",
             Self::Threads { .. } => "choose another number for {threads}",
+            Self::Paused(paused) => match &**paused {
+                Paused::Refused(StateError::Twice { .. }) => "give every part once",
+                Paused::Refused(StateError::OtherParts { .. } | StateError::Unlike(_)) => {
+                    "add up counts of one command over one cohort, made by the same version"
+                }
+                Paused::Refused(StateError::Format { .. }) => {
+                    "count the parts again with this version, or add them up with that one"
+                }
+                Paused::Refused(StateError::Damaged(_)) => "count that part again",
+                _ => return None,
+            },
             Self::Model(error) => return error.advice(),
             Self::Train(error) => return error.advice(),
             Self::Sample(error) => return error.advice(),
@@ -249,6 +264,12 @@ impl Error {
                 .into();
                 (named(core), "drop or change one of them; each is needed for the contradiction")
             }
+            CompileError::Beyond { core, .. } => {
+                what = "it cannot be shown that records can obey these rules together, whatever days, \
+                        ages and values they come to"
+                    .into();
+                (named(core), "loosen one of them, or leave one out")
+            }
             CompileError::RuleTooLarge { rule, .. } => {
                 (named(std::slice::from_ref(rule)), "split the rule into smaller ones")
             }
@@ -266,6 +287,19 @@ impl Error {
             _ => (Vec::new(), "give {max_visits} at least 1"),
         };
         Self::Compile { what, rules, advice: Advice::new(advice) }
+    }
+}
+
+impl From<Paused> for Error {
+    fn from(paused: Paused) -> Self {
+        match paused {
+            // What went wrong with the records is told as it is elsewhere.
+            Paused::Failed(error) => match error.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(error) => Self::Paused(Box::new(Paused::Failed(error))),
+            },
+            other => Self::Paused(Box::new(other)),
+        }
     }
 }
 

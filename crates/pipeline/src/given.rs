@@ -175,6 +175,14 @@ impl RuleInput {
     pub fn text(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         Self::Text { name: name.into(), text: text.into() }
     }
+
+    /// What messages call them, and their text.
+    pub fn read(&self) -> Result<(String, Arc<str>), Error> {
+        match self {
+            Self::Path(path) => Ok((self.to_string(), load::rule_text(path)?.into())),
+            Self::Text { name, text } => Ok((name.clone(), Arc::clone(text))),
+        }
+    }
 }
 
 impl Display for RuleInput {

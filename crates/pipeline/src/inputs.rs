@@ -59,9 +59,18 @@ pub struct Opened {
 impl Inputs {
     /// Opens them.
     pub fn open(&self, watch: &dyn Watch) -> Result<Opened, Error> {
-        let Codes { options, source, cohort } = self.codes(watch)?;
-        let rules = load::with_own(&self.rules, self.cohort.as_ref(), self.no_own_rules);
-        let rules = load::rules_over(&rules, &options, &source)?;
+        let Codes { mut options, source, mut cohort } = self.codes(watch)?;
+        let files = load::with_own(&self.rules, self.cohort.as_ref(), self.no_own_rules);
+        let mut rules = load::rules_over(&files, &options, &source)?;
+        // Dates, births and values are read only for rules that ask for them.
+        let asked =
+            rules.rules.ask_details() && !cohort.as_ref().is_some_and(LoadedCohort::is_detailed);
+        if let (Some(input), true) = (&self.cohort, asked) {
+            let detailed = load::detailed_cohort(input, options.vocabulary.clone(), watch)?;
+            options.knows = Some(detailed.knows());
+            rules = load::rules_over(&files, &options, &source)?;
+            cohort = Some(detailed);
+        }
         let codes = CodeSummary::new(rules.rules.vocabulary(), source);
         Ok(Opened { rules, cohort, codes })
     }
@@ -81,6 +90,7 @@ impl Inputs {
         let options = RuleOptions {
             vocabulary: cohort.as_ref().map(|loaded| Arc::clone(&loaded.vocabulary)).or(given),
             titles: cohort.as_ref().map(|loaded| loaded.titles.clone()).unwrap_or_default(),
+            knows: cohort.as_ref().map(LoadedCohort::knows),
             numbered: self.vocabulary.is_some(),
             unknown_codes: self.unknown_codes,
             ..RuleOptions::default()
@@ -141,10 +151,11 @@ impl RecordInputs {
     ) -> Result<OpenedRecords, Error> {
         let Self { cohort, rules, vocabulary, unknown_codes, no_own_rules } = self;
         let given = vocabulary.as_deref().map(load::vocabulary_file).transpose()?;
-        let loaded = read(cohort, given, watch)?;
-        let options = RuleOptions {
+        let mut loaded = read(cohort, given.clone(), watch)?;
+        let mut options = RuleOptions {
             vocabulary: Some(Arc::clone(&loaded.vocabulary)),
             titles: loaded.titles.clone(),
+            knows: Some(loaded.knows()),
             numbered: vocabulary.is_some(),
             unknown_codes: *unknown_codes,
             ..RuleOptions::default()
@@ -153,8 +164,15 @@ impl RecordInputs {
             Some(path) => CodeSource::Vocabulary(path.display().to_string()),
             None => CodeSource::Cohort(cohort.shown()),
         };
-        let rules = load::with_own(rules, Some(cohort), *no_own_rules);
-        Ok(OpenedRecords { rules: load::rules_over(&rules, &options, &source)?, cohort: loaded })
+        let files = load::with_own(rules, Some(cohort), *no_own_rules);
+        let mut rules = load::rules_over(&files, &options, &source)?;
+        // Dates, births and values are read only where they are needed, or for rules that ask for them.
+        if !loaded.is_detailed() && rules.rules.ask_details() {
+            loaded = load::detailed_cohort(cohort, given, watch)?;
+            options.knows = Some(loaded.knows());
+            rules = load::rules_over(&files, &options, &source)?;
+        }
+        Ok(OpenedRecords { rules, cohort: loaded })
     }
 }
 
@@ -199,5 +217,56 @@ impl CodeSummary {
         let statics =
             vocabulary.codes().filter(|&code| vocabulary.kind(code) == Kind::Static).count();
         Self { statics, encounters: vocabulary.len() - statics - 1, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use consequence_feedback::Unwatched;
+
+    use super::*;
+
+    #[test]
+    fn dates_are_read_for_rules_that_ask_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cohort.jsonl");
+        let dated = r#""times": ["2001-05-31", "2001-06-02"], "birth": "1950-01-01""#;
+        let line =
+            |more: &str| format!(r#"{{"id": "p", "static": [], "visits": [["A"], ["B"]]{more}}}"#);
+        let open = |line: String, formula: &str| {
+            std::fs::write(&path, line).unwrap();
+            let rules = RuleInput::text("asked.rules", format!("rule r: {formula}"));
+            RecordInputs::new(&path).with_rules([rules]).open(&Unwatched)
+        };
+        let asked = open(line(&format!(", {dated}")), "A in last 3 days => B").unwrap();
+        assert!(asked.cohort.records().record(0).details().time(2).is_some());
+        let other = open(line(&format!(", {dated}")), "A at least 2 times in past => B").unwrap();
+        assert!(other.cohort.details.is_none(), "nobody asked");
+        for (formula, said) in [
+            ("A in last 3 days => B", "`last 3 days` in a cohort without dates"),
+            ("AGE >= 18 => B", "an age in a cohort without ages"),
+        ] {
+            let refused = open(line(""), formula).unwrap_err().to_string();
+            assert!(refused.contains(said), "{refused}");
+            assert!(refused.contains("asked.rules:1:9"), "{refused}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_once_whatever_rules_ask() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe.jsonl");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let line = r#"{"id": 1, "static": [], "visits": [["A"], ["B"]], "times": ["2020-01-01", "2020-01-03"]}"#;
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || std::fs::write(path, line).unwrap()
+        });
+        let rules = RuleInput::text("asked.rules", "rule r: A in last 3 days => B");
+        let opened = RecordInputs::new(&path).with_rules([rules]).open(&Unwatched).unwrap();
+        writer.join().unwrap();
+        assert!(opened.cohort.records().record(0).details().time(2).is_some());
     }
 }

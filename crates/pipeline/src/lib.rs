@@ -19,13 +19,14 @@ pub mod load;
 pub mod model_rules;
 mod out;
 pub mod pages;
+pub mod parts;
 mod reference;
 mod task;
 
 pub use consequence_feedback::{Advice, Setting, Unwatched, Watch, watched, words};
 
 pub use count::{CountError, parse_count};
-pub use digest::records_digest;
+pub use digest::{RecordsDigest, records_digest};
 pub use error::Error;
 pub use figures::CohortFigures;
 pub use given::{CohortInput, HeldCohort, ModelInput, RuleInput};
@@ -34,7 +35,7 @@ pub use out::{
     OpenOut, Out, refuse_cohort, refuse_file, refuse_folder, refuse_lines, whole_path, write_file,
 };
 pub use reference::RuleReference;
-pub use task::{REPORT_FORMAT, Report, Task};
+pub use task::{REPORT_FORMAT, Report, Task, report_json};
 
 /// Sets how many threads every later call uses; 0 is one for each core. Call it once, first.
 ///

@@ -8,9 +8,9 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use consequence_feedback::{Watch, watched};
-use consequence_record::{Code, Kind, Vocabulary};
-use consequence_rules::language::TitledCodes;
+use consequence_feedback::{Advice, Watch, watched};
+use consequence_record::{Code, Kind, Selection, Vocabulary};
+use consequence_rules::language::{Knows, TitledCodes};
 use consequence_rules::{
     Diagnostic, LanguageLimits, ResolveOptions, RuleFile, RuleSet, TupleFile, UnknownCodes, parse,
     resolve,
@@ -37,6 +37,8 @@ pub struct RuleOptions {
     pub unknown_codes: UnknownCodes,
     /// What codes of the vocabulary mean, for messages that name them.
     pub titles: BTreeMap<Code, String>,
+    /// What the cohort knows of days, ages and values, if there is one.
+    pub knows: Option<Knows>,
     /// How much of a rule file to take in before refusing.
     pub limits: LanguageLimits,
 }
@@ -83,7 +85,16 @@ pub fn rules(inputs: &[RuleInput], options: &RuleOptions) -> Result<LoadedRules,
         files.push(file);
         own_vocabularies.extend(own);
     }
-    let vocabulary = match (&options.vocabulary, own_vocabularies.as_slice()) {
+    resolved(inputs, &files, &own_vocabularies, options)
+}
+
+fn resolved(
+    inputs: &[RuleInput],
+    files: &[RuleFile],
+    own_vocabularies: &[Arc<Vocabulary>],
+    options: &RuleOptions,
+) -> Result<LoadedRules, Error> {
+    let vocabulary = match (&options.vocabulary, own_vocabularies) {
         (Some(given), _) => Some(Arc::clone(given)),
         // Numbers without names mean something in the order of their own file alone.
         (None, [own]) if files.len() == 1 => Some(Arc::clone(own)),
@@ -92,13 +103,14 @@ pub fn rules(inputs: &[RuleInput], options: &RuleOptions) -> Result<LoadedRules,
     let resolve_options = ResolveOptions {
         unknown_codes: options.unknown_codes,
         titles: options.titled_codes(),
+        knows: options.knows.clone(),
         limits: options.limits.clone(),
     };
     let title = |name: &str| {
         let code = options.vocabulary.as_ref()?.code(name)?;
         options.titles.get(&code).cloned()
     };
-    let resolved = resolve(&files, vocabulary, &resolve_options)
+    let resolved = resolve(files, vocabulary, &resolve_options)
         .map_err(|diagnostics| diagnostics.with_titles(title))?;
     Ok(LoadedRules {
         rules: Arc::new(resolved.rules),
@@ -114,12 +126,78 @@ pub fn rules_over(
     options: &RuleOptions,
     from: &CodeSource,
 ) -> Result<LoadedRules, Error> {
-    rules(inputs, options).map_err(|error| match error {
+    rules(inputs, options).map_err(|error| with_source(error, from))
+}
+
+fn with_source(error: Error, from: &CodeSource) -> Error {
+    match error {
         Error::Rules(diagnostics) if diagnostics.iter().any(|one| one.lacks_code) => {
             Error::UnknownCodes { diagnostics, from: from.clone(), vocabulary_possible: true }
         }
         other => other,
-    })
+    }
+}
+
+/// Names that were loaded as groups of records.
+#[derive(Clone, Debug)]
+pub struct LoadedGroups {
+    /// A rule for each name: a record with a visit at which it is true is of the group.
+    pub rules: LoadedRules,
+    /// The names that no other name of their file is made of.
+    pub outer: Vec<String>,
+}
+
+impl LoadedGroups {
+    /// The groups with these names, in the order of the files; without names, the outer ones.
+    pub fn chosen(&self, names: &[String]) -> Result<Vec<usize>, Error> {
+        let all = || self.rules.rules.iter().map(|rule| &*rule.name);
+        if let Some(unknown) = names.iter().find(|name| all().all(|one| one != name.as_str())) {
+            let what = format!("no group is called `{unknown}`");
+            let known: Vec<&str> = all().take(8).collect();
+            let advice = match known.is_empty() {
+                true => "give files that define names in {groups}".to_owned(),
+                false => format!("there is {}", known.join(", ")),
+            };
+            return Err(Error::Refused { what, path: None, advice: Advice::new(advice) });
+        }
+        let wanted = if names.is_empty() { &self.outer } else { names };
+        let is_wanted = |&(_, name): &(usize, &str)| wanted.iter().any(|one| one == name);
+        Ok(all().enumerate().filter(is_wanted).map(|(group, _)| group).collect())
+    }
+}
+
+/// Loads the names of files as groups of records; the rules of these files are left out.
+///
+/// ```
+/// use consequence_pipeline::{CodeSource, load};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("groups.rules");
+/// std::fs::write(&path, "let insulin = RX//glargine, RX//lispro  let treated = insulin in past")?;
+/// let groups = load::groups(&[path.into()], &load::RuleOptions::default(), &CodeSource::Rules)?;
+/// assert_eq!(groups.rules.rules.len(), 2);
+/// assert_eq!(groups.outer, ["treated"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn groups(
+    inputs: &[RuleInput],
+    options: &RuleOptions,
+    from: &CodeSource,
+) -> Result<LoadedGroups, Error> {
+    let (mut files, mut outer) = (Vec::new(), Vec::new());
+    for input in inputs {
+        let (file, _) = rule_file(input, options)?;
+        let names = file.outer_names();
+        if names.is_empty() {
+            let advice = "name groups by `let`, such as `let diabetes = ICD9CM//250`";
+            let path = input.to_string();
+            return Err(Error::refused_at(path.as_str(), "the file defines no name", advice));
+        }
+        outer.extend(names.into_iter().map(str::to_owned));
+        files.push(file.groups());
+    }
+    let rules = resolved(inputs, &files, &[], options).map_err(|error| with_source(error, from))?;
+    Ok(LoadedGroups { rules, outer })
 }
 
 /// The rules, after those that a cohort brings along.
@@ -293,11 +371,34 @@ fn refuse_long(path: &Path, size: u64, limit: usize) -> Result<(), Error> {
 #[derive(Clone, Debug)]
 pub struct LoadedCohort {
     dataset: Arc<Dataset>,
+    /// Whether dates, births and values were asked for.
+    detailed: bool,
     /// Whether record N is line N of the file.
     pub records_are_lines: bool,
 }
 
 impl LoadedCohort {
+    /// What rules can ask of its days, ages and values. What was not read is not known to be missing.
+    pub fn knows(&self) -> Knows {
+        let Dataset { vocabulary, scales, details, .. } = &*self.dataset;
+        let scales = scales.clone();
+        match (details, self.detailed) {
+            (Some(details), _) => Knows::new(vocabulary, scales, Some(details)),
+            (None, true) => Knows { scales, ..Knows::without_details(vocabulary) },
+            (None, false) => Knows::new(vocabulary, scales, None),
+        }
+    }
+
+    /// Whether dates, births and values were asked for.
+    pub fn is_detailed(&self) -> bool {
+        self.detailed
+    }
+
+    /// All records, with what is known of them beside their codes.
+    pub fn records(&self) -> Selection<'_> {
+        Selection::all(&self.cohort).detailed(self.details.as_ref())
+    }
+
     /// The records and what is known of them, copied if somebody else holds them too.
     pub fn into_dataset(self) -> Dataset {
         Arc::unwrap_or_clone(self.dataset)
@@ -314,7 +415,7 @@ impl Deref for LoadedCohort {
 
 impl From<Dataset> for LoadedCohort {
     fn from(dataset: Dataset) -> Self {
-        Self { dataset: Arc::new(dataset), records_are_lines: false }
+        Self { dataset: Arc::new(dataset), detailed: true, records_are_lines: false }
     }
 }
 
@@ -335,7 +436,14 @@ pub fn cohort(
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
-    read_cohort(input, vocabulary, false, watch)
+    let asked = if is_read_once(input) { Asked::All } else { Asked::Codes };
+    read_cohort(input, vocabulary, asked, watch)
+}
+
+/// Whether a cohort comes through a pipe: it cannot be read again for dates, should rules ask for them.
+fn is_read_once(input: &CohortInput) -> bool {
+    let CohortInput::Path(path) = input else { return false };
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// The same with dates, stays, births and values.
@@ -344,35 +452,58 @@ pub fn detailed_cohort(
     vocabulary: Option<Arc<Vocabulary>>,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
-    read_cohort(input, vocabulary, true, watch)
+    read_cohort(input, vocabulary, Asked::All, watch)
+}
+
+/// The same with births and dates, and of the rest what comes with them.
+pub fn dated_cohort(input: &CohortInput, watch: &dyn Watch) -> Result<LoadedCohort, Error> {
+    read_cohort(input, None, Asked::Dates, watch)
+}
+
+/// What is asked of a cohort.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Codes,
+    Dates,
+    All,
 }
 
 fn read_cohort(
     input: &CohortInput,
     vocabulary: Option<Arc<Vocabulary>>,
-    details: bool,
+    asked: Asked,
     watch: &dyn Watch,
 ) -> Result<LoadedCohort, Error> {
     let limits = Limits::default();
+    let (details, values) = (asked != Asked::Codes, asked == Asked::All);
     let path = match input {
         CohortInput::Held(held) => {
             return Ok(match vocabulary {
                 Some(given) if given != held.dataset.vocabulary => {
                     held.dataset.over(given, &held.name)?.into()
                 }
-                _ => LoadedCohort { dataset: Arc::clone(&held.dataset), records_are_lines: false },
+                _ => LoadedCohort {
+                    dataset: Arc::clone(&held.dataset),
+                    detailed: true,
+                    records_are_lines: false,
+                },
             });
         }
         CohortInput::Path(path) => path,
     };
     watched(watch, "reading the cohort", None, || match Format::of(path)? {
-        Format::Meds => Ok(meds::read(path, &MedsOptions { vocabulary, details, limits })?.into()),
+        Format::Meds => {
+            let dataset = meds::read(path, &MedsOptions { vocabulary, details, values, limits })?;
+            Ok(LoadedCohort { detailed: values, ..dataset.into() })
+        }
         Format::Lines => {
             let loaded = jsonl::read(path, &ReadOptions { vocabulary, details, limits })?;
             let records_are_lines = loaded.summary.blank_lines == 0;
-            let details = loaded.details;
-            let dataset = Dataset { details, ..Dataset::new(loaded.cohort, loaded.vocabulary) };
-            Ok(LoadedCohort { dataset: Arc::new(dataset), records_are_lines })
+            let dataset = Dataset {
+                details: loaded.details,
+                ..Dataset::new(loaded.cohort, loaded.vocabulary)
+            };
+            Ok(LoadedCohort { dataset: Arc::new(dataset), detailed: details, records_are_lines })
         }
     })
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use consequence_feedback::{Watch, watched};
 use consequence_model::{Model, ModelKind};
 use consequence_record::Vocabulary;
-use consequence_rules::language::RuleItem;
+use consequence_rules::language::{Knows, RuleItem};
 use consequence_rules::{LanguageLimits, ResolveOptions, RuleSet, UnknownCodes, parse, resolve};
 use consequence_store::Lock;
 
 use crate::inputs::CodeSource;
-use crate::load::{self, LoadedRules, RuleOptions};
+use crate::load::{self, LoadedGroups, LoadedRules, RuleOptions};
 use crate::{Error, ModelInput, RuleInput};
 
 /// A model that is read. Nobody replaces it as long as this lives.
@@ -68,9 +68,34 @@ pub fn over_model(
     if files.is_empty() {
         return own(&model.card.rules, input, vocabulary);
     }
-    let options =
-        RuleOptions { vocabulary: Some(vocabulary), unknown_codes, ..RuleOptions::default() };
+    let options = options(model, unknown_codes);
     load::rules_over(files, &options, &CodeSource::Model(input.to_string()))
+}
+
+/// Names of files as groups of records over the codes of a model; without files there are none.
+pub fn groups(
+    model: &Model,
+    input: &ModelInput,
+    files: &[RuleInput],
+    unknown_codes: UnknownCodes,
+) -> Result<LoadedGroups, Error> {
+    let options = options(model, unknown_codes);
+    load::groups(files, &options, &CodeSource::Model(input.to_string()))
+}
+
+/// How to read rules over the codes of a model.
+fn options(model: &Model, unknown_codes: UnknownCodes) -> RuleOptions {
+    let vocabulary = model.trained.codes().vocabulary();
+    let code = |(name, scale)| Some((vocabulary.code(name)?, scale));
+    let scales = model.details.scales().filter_map(code).collect();
+    let titled = |(name, title): (&String, &String)| Some((vocabulary.code(name)?, title.clone()));
+    RuleOptions {
+        vocabulary: Some(Arc::clone(vocabulary)),
+        titles: model.card.titles.iter().filter_map(titled).collect(),
+        knows: Some(Knows { scales, ..Knows::default() }),
+        unknown_codes,
+        ..RuleOptions::default()
+    }
 }
 
 /// Rules of files over the codes of a model; without files, the model's own and those that it obeys when it

@@ -90,7 +90,8 @@ struct Numbered<'a, T> {
     report: &'a T,
 }
 
-fn report_json(report: &impl Serialize) -> Result<String, Error> {
+/// A report as JSON, with the number of its format before everything else.
+pub fn report_json(report: &impl Serialize) -> Result<String, Error> {
     let mut text = serde_json::to_string_pretty(&Numbered { format: REPORT_FORMAT, report })?;
     text.push('\n');
     Ok(text)

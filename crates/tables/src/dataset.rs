@@ -165,7 +165,7 @@ impl Dataset {
         match Format::of(path)? {
             Format::Meds => meds::read(path, options),
             Format::Lines => {
-                let MedsOptions { vocabulary, details, limits } = options.clone();
+                let MedsOptions { vocabulary, details, limits, .. } = options.clone();
                 let loaded = jsonl::read(path, &ReadOptions { vocabulary, details, limits })?;
                 let details = loaded.details;
                 Ok(Self { details, ..Self::new(loaded.cohort, loaded.vocabulary) })

@@ -6,6 +6,7 @@
 
 pub mod every;
 pub mod kills;
+pub mod parts;
 mod shared;
 mod stir;
 pub mod uci_reference;

@@ -7,7 +7,7 @@ use std::fs;
 use consequence_enforce::{BrokenClause, Reader};
 use consequence_pipeline::words::list;
 use consequence_record::{Code, RecordView, Vocabulary};
-use consequence_rules::{Literal, Origin, WrittenRules};
+use consequence_rules::{Asked, Formula, Literal, Origin, WrittenRules};
 use serde::Serialize;
 
 use crate::look::{Seen, Titles, moment};
@@ -74,7 +74,8 @@ pub(super) struct Causes<'a> {
 
 impl<'a> Causes<'a> {
     pub fn new(written: &'a WrittenRules, titles: &'a Titles, show_ids: bool) -> Self {
-        let decode = |literals: &[_]| literals.iter().map(|&one| written.decode(one)).collect();
+        let decode =
+            |literals: &[_]| literals.iter().filter_map(|&one| written.decode(one)).collect();
         let clauses = written.clauses().map(|clause| decode(clause.literals)).collect();
         Self { written, titles, clauses, show_ids }
     }
@@ -97,9 +98,14 @@ impl<'a> Causes<'a> {
         let title = |code: Code| self.titles.of(code).map(str::to_owned);
         let (mut has, mut lacks) = (Vec::new(), Vec::new());
         for literal in clauses.iter().flat_map(|one| &self.clauses[one.clause]) {
-            let (code, title) = (vocabulary.name(literal.code).to_owned(), title(literal.code));
+            let (code, title, window) = match &literal.asked {
+                Asked::Now(code) => (vocabulary.name(*code).to_owned(), title(*code), None),
+                Asked::In(window, code) => {
+                    (vocabulary.name(*code).to_owned(), title(*code), Some(window.to_string()))
+                }
+                Asked::Fact(fact) => (Formula::Fact(fact.clone()).text(vocabulary), None, None),
+            };
             if literal.present {
-                let window = literal.window.as_ref().map(ToString::to_string);
                 let missing = MissingCode { code, title, window };
                 if !lacks.contains(&missing) {
                     lacks.push(missing);
@@ -129,12 +135,12 @@ impl<'a> Causes<'a> {
 
 /// The last visit in which the code of a literal is found.
 fn latest(literal: &Literal, now: usize, record: RecordView<'_>, end: Code) -> usize {
-    let Some(window) = &literal.window else { return now };
+    let Asked::In(window, code) = &literal.asked else { return now };
     let mut found = None;
     window.any(now, |then| {
-        let has = match literal.code == end {
+        let has = match *code == end {
             true => record.ends_at(then),
-            false => then < record.len() && record.visit(then).binary_search(&literal.code).is_ok(),
+            false => then < record.len() && record.visit(then).binary_search(code).is_ok(),
         };
         if has {
             found = found.max(Some(then));

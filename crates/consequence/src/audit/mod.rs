@@ -9,13 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use consequence_enforce::{Audit, Auditor, Example, Reader, RuleFinding, Violation};
-use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::load::{LoadedCohort, LoadedRules};
+use consequence_pipeline::parts::{Outline, rules_in_rounds};
 use consequence_pipeline::{
     Error, OpenedRecords, Out, RecordInputs, Report, RuleReference, Task, Watch, watched,
 };
 use consequence_record::{Cohort, DetailsView, Selection, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
+use consequence_tally::{Block, Rounds, Whose};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -167,7 +169,7 @@ pub struct BrokenRule {
 }
 
 /// A visit that breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BrokenVisit {
     /// The record, counted from 1.
     pub record: usize,
@@ -217,44 +219,31 @@ impl Task for AuditTask {
             None => Selection::all(cohort),
             Some(records) => Selection::new(cohort, records),
         };
+        let chosen = chosen.detailed(known.details.as_ref());
         let set = &loaded.rules;
         let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
             .map_err(|error| Error::compile(set, error))?;
         let auditor = Auditor::new(&written);
-        let records = chosen.len() as u64;
-        let mut found = watched(watch, "auditing", Some(records), || {
-            auditor.audit(chosen, self.examples, watch)
-        });
-        if self.referee {
-            watched(watch, "judging again", Some(records), || agree(&auditor, set, chosen, watch))?;
-        }
-        let hidden = self.hide(&mut found, &auditor, set, chosen);
+        let mut rounds = Rounds::whole(Block { records: chosen, splits: &known.splits });
+        let (found, hidden) = self.found(&auditor, set, &mut rounds, watch)?;
         let titles = Titles::new(set.vocabulary(), &known.titles, &self.titles)?;
         let causes = Causes::new(&written, &titles, self.show_ids);
         let seen = |index: usize| seen(&known, index);
-        let broken = self.broken(set, found.rules, &auditor, &causes, &seen);
-        let hard = set.iter().filter(|rule| rule.is_hard()).count();
+        let mut reader = auditor.reader();
+        let place = |rule: &str, example: &Example| {
+            let record = seen(example.record);
+            let violations = causes.of(&mut reader, &record);
+            let here = |one: &&ExplainedViolation| one.visit == example.visit && one.rule == rule;
+            BrokenVisit {
+                record: example.record + 1,
+                visit: example.visit,
+                id: self.show_ids.then(|| record.id.to_owned()),
+                why: violations.iter().find(here).map(ToString::to_string).unwrap_or_default(),
+            }
+        };
         let mut report = AuditReport {
-            cohort: self.inputs.cohort.shown(),
-            files: loaded.files,
-            split: self.split.map(Split::name),
-            records: found.records,
-            encounters: found.visits - found.records.min(found.visits),
-            valid_records: found.valid_records,
-            within_visit_violations: found.within_visit_violations,
-            temporal_violations: found.temporal_violations,
-            rules_checked: hard,
-            soft_rules: set.len() - hard,
-            broken,
-            hidden_rules: hidden,
-            all: None,
-            explained: None,
-            html: None,
-            refereed: self.referee,
             records_are_lines: known.records_are_lines,
-            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
-            top: self.top,
-            hide_below: self.hide_below,
+            ..self.report(&loaded, found, hidden, place)
         };
         let lexicon =
             Lexicon { vocabulary: &known.vocabulary, titles: &titles, scales: &known.scales };
@@ -286,7 +275,7 @@ fn seen(known: &LoadedCohort, index: usize) -> Seen<'_> {
         index,
         id: known.cohort.id(index),
         split: known.splits[index],
-        record: known.cohort.record(index),
+        record: known.records().record(index),
         details: details.map_or_else(DetailsView::default, |details| details.of(index)),
     }
 }
@@ -318,6 +307,93 @@ impl AuditTask {
         Ok(chosen)
     }
 
+    /// The same of records that are counted in rounds, in parts or all together. Nothing is told of single records:
+    /// there are no examples, and neither a list nor a page.
+    pub fn counted(
+        &self,
+        outline: &Outline,
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<AuditReport, Error> {
+        let task = Self { examples: 0, ..self.clone() };
+        let loaded = rules_in_rounds(&self.inputs, outline, rounds)?;
+        let set = &loaded.rules;
+        let written = WrittenRules::new(Arc::clone(set), &CompileLimits::default())
+            .map_err(|error| Error::compile(set, error))?;
+        let (found, hidden) = task.found(&Auditor::new(&written), set, rounds, watch)?;
+        if let Some(split) = self.split.filter(|_| found.records == 0) {
+            let what = format!("no record is in the {split} split");
+            return Err(Error::refused(what, "audit another split, or all records"));
+        }
+        let place = |_: &str, _: &Example| BrokenVisit::default();
+        Ok(task.report(&loaded, found, hidden, place))
+    }
+
+    /// What records break, and how many rules are not told of.
+    fn found(
+        &self,
+        auditor: &Auditor,
+        set: &RuleSet,
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<(Audit, usize), Error> {
+        let mut found: Audit = rounds.count(Whose::Cohort, "audit", |block| {
+            let of_split = self.of_split(block);
+            let chosen = of_split.as_ref().map_or(block.records, |some| block.records.others(some));
+            let records = chosen.len() as u64;
+            let found = watched(watch, "auditing", Some(records), || {
+                auditor.audit(chosen, self.examples, watch)
+            });
+            if self.referee {
+                let again = || agree(auditor, set, chosen, watch);
+                watched(watch, "judging again", Some(records), again)?;
+            }
+            Ok::<_, Error>(found)
+        })?;
+        let hidden = self.hide(&mut found, auditor, set, rounds)?;
+        Ok((found, hidden))
+    }
+
+    /// The records of the split that is asked for; none: all of them.
+    fn of_split(&self, block: &Block<'_>) -> Option<Vec<usize>> {
+        let split = self.split?;
+        Some(block.indices().filter(|&index| block.splits[index] == split).collect())
+    }
+
+    /// What was found, with what is told of examples.
+    fn report(
+        &self,
+        loaded: &LoadedRules,
+        found: Audit,
+        hidden: usize,
+        place: impl FnMut(&str, &Example) -> BrokenVisit,
+    ) -> AuditReport {
+        let set = &loaded.rules;
+        let hard = set.iter().filter(|rule| rule.is_hard()).count();
+        AuditReport {
+            cohort: self.inputs.cohort.shown(),
+            files: loaded.files.clone(),
+            split: self.split.map(Split::name),
+            records: found.records,
+            encounters: found.visits - found.records.min(found.visits),
+            valid_records: found.valid_records,
+            within_visit_violations: found.within_visit_violations,
+            temporal_violations: found.temporal_violations,
+            rules_checked: hard,
+            soft_rules: set.len() - hard,
+            broken: broken(set, found.rules, place),
+            hidden_rules: hidden,
+            all: None,
+            explained: None,
+            html: None,
+            refereed: self.referee,
+            records_are_lines: false,
+            warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
+            top: self.top,
+            hide_below: self.hide_below,
+        }
+    }
+
     /// Forgets the rules that fewer records break than may be told of, and says how many they are. What
     /// is left is as if they had not been checked.
     fn hide(
@@ -325,8 +401,8 @@ impl AuditTask {
         found: &mut Audit,
         auditor: &Auditor,
         set: &RuleSet,
-        chosen: Selection<'_>,
-    ) -> usize {
+        rounds: &mut Rounds<'_>,
+    ) -> Result<usize, Error> {
         let hidden: Vec<bool> = (found.rules.iter())
             .map(|rule| rule.records > 0 && rule.records < self.hide_below)
             .collect();
@@ -335,16 +411,24 @@ impl AuditTask {
             found.rules.iter_mut().for_each(|rule| rule.examples.clear());
         }
         if !hidden.contains(&true) {
-            return 0;
+            return Ok(0);
         }
-        let broken = |reader: &mut Reader<'_>, number: usize| {
-            let mut violations = Vec::new();
-            reader.violations(chosen.record(number), &mut violations);
-            violations.iter().any(|one| !hidden[one.rule])
-        };
-        let invalid = (0..chosen.len()).into_par_iter();
-        let invalid = invalid.map_init(|| auditor.reader(), broken).filter(|&any| any).count();
-        found.valid_records = found.records - invalid as u64;
+        let invalid: u64 =
+            rounds.count(Whose::Cohort, "records that break what is told", |block| {
+                let of_split = self.of_split(block);
+                let chosen =
+                    of_split.as_ref().map_or(block.records, |some| block.records.others(some));
+                let broken = |reader: &mut Reader<'_>, number: usize| {
+                    let mut violations = Vec::new();
+                    reader.violations(chosen.record(number), &mut violations);
+                    violations.iter().any(|one| !hidden[one.rule])
+                };
+                let invalid = (0..chosen.len()).into_par_iter();
+                let invalid =
+                    invalid.map_init(|| auditor.reader(), broken).filter(|&any| any).count();
+                Ok::<_, Error>(invalid as u64)
+            })?;
+        found.valid_records = found.records - invalid;
         for ((rule, finding), _) in
             set.iter().zip(&mut found.rules).zip(&hidden).filter(|(_, hidden)| **hidden)
         {
@@ -355,47 +439,32 @@ impl AuditTask {
             *violations -= finding.violations;
             *finding = Default::default();
         }
-        hidden.into_iter().filter(|&hidden| hidden).count()
+        Ok(hidden.into_iter().filter(|&hidden| hidden).count())
     }
+}
 
-    /// The rules that were broken, the most broken first.
-    fn broken<'a>(
-        &self,
-        set: &RuleSet,
-        found: Vec<RuleFinding>,
-        auditor: &Auditor,
-        causes: &Causes<'_>,
-        seen: &dyn Fn(usize) -> Seen<'a>,
-    ) -> Vec<BrokenRule> {
-        let mut reasons = Reasons::default();
-        let mut reader = auditor.reader();
-        let mut place = |rule: &str, example: &Example| {
-            let record = seen(example.record);
-            let violations = causes.of(&mut reader, &record);
-            let here = |one: &&ExplainedViolation| one.visit == example.visit && one.rule == rule;
-            BrokenVisit {
-                record: example.record + 1,
-                visit: example.visit,
-                id: self.show_ids.then(|| record.id.to_owned()),
-                why: violations.iter().find(here).map(ToString::to_string).unwrap_or_default(),
-            }
-        };
-        let mut broken: Vec<BrokenRule> = set
-            .iter()
-            .zip(found)
-            .filter(|(_, finding)| finding.violations > 0)
-            .map(|(rule, finding)| BrokenRule {
-                rule: RuleReference::new(rule),
-                temporal: rule.is_temporal(),
-                violations: finding.violations,
-                records: finding.records,
-                reason: reasons.of(&rule.origin),
-                examples: finding.examples.iter().map(|one| place(&rule.name, one)).collect(),
-            })
-            .collect();
-        broken.sort_by_key(|rule| std::cmp::Reverse(rule.violations));
-        broken
-    }
+/// The rules that were broken, the most broken first.
+fn broken(
+    set: &RuleSet,
+    found: Vec<RuleFinding>,
+    mut place: impl FnMut(&str, &Example) -> BrokenVisit,
+) -> Vec<BrokenRule> {
+    let mut reasons = Reasons::default();
+    let mut broken: Vec<BrokenRule> = set
+        .iter()
+        .zip(found)
+        .filter(|(_, finding)| finding.violations > 0)
+        .map(|(rule, finding)| BrokenRule {
+            rule: RuleReference::new(rule),
+            temporal: rule.is_temporal(),
+            violations: finding.violations,
+            records: finding.records,
+            reason: reasons.of(&rule.origin),
+            examples: finding.examples.iter().map(|one| place(&rule.name, one)).collect(),
+        })
+        .collect();
+    broken.sort_by_key(|rule| std::cmp::Reverse(rule.violations));
+    broken
 }
 
 /// The index of a patient's record, or of the record with a number such as `#17`.

@@ -48,9 +48,8 @@ pub(super) fn explain(
     let mut implications: Vec<String> = written
         .clauses()
         .filter(|clause| clause.rule as usize == index)
-        .map(|clause| {
-            implication(clause.literals, |literal| written.decode(literal)).text(vocabulary)
-        })
+        .filter_map(|clause| implication(clause.literals, |literal| written.decode(literal)))
+        .map(|implication| implication.text(vocabulary))
         .collect();
     if let Some(probability) = probability {
         implications
@@ -115,20 +114,23 @@ fn shown<T>(
     }
 }
 
-/// The clause as an implication that concludes its last literal, the one decided last.
+/// The clause as an implication that concludes its last literal, the one decided last; none if no rule could say
+/// it.
 pub(super) fn implication(
     literals: &[LiteralId],
-    decode: impl Fn(LiteralId) -> Literal,
-) -> Formula {
-    let Some((&last, others)) = literals.split_last() else { return Formula::Constant(false) };
-    let mut antecedent: Vec<Formula> =
-        others.iter().map(|literal| decode(literal.negated()).formula()).collect();
-    let consequent = decode(last).formula();
-    match antecedent.len() {
+    decode: impl Fn(LiteralId) -> Option<Literal>,
+) -> Option<Formula> {
+    let Some((&last, others)) = literals.split_last() else {
+        return Some(Formula::Constant(false));
+    };
+    let antecedent = others.iter().map(|literal| Some(decode(literal.negated())?.formula()));
+    let mut antecedent = antecedent.collect::<Option<Vec<Formula>>>()?;
+    let consequent = decode(last)?.formula();
+    Some(match antecedent.len() {
         0 => consequent,
         1 => antecedent.remove(0).implies(consequent),
         _ => Formula::And(antecedent).implies(consequent),
-    }
+    })
 }
 
 /// The clauses of a plan that nobody wrote, if `wanted` by the rules they come from.
@@ -137,9 +139,12 @@ pub(super) fn derived(plan: &Plan, wanted: impl Fn(&[u32]) -> bool) -> Vec<Deriv
         .filter(|clause| clause.derivation != Derivation::Written)
         // What comes from no rule is that the last position ends the record.
         .filter(|clause| !clause.rules.is_empty() && wanted(clause.rules))
-        .map(|clause| DerivedRule {
-            text: implication(clause.literals, |literal| plan.decode(literal))
-                .text(plan.rules().vocabulary()),
+        .filter_map(|clause| {
+            let says = implication(clause.literals, |literal| plan.decode(literal))?;
+            Some((clause, says.text(plan.rules().vocabulary())))
+        })
+        .map(|(clause, text)| DerivedRule {
+            text,
             kind: match clause.derivation {
                 Derivation::LookAhead => DerivedKind::LookAhead,
                 _ => DerivedKind::Implied,

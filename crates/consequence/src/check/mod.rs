@@ -20,7 +20,7 @@ pub use report::{
     RuleCounts, SharedOutput, SoftRule, SuperfluousRule, Verdict, WhySuperfluous,
 };
 
-use consequence_record::{Code, Selection};
+use consequence_record::Code;
 
 use crate::broken::BrokenRecords;
 use crate::look::Titles;
@@ -68,7 +68,7 @@ impl Task for CheckTask {
             self.max_visits.unwrap_or_else(|| u16::try_from(longest.max(100)).unwrap_or(u16::MAX));
         let broken = match &cohort {
             Some(loaded) if !set.is_empty() => {
-                let find = || BrokenRecords::find(set, Selection::all(&loaded.cohort));
+                let find = || BrokenRecords::find(set, loaded.records());
                 Some(watched(watch, "auditing", None, find)?)
             }
             _ => None,
@@ -116,7 +116,11 @@ impl Task for CheckTask {
         if let Some(asked) = &self.explain {
             let of_rule = written.clauses().filter(|one| *set[one.rule as usize].name == **asked);
             let literals = of_rule.flat_map(|clause| clause.literals.iter().copied());
-            named.extend(literals.map(|literal| written.decode(literal).code));
+            for literal in literals.filter_map(|literal| written.decode(literal)) {
+                literal.formula().for_each_code(&mut |code, _| {
+                    named.insert(code);
+                });
+            }
         }
         let titles = match &cohort {
             Some(loaded) => Titles::new(set.vocabulary(), &loaded.titles, &self.titles)?,

@@ -24,6 +24,14 @@ pub(super) fn one_pass(written: &WrittenRules, max_visits: usize, max_literals: 
         let reason = format!("there are more than {} rules", number(MOST_RULES as u64));
         return OnePass::NotExamined { reason };
     }
+    let mut facts = false;
+    for rule in set.iter() {
+        rule.formula().for_each_fact(&mut |_| facts = true);
+    }
+    if facts {
+        let reason = "it knows no days, counts, ages and values".into();
+        return OnePass::NotExamined { reason };
+    }
     let too_many = || {
         let most = number(MOST_IMPLICATIONS as u64);
         let reason = format!("the rules come down to more than {most} implications");

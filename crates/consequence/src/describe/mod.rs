@@ -5,10 +5,12 @@ mod text;
 
 use std::path::PathBuf;
 
-use consequence_evaluate::{Describer, Description, Spread};
+use consequence_evaluate::{DescribeCounts, Describer, Description, Spread};
+use consequence_pipeline::parts::Outline;
 use consequence_pipeline::{CohortInput, Error, Out, Report, Task, Watch};
 use consequence_record::calendar::{DAY, Date};
 use consequence_record::{Code, Part, Split, Vocabulary};
+use consequence_tally::{Rounds, Whose};
 use serde::Serialize;
 
 use crate::look::{Source, Titles};
@@ -130,14 +132,41 @@ impl Task for DescribeTask {
         let html = self.html.as_ref().map(Out::file).transpose()?;
         let source = Source::open(&self.cohort, &self.titles, watch)?;
         let described = described(&source, self.split, watch)?;
-        let mut report = DescribeReport::new(self, &source, described);
-        report.hide();
+        let mut report =
+            DescribeReport::new(self, (source.vocabulary(), &source.titles), described);
         if let Some(html) = html {
             report.html = self.html.as_ref().map(Out::shown);
             let page = report.page().html();
             html.write(|file| file.write_all(page.as_bytes()))?;
         }
         Ok(report)
+    }
+}
+
+impl DescribeTask {
+    /// The same of records that are counted in rounds, in parts or all together. No page is written.
+    pub fn counted(
+        &self,
+        outline: &Outline,
+        rounds: &mut Rounds<'_>,
+        _watch: &dyn Watch,
+    ) -> Result<DescribeReport, Error> {
+        let Outline { vocabulary, scales, .. } = outline;
+        let counts: DescribeCounts = rounds.count(Whose::Cohort, "describe", |block| {
+            let mut describer = Describer::new(vocabulary, scales);
+            for (record, index) in block.records.records().zip(block.indices()) {
+                let split = block.splits[index];
+                if self.split.is_none_or(|wanted| wanted == split) {
+                    describer.add(split, record, record.details());
+                }
+            }
+            Ok::<_, Error>(describer.into_counts())
+        })?;
+        let mut describer = Describer::new(vocabulary, scales);
+        describer.add_counts(counts);
+        let described = of_split(describer.finish(), self.split)?;
+        let titles = Titles::new(vocabulary, &outline.titles, &self.titles)?;
+        Ok(DescribeReport::new(self, (vocabulary, &titles), described))
     }
 }
 
@@ -154,7 +183,11 @@ pub(crate) fn described(
         }
         true
     })?;
-    let described = describer.finish();
+    of_split(describer.finish(), split)
+}
+
+/// Refuses a split without records.
+fn of_split(described: Description, split: Option<Split>) -> Result<Description, Error> {
     match split.filter(|_| described.patients == 0) {
         Some(split) => Err(Error::refused(
             format!("no record is in the {split} split"),
@@ -170,8 +203,12 @@ pub(crate) fn date(day: i64) -> String {
 }
 
 impl DescribeReport {
-    fn new(task: &DescribeTask, source: &Source, mut described: Description) -> Self {
-        let (vocabulary, titles) = (source.vocabulary(), &source.titles);
+    /// What may be told of a cohort, by its codes and their titles.
+    fn new(
+        task: &DescribeTask,
+        (vocabulary, titles): (&Vocabulary, &Titles),
+        mut described: Description,
+    ) -> Self {
         let figures = |code| CodeFigures::of(code, vocabulary, titles, &described);
         let ranked = |wanted: &dyn Fn(Code) -> bool| -> Vec<CodeFigures> {
             let codes = vocabulary.codes().filter(|&code| wanted(code));
@@ -195,7 +232,7 @@ impl DescribeReport {
                 .filter(|&code| consequence_evaluate::test_name(vocabulary, code) == test.test);
             titles.of_test(parts).map(str::to_owned)
         });
-        Self {
+        let mut report = Self {
             cohort: task.cohort.shown(),
             split: task.split.map(Split::name),
             hide_below: task.hide_below,
@@ -209,7 +246,9 @@ impl DescribeReport {
             test_titles: test_titles.collect(),
             html: None,
             described,
-        }
+        };
+        report.hide();
+        report
     }
 
     /// Takes away what fewer patients have than may be told of.

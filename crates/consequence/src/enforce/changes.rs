@@ -5,11 +5,12 @@ use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::path::Path;
 
-use consequence_enforce::RepairedCode;
+use consequence_enforce::{Repair, Repaired, RepairedCode};
 use consequence_pipeline::words::number;
-use consequence_record::{Code, Cohort};
+use consequence_record::{Code, Cohort, Selection, Vocabulary};
 use consequence_rules::Plan;
 use consequence_tables::export::Rows;
+use consequence_tally::counts;
 use serde::Serialize;
 use serde_json::json;
 
@@ -54,18 +55,56 @@ const NAMED: usize = 5;
 /// Visits by which a code must move at least for a warning.
 const MOVED_VISITS: u64 = 20;
 
-/// What each rule did, the busiest first.
-pub(super) fn by_rule(plan: &Plan, changes: &[RepairedCode]) -> Vec<RuleChanges> {
-    let mut rules: BTreeMap<&str, [BTreeMap<Code, u64>; 2]> = BTreeMap::new();
-    for change in changes {
-        for rule in names(plan, change) {
-            let counts = &mut rules.entry(rule).or_default()[usize::from(change.added)];
-            *counts.entry(change.code).or_default() += 1;
+/// What a repair did to some records, in numbers. Those of other records can be added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChangeCounts {
+    pub repair: Repair,
+    pub written: u64,
+    /// By the name of a rule: how often it took out each code, and how often it put it in.
+    by_rule: BTreeMap<String, [BTreeMap<Code, u64>; 2]>,
+    /// By code: visits that had it, and visits that have it now.
+    before: Vec<u64>,
+    after: Vec<u64>,
+}
+
+counts!(ChangeCounts { repair, written, by_rule, before, after });
+
+impl ChangeCounts {
+    /// What was done to some records.
+    pub fn of(plan: &Plan, before: Selection<'_>, repaired: &Repaired) -> Self {
+        let mut by_rule: BTreeMap<String, [BTreeMap<Code, u64>; 2]> = BTreeMap::new();
+        for change in &repaired.changes {
+            for rule in names(plan, change) {
+                if !by_rule.contains_key(rule) {
+                    by_rule.insert(rule.to_owned(), Default::default());
+                }
+                if let Some(counts) = by_rule.get_mut(rule) {
+                    *counts[usize::from(change.added)].entry(change.code).or_default() += 1;
+                }
+            }
+        }
+        let visits = |records: Selection<'_>| {
+            let mut visits = vec![0_u64; plan.order().vocabulary().len()];
+            for code in records.records().flat_map(|record| record.visits().flatten()) {
+                visits[code.index()] += 1;
+            }
+            visits
+        };
+        Self {
+            repair: repaired.summary,
+            written: repaired.cohort.len() as u64,
+            by_rule,
+            before: visits(before),
+            after: visits(Selection::all(&repaired.cohort)),
         }
     }
-    let vocabulary = plan.order().vocabulary();
-    let mut found: Vec<RuleChanges> = rules
-        .into_iter()
+}
+
+/// What each rule did, the busiest first.
+pub(super) fn by_rule(counts: &ChangeCounts, vocabulary: &Vocabulary) -> Vec<RuleChanges> {
+    let mut found: Vec<RuleChanges> = counts
+        .by_rule
+        .iter()
         .map(|(rule, [removed, added])| {
             let mut most: Vec<(String, u64)> = added
                 .iter()
@@ -74,7 +113,7 @@ pub(super) fn by_rule(plan: &Plan, changes: &[RepairedCode]) -> Vec<RuleChanges>
             most.sort_by(|(a, more), (b, less)| less.cmp(more).then(a.cmp(b)));
             most.truncate(NAMED);
             RuleChanges {
-                rule: rule.to_owned(),
+                rule: rule.clone(),
                 added_codes: added.values().sum(),
                 removed_codes: removed.values().sum(),
                 added_most: most,
@@ -95,19 +134,11 @@ fn names<'a>(plan: &'a Plan, change: &RepairedCode) -> BTreeSet<&'a str> {
 }
 
 /// The codes that visits have more or less often by more than a fifth, and by 20 visits at least.
-pub(super) fn moved(plan: &Plan, before: &Cohort, after: &Cohort) -> Vec<MovedCode> {
-    let vocabulary = plan.order().vocabulary();
-    let [before, after] = [before, after].map(|cohort| {
-        let mut visits = vec![0u64; vocabulary.len()];
-        for code in cohort.records().flat_map(|record| record.visits().flatten()) {
-            visits[code.index()] += 1;
-        }
-        visits
-    });
+pub(super) fn moved(counts: &ChangeCounts, vocabulary: &Vocabulary) -> Vec<MovedCode> {
     let all = vocabulary.codes().map(|code| MovedCode {
         code: vocabulary.name(code).to_owned(),
-        before: before[code.index()],
-        after: after[code.index()],
+        before: counts.before[code.index()],
+        after: counts.after[code.index()],
     });
     let by = |one: &MovedCode| one.before.abs_diff(one.after);
     let mut moved: Vec<MovedCode> =

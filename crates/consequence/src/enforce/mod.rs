@@ -2,28 +2,33 @@
 
 mod by_model;
 mod changes;
+mod in_rounds;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use by_model::ModelLikelihoods;
+use changes::ChangeCounts;
 pub use changes::{MovedCode, RuleChanges};
 use consequence_enforce::{Repair, RepairPlan, Repaired, repair, repair_by};
-use consequence_pipeline::load::LoadedCohort;
+use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::model_rules::ReadModel;
+use consequence_pipeline::parts::Outline;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{
     Error, ModelInput, OpenedRecords, Out, RecordInputs, Report, Task, Watch, watched,
 };
 use consequence_prng::Draws;
-use consequence_record::{Code, Cohort, CohortDetails, Split};
+use consequence_record::{Code, Cohort, CohortDetails, Selection, Split};
 use consequence_referee::Referee;
 use consequence_rules::{CompileOptions, Rule, RuleSet};
-use consequence_tables::meds::{Subject, WriterOptions};
-use consequence_tables::{CohortWriter, Dataset};
+use consequence_tables::Dataset;
+pub use in_rounds::{KeptPlan, Repairs};
 use rayon::prelude::*;
 use serde::Serialize;
+
+use crate::parts::PartWriter;
 
 /// Rules that the text of a report tells of.
 const TOLD_RULES: usize = 5;
@@ -162,66 +167,88 @@ impl EnforceTask {
         let found = watched(watch, "repairing", Some(records), || {
             let draws = Draws::new(self.seed);
             match &model {
-                None => repair(&plan, cohort, &draws, watch),
-                Some(model) => repair_by(&plan, cohort, model, &draws, watch),
+                None => repair(&plan, known.records(), &draws, watch),
+                Some(model) => repair_by(&plan, known.records(), model, &draws, watch),
             }
         });
-        let (rules, moved) = (
-            changes::by_rule(plan.plan(), &found.changes),
-            changes::moved(plan.plan(), cohort, &found.cohort),
-        );
-        let Repaired { cohort: repaired, summary: done, changes: every } = found;
+        let counts = ChangeCounts::of(plan.plan(), known.records(), &found);
+        let Repaired { cohort: repaired, changes: every, .. } = found;
         if repaired.is_empty() {
             return Err(Error::NothingLeft { records });
         }
-        watched(watch, "judging", Some(repaired.len() as u64), || judge(&set, &repaired, watch))?;
-        let dataset = with_what_was_known(repaired, &known, &set);
+        let outline = Outline::of(self.inputs.cohort.shown(), &known);
+        let before = Known {
+            outline: &outline,
+            cohort,
+            details: known.details.as_ref(),
+            splits: &known.splits,
+        };
+        let dataset = with_what_was_known(repaired, &before, &set);
+        let left = Selection::all(&dataset.cohort).detailed(dataset.details.as_ref());
+        watched(watch, "judging", Some(left.len() as u64), || judge(&set, left, watch))?;
         if let (Some(_), Some(out)) = (&out, &self.out) {
             watched(watch, "writing", None, || write(out, &dataset))?;
         }
         if let (Some(file), Some(out)) = (&changes_file, &changes) {
             file.write(|file| changes::list(file, &out.path, plan.plan(), cohort, &every))?;
         }
-        let Repair { changed, added, removed, last_resorts, cut, dropped_visits, refused, .. } =
-            done;
-        let hard = set.iter().filter(|rule| rule.is_hard()).count();
         let report = EnforceReport {
+            changes: changes.as_ref().map(Out::shown),
+            ..self.report(&loaded, &set, &counts)
+        };
+        Ok((dataset, report))
+    }
+
+    fn report(&self, loaded: &LoadedRules, set: &RuleSet, counts: &ChangeCounts) -> EnforceReport {
+        let vocabulary = set.vocabulary();
+        let moved = changes::moved(counts, vocabulary);
+        let Repair { records, changed, added, removed, last_resorts, cut, dropped_visits, refused } =
+            counts.repair;
+        let hard = set.iter().filter(|rule| rule.is_hard()).count();
+        EnforceReport {
             cohort: self.inputs.cohort.shown(),
-            files: loaded.files,
+            files: loaded.files.clone(),
             model: self.model.as_ref().map(ModelInput::to_string),
             out: self.out.as_ref().map(Out::shown),
             hard_rules: hard,
             soft_rules: set.len() - hard,
             records,
-            written: dataset.cohort.len() as u64,
+            written: counts.written,
             changed,
             added_codes: added,
             removed_codes: removed,
             last_resorts,
-            rules,
+            rules: changes::by_rule(counts, vocabulary),
             warnings: [
                 loaded.warnings.iter().map(|warning| warning.render()).collect(),
                 moved.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ]
             .concat(),
             moved_codes: moved,
-            changes: changes.as_ref().map(Out::shown),
+            changes: None,
             cut_records: cut,
             dropped_visits,
             refused_records: refused,
-        };
-        Ok((dataset, report))
+        }
     }
+}
+
+/// What was known of records before their repair.
+struct Known<'a> {
+    outline: &'a Outline,
+    cohort: &'a Cohort,
+    details: Option<&'a CohortDetails>,
+    splits: &'a [Split],
 }
 
 /// The records with what was known of them: splits, titles, concepts, dates and values. A record that a rule
 /// ended early loses what comes later, and a code that a rule took away its value.
-fn with_what_was_known(repaired: Cohort, known: &LoadedCohort, set: &RuleSet) -> Dataset {
-    let code = |code: &Code| set.vocabulary().code(known.vocabulary.name(*code));
-    let (titles, concepts) = (known.titles.iter(), known.concepts.iter());
-    let scales = known.scales.iter();
+fn with_what_was_known(repaired: Cohort, known: &Known<'_>, set: &RuleSet) -> Dataset {
+    let Outline { vocabulary, titles, concepts, scales, .. } = known.outline;
+    let code = |code: &Code| set.vocabulary().code(vocabulary.name(*code));
+    let (titles, concepts, scales) = (titles.iter(), concepts.iter(), scales.iter());
     let mut splits = Vec::new();
-    let mut all_details = known.details.as_ref().map(|_| CohortDetails::default());
+    let mut all_details = known.details.map(|_| CohortDetails::default());
     let mut before = 0..known.cohort.len();
     for (index, record) in repaired.records().enumerate() {
         let id = repaired.id(index);
@@ -230,7 +257,7 @@ fn with_what_was_known(repaired: Cohort, known: &LoadedCohort, set: &RuleSet) ->
         let split = index.and_then(|index| known.splits.get(index)).copied();
         splits.push(split.unwrap_or_else(|| Split::of(id)));
         let Some(all_details) = &mut all_details else { continue };
-        let details = known.details.as_ref().zip(index).map(|(details, index)| details.of(index));
+        let details = known.details.zip(index).map(|(details, index)| details.of(index));
         let mut details = details.unwrap_or_default().to_details();
         details.events.retain_mut(|event| {
             let now = code(&event.code);
@@ -252,24 +279,9 @@ fn with_what_was_known(repaired: Cohort, known: &LoadedCohort, set: &RuleSet) ->
 
 /// Writes the records.
 fn write(out: &Out, dataset: &Dataset) -> Result<(), Error> {
-    let writer = WriterOptions {
-        replace: out.force,
-        scales: dataset.scales.clone(),
-        titles: dataset.titles.clone(),
-        concepts: dataset.concepts.clone(),
-        ..WriterOptions::default()
-    };
-    let mut writer = CohortWriter::create(&out.path, Arc::clone(&dataset.vocabulary), writer)?;
-    for (index, record) in dataset.cohort.records().enumerate() {
-        let subject = Subject {
-            id: dataset.cohort.id(index),
-            split: dataset.splits[index],
-            ended: record.ended(),
-            details: dataset.details_of(index),
-        };
-        writer.push(subject, record.visits())?;
-    }
-    Ok(writer.finish()?)
+    let mut writer = PartWriter::new(out);
+    writer.add(dataset)?;
+    writer.finish()
 }
 
 /// The rules to be enforced.
@@ -288,11 +300,11 @@ fn plan(set: &Arc<RuleSet>, longest: usize) -> Result<RepairPlan, Error> {
 }
 
 /// Lets the referee see every record; one bad record stops everything.
-fn judge(set: &RuleSet, cohort: &Cohort, watch: &dyn Watch) -> Result<(), Error> {
+fn judge(set: &RuleSet, records: Selection<'_>, watch: &dyn Watch) -> Result<(), Error> {
     let referee = Referee::new(set);
-    (0..cohort.len()).into_par_iter().try_for_each(|index| {
+    (0..records.len()).into_par_iter().try_for_each(|index| {
         watch.advance(1);
-        match referee.is_valid(&cohort.record(index)) {
+        match referee.is_valid(&records.record(index)) {
             true => Ok(()),
             false => Err(Error::Rejected { record: index + 1 }),
         }

@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use consequence_evaluate::{
-    CompareOptions, Comparison, Correlations, Measured, Privacy, PrivacyOptions, Reference, Timing,
-    TimingOptions, Utility, UtilityOptions, Violations, ViolationsError, privacy, timing, utility,
-    violations,
+    Comparison, Correlations, Measured, Privacy, Timing, Utility, Violations,
 };
-use consequence_pipeline::load::{self, LoadedRules, RuleOptions};
+use consequence_pipeline::parts::{Outline, rules_of};
 use consequence_pipeline::{
-    CodeSource, CohortInput, Error, Out, Report, RuleInput, Task, Watch, watched,
+    CohortInput, Error, Out, Report, RuleInput, Task, Watch, load, watched,
 };
-use consequence_record::Selection;
-use consequence_rules::{CompileLimits, UnknownCodes};
+use consequence_rules::UnknownCodes;
 use consequence_store::{AtomicFolder, Belongs, StoreError, write_atomically};
+use consequence_tally::Rounds;
 use serde::Serialize;
 
-use super::page::page;
-use super::pair::{OnlyIn, Pair};
+use super::counting::Counting;
+use super::page::{PageFacts, page};
+use super::pair::Pair;
+use super::sides::{Both, OnlyIn, Roles};
+use super::strata::{Groups, Stratum};
 use crate::broken::BrokenRecords;
 
 /// The page to read, and the figures for programs.
@@ -54,6 +55,10 @@ pub struct EvaluateTask {
     pub unknown_codes: UnknownCodes,
     /// Whether to leave out the rules that the real cohort brings along.
     pub no_own_rules: bool,
+    /// Files whose names are groups of patients, for which records are compared by themselves.
+    pub groups: Vec<RuleInput>,
+    /// The groups to compare; none: all that no other group is made of.
+    pub strata: Vec<String>,
     /// The folder for a report to read and the figures for programs; with it, utility and privacy are
     /// measured too.
     pub out: Option<Out>,
@@ -78,6 +83,8 @@ pub struct EvaluateReport {
     pub fresh: Option<FreshSample>,
     /// Dates, stays, ages and values, beside those of the real records and of other real ones.
     pub timing: Timing,
+    /// Patients of the groups that were asked for, in the order of their names in the files.
+    pub strata: Vec<Stratum>,
     /// The rule files.
     pub files: Vec<String>,
     /// What the real records break of the rules.
@@ -103,14 +110,17 @@ pub struct Deeper {
     pub privacy: Privacy,
 }
 
-/// Real records of other patients, and as many generated ones: what could be reached, and what was.
+/// Real records of other patients, and about as many generated ones: what could be reached, and what was. Of the side
+/// that has more, records are taken by keys of their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FreshSample {
-    /// Records of each.
-    pub records: usize,
-    /// The real records, of the held-out split and then of the tuning split.
+    /// Real records, of the held-out split and the tuning split.
+    pub records: u64,
+    /// Generated ones.
+    pub synthetic_records: u64,
+    /// How far the real records agree with those that were trained on.
     pub real: Correlations,
-    /// The first of the generated records.
+    /// How far the generated ones do.
     pub synthetic: Correlations,
 }
 
@@ -140,71 +150,108 @@ impl Task for EvaluateTask {
         // A folder that may not be replaced is refused before there is anything to put there.
         self.folder()?;
         let pair = Pair::load(&self.real, &self.synthetic, watch)?;
-        let reference =
-            Reference::new(pair.real_sample(), &pair.vocabulary, &CompareOptions::default())?;
-        let (comparison, fresh, timed) =
-            watched(watch, "comparing", None, || -> Result<_, Error> {
-                let timed = timing(&pair.timing_samples(), &TimingOptions::default())?;
-                Ok((reference.compare(pair.synthetic_sample())?, pair.fresh(&reference)?, timed))
-            })?;
         let files = load::with_own(&self.rules, Some(&self.real), self.no_own_rules);
+        let [real, synthetic] = pair.blocks();
+        self.evaluated(&pair, &files, &mut Rounds::both(real, synthetic), watch)
+    }
+}
+
+impl EvaluateTask {
+    /// The same of records that are counted in rounds, in parts or all together.
+    pub fn counted(
+        &self,
+        (real, synthetic): (&Outline, &Outline),
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<EvaluateReport, Error> {
+        let own = real.own_rules.as_ref().filter(|_| !self.no_own_rules);
+        let own = own.map(|(name, text)| RuleInput::text(name, Arc::clone(text)));
+        let files: Vec<RuleInput> = own.into_iter().chain(self.rules.iter().cloned()).collect();
+        self.evaluated(&Both::of(real, synthetic)?, &files, rounds, watch)
+    }
+
+    fn evaluated(
+        &self,
+        both: &Both,
+        files: &[RuleInput],
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<EvaluateReport, Error> {
+        let roles = Roles::counted(rounds)?;
+        let counting = Counting { both, roles, watch };
         let rules = match files.is_empty() {
             true => None,
-            false => Some(rules_over(&files, &pair, self.unknown_codes)?),
-        };
-        let broken = match &rules {
-            Some(loaded) => Some(BrokenRecords::find(&loaded.rules, Selection::all(&pair.real))?),
-            None => None,
-        };
-        let (judged, files, warnings) = match &rules {
-            Some(loaded) => {
-                let judged = judged(&pair, loaded, watch)?;
-                let warnings = loaded.warnings.iter().map(|warning| warning.render()).collect();
-                (Some(judged), loaded.files.clone(), warnings)
+            false => {
+                let options = both.rule_options(self.unknown_codes);
+                let loaded = rules_of(files, options, &both.outline(), rounds);
+                Some(loaded.map_err(Error::without_vocabulary)?)
             }
-            None => (None, Vec::new(), Vec::new()),
         };
-        let obedience = judged.as_ref().map(Obedience::of);
-        let deep = match &self.out {
-            Some(_) => Some(watched(watch, "measuring utility and privacy", None, || {
-                let samples = pair.samples();
-                let useful = utility(&samples, &UtilityOptions::default())?;
-                Ok::<_, Error>(Deeper {
-                    utility: useful,
-                    privacy: privacy(&samples, &PrivacyOptions::default())?,
-                })
-            })?),
+        let groups = match self.groups.is_empty() && self.strata.is_empty() {
+            true => None,
+            false => Some(Groups::load(self, both)?),
+        };
+        let frequencies = counting.frequencies(rounds)?;
+        let timing = counting.timing(rounds)?;
+        let copies = counting.copies(rounds)?;
+        let judged = match &rules {
+            Some(loaded) => Some(counting.judged(&loaded.rules, rounds)?),
             None => None,
         };
+        let strata = match &groups {
+            Some(groups) => groups.strata(&counting, rounds)?,
+            None => Vec::new(),
+        };
+        let deep = match &self.out {
+            Some(_) => Some(counting.deep(rounds)?),
+            None => None,
+        };
+        let warnings = rules.iter().map(|loaded| &loaded.warnings);
+        let warnings = warnings.chain(groups.iter().map(Groups::warnings)).flatten();
+        let comparison = frequencies.reference.compare_with(&frequencies.synthetic);
         let report = EvaluateReport {
             real: self.real.shown(),
             synthetic: self.synthetic.shown(),
-            of_train_split: pair.of_train_split,
-            codes: pair.codes.clone(),
-            copies: pair.copies(),
+            of_train_split: roles.of_train_split,
+            codes: both.codes.clone(),
+            copies,
             comparison,
-            fresh,
-            timing: timed,
-            files,
-            broken,
-            obedience,
-            violations: judged,
+            fresh: frequencies.fresh(),
+            timing,
+            strata,
+            files: rules.as_ref().map_or_else(Vec::new, |loaded| loaded.files.clone()),
+            broken: judged.as_ref().map(|judged| judged.broken.clone()),
+            obedience: judged.as_ref().map(|judged| Obedience::of(&judged.synthetic)),
+            violations: judged.as_ref().map(|judged| judged.synthetic.clone()),
             deep,
             report: self.out.as_ref().map(|out| out.inside(REPORT_FILE).shown()),
-            warnings,
+            warnings: warnings.map(|warning| warning.render()).collect(),
         };
-        if let (Some(out), Some(folder)) = (&self.out, self.folder()?) {
-            let rules = rules.as_ref().map(|loaded| &loaded.rules);
+        if let Some(out) = &self.out {
+            let set = rules.as_ref().map(|loaded| &loaded.rules);
+            let shown = counting.shown(set, rounds)?;
+            let facts = PageFacts {
+                both,
+                roles,
+                frequencies: &frequencies,
+                judged: judged.as_ref(),
+                shown,
+            };
             let html =
-                watched(watch, "writing the report", None, || page(&report, &pair, rules))?.html();
-            for (name, text) in [(METRICS_FILE, report.json()?), (REPORT_FILE, html)] {
-                let path = folder.path().join(name);
-                write_atomically(path, |file| file.write_all(text.as_bytes()))
-                    .map_err(|error| error.told_of(&out.path))?;
-            }
-            folder.commit()?;
+                watched(watch, "writing the report", None, || page(&report, &facts, set))?.html();
+            self.write(out, &report, &html)?;
         }
         Ok(report)
+    }
+
+    fn write(&self, out: &Out, report: &EvaluateReport, html: &str) -> Result<(), Error> {
+        let Some(folder) = self.folder()? else { return Ok(()) };
+        for (name, text) in [(METRICS_FILE, report.json()?.as_str()), (REPORT_FILE, html)] {
+            let path = folder.path().join(name);
+            write_atomically(path, |file| file.write_all(text.as_bytes()))
+                .map_err(|error| error.told_of(&out.path))?;
+        }
+        Ok(folder.commit()?)
     }
 }
 
@@ -227,6 +274,8 @@ impl EvaluateTask {
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
             no_own_rules: false,
+            groups: Vec::new(),
+            strata: Vec::new(),
             out: None,
         }
     }
@@ -240,37 +289,6 @@ impl EvaluateTask {
         };
         self.out.as_ref().map(begin).transpose()
     }
-}
-
-/// How the generated records obey rules.
-pub(crate) fn judged(
-    pair: &Pair,
-    loaded: &LoadedRules,
-    watch: &dyn Watch,
-) -> Result<Violations, Error> {
-    let limits = CompileLimits::default();
-    let found = watched(watch, "auditing", None, || {
-        violations(pair.synthetic_sample(), &loaded.rules, &limits)
-    });
-    found.map_err(|error| match error {
-        ViolationsError::Rules(error) => Error::compile(&loaded.rules, error),
-        ViolationsError::Record(bad) => bad.into(),
-    })
-}
-
-/// The rules, over the codes of both cohorts.
-pub(crate) fn rules_over(
-    files: &[RuleInput],
-    pair: &Pair,
-    unknown_codes: UnknownCodes,
-) -> Result<LoadedRules, Error> {
-    let options = RuleOptions {
-        vocabulary: Some(Arc::clone(&pair.vocabulary)),
-        unknown_codes,
-        ..RuleOptions::default()
-    };
-    load::rules_over(files, &options, &CodeSource::Cohort(pair.names.clone()))
-        .map_err(Error::without_vocabulary)
 }
 
 impl Obedience {

@@ -24,6 +24,7 @@ impl Display for EvaluateReport {
         )?;
         self.agreement(out)?;
         self.shapes(out)?;
+        self.groups(out)?;
         write!(out, "\n{}", self.timing)?;
         if let Some(obedience) = &self.obedience {
             write!(out, "\n{obedience}")?;
@@ -44,11 +45,10 @@ impl EvaluateReport {
         let all = &self.comparison;
         let mut rows = vec![("synthetic".to_owned(), all.synthetic.records, all.all)];
         if let Some(fresh) = &self.fresh {
-            let records = fresh.records as u64;
-            if records < all.synthetic.records {
-                rows.push(("the first of them".into(), records, fresh.synthetic));
+            if fresh.synthetic_records < all.synthetic.records {
+                rows.push(("some of them".into(), fresh.synthetic_records, fresh.synthetic));
             }
-            rows.push(("fresh real records".into(), records, fresh.real));
+            rows.push(("fresh real records".into(), fresh.records, fresh.real));
         }
         rows.push(("synthetic, rare codes".into(), all.synthetic.records, all.rare));
         let titles = ["records", "codes", "pairs", "in sequence"];
@@ -63,10 +63,9 @@ impl EvaluateReport {
             writeln!(out, "  {name:22} {:>9} {code:>9} {pair:>9} {sequence:>12}", number(records))?;
         }
         match &self.fresh {
-            Some(_) => writeln!(
-                out,
-                "  fresh: real records outside the train split, held out and then tuning"
-            )?,
+            Some(_) => {
+                writeln!(out, "  fresh: real records outside the train split, held out and tuning")?
+            }
             None => writeln!(
                 out,
                 "  no fresh real records to hold them against: the cohort has no split for them"
@@ -75,6 +74,46 @@ impl EvaluateReport {
         let share = 100.0 * all.rare_below;
         let rare = count(all.rare.code.keys, "code");
         writeln!(out, "  rare: {rare} in less than {share}% of the real encounters")
+    }
+
+    /// The table of groups.
+    fn groups(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        if self.strata.is_empty() {
+            return Ok(());
+        }
+        let [codes, pairs, sequence] = ["codes", "pairs", "in sequence"];
+        let [records, share] = ["records", "share"];
+        writeln!(
+            out,
+            "\n  {:36} {records:>9} {share:>9} {codes:>9} {pairs:>9} {sequence:>12}",
+            "groups, with R2 within them"
+        )?;
+        for stratum in &self.strata {
+            writeln!(out, "  {}", stratum.name)?;
+            let rows = [
+                ("real", Some(stratum.real), None),
+                ("synthetic", Some(stratum.synthetic), Some(stratum.agreement)),
+                ("fresh real records", stratum.fresh, Some(stratum.fresh_agreement)),
+            ];
+            for (name, counted, agreement) in rows {
+                let Some(counted) = counted else { continue };
+                let figures = agreement.map_or([const { String::new() }; 3], |agreement| {
+                    let none = || "-".to_owned();
+                    agreement.map_or_else(
+                        || [none(), none(), none()],
+                        |one| [one.code, one.pair, one.sequence].map(shown),
+                    )
+                });
+                let [code, pair, sequence] = figures;
+                let line = format!(
+                    "    {name:34} {:>9} {:>8.2}% {code:>9} {pair:>9} {sequence:>12}",
+                    number(counted.records),
+                    counted.percent()
+                );
+                writeln!(out, "{}", line.trim_end())?;
+            }
+        }
+        Ok(())
     }
 
     /// The tables of shapes.

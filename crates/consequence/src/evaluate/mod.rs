@@ -2,16 +2,20 @@
 
 mod cohorts;
 mod cohorts_text;
+mod counting;
 mod page;
 mod pair;
 mod perplexity;
+mod sides;
+mod strata;
 
 pub use cohorts::{Deeper, EvaluateReport, EvaluateTask, FreshSample, Obedience};
-pub(crate) use cohorts::{judged, rules_over};
 pub use consequence_evaluate::{
     Comparison, Correlation, Correlations, Likelihood, Measured, Privacy, Timing, Utility,
     Violations,
 };
-pub use pair::OnlyIn;
 pub(crate) use pair::Pair;
 pub use perplexity::{PerplexityReport, PerplexityTask};
+pub use sides::OnlyIn;
+pub(crate) use sides::joined_codes;
+pub use strata::{Stratum, StratumRecords};

@@ -9,13 +9,13 @@ use consequence_evaluate::{
     likelihood_with_settled, log_probabilities,
 };
 use consequence_model::{Generator, Model, ModelKind, NetworkGenerator, Trained};
-use consequence_pipeline::load::LoadedRules;
+use consequence_pipeline::load::{LoadedCohort, LoadedRules};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::words::count;
 use consequence_pipeline::{
     CohortInput, Error, ModelInput, Report, RuleInput, Task, Watch, load, watched,
 };
-use consequence_record::{RecordView, Selection, Split};
+use consequence_record::{RecordView, Selection, Split, Vocabulary};
 use consequence_rules::{CompileOptions, RuleSet, UnknownCodes, compile};
 use consequence_train::{PaperRules, TrainMode};
 use serde::Serialize;
@@ -93,6 +93,20 @@ pub struct PerplexityReport {
     pub warnings: Vec<String>,
 }
 
+/// The cohort over the codes of a model, with dates and values where rules ask for them.
+fn read(
+    cohort: &CohortInput,
+    rules: &LoadedRules,
+    vocabulary: &Arc<Vocabulary>,
+    watch: &dyn Watch,
+) -> Result<LoadedCohort, Error> {
+    let codes = Some(Arc::clone(vocabulary));
+    match rules.rules.ask_details() {
+        true => load::detailed_cohort(cohort, codes, watch),
+        false => load::cohort(cohort, codes, watch),
+    }
+}
+
 impl Task for PerplexityTask {
     type Report = PerplexityReport;
 
@@ -101,13 +115,13 @@ impl Task for PerplexityTask {
     fn run(&self, watch: &dyn Watch) -> Result<PerplexityReport, Error> {
         let (model, loaded) = self.opened(watch)?;
         let vocabulary = model.trained.codes().vocabulary();
-        let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
+        let real = read(&self.real, &loaded, vocabulary, watch)?;
         let records = self.split.indices(&real.splits);
         if records.is_empty() {
             let what = format!("no record is in the {} split", self.split);
             return Err(Error::refused_at(&self.real, what, "measure on another split"));
         }
-        let records = Selection::new(&real.cohort, &records);
+        let records = real.records().others(&records);
         let trained_with = model_rules::trained_with(&model, &self.model)?;
         let trained_with = trained_with.as_deref();
         let measure = Measure { model: &model, rules: &loaded.rules, trained_with, records };
@@ -153,13 +167,13 @@ impl PerplexityTask {
     pub fn log_probabilities(&self, watch: &dyn Watch) -> Result<Vec<f64>, Error> {
         let (model, loaded) = self.opened(watch)?;
         let vocabulary = model.trained.codes().vocabulary();
-        let real = load::cohort(&self.real, Some(Arc::clone(vocabulary)), watch)?;
+        let real = read(&self.real, &loaded, vocabulary, watch)?;
         let trained_with = model_rules::trained_with(&model, &self.model)?;
         let measure = Measure {
             model: &model,
             rules: &loaded.rules,
             trained_with: trained_with.as_deref(),
-            records: Selection::all(&real.cohort),
+            records: real.records(),
         };
         match &model.trained {
             Trained::Network(network) => measure.each(&NetworkGenerator::new(network), watch),

@@ -1,24 +1,29 @@
 //! New records, written by a model, obeying rules.
 
+mod in_parts;
 mod report;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Generator, Model, NetworkGenerator, Trained};
+use consequence_model::{Generator, NetworkGenerator, Trained};
+use consequence_pipeline::load::{LoadedCohort, LoadedRules};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::{
     CohortInput, Error, ModelInput, Out, RuleInput, Task, Watch, load, records_digest, watched,
 };
-use consequence_record::{Code, Cohort, CohortDetails, Vocabulary};
+use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
-    Condition, DatasetOptions, Identity, Request, SampleError, Sampler, Written, write_dataset,
-    write_lines,
+    Condition, DatasetOptions, Identity, Obeyed, Request, SampleError, Sampler, Written,
+    write_dataset, write_lines,
 };
 use consequence_store::digest;
 use consequence_tables::{Dataset, Format};
+
+use crate::parts::PartWriter;
 
 pub use consequence_sample::{Mode, Totals};
 pub use report::GenerateReport;
@@ -52,21 +57,26 @@ pub struct GenerateTask {
     pub out: Option<Out>,
     /// How many records.
     pub records: u64,
+    /// Only one of a number of parts of them, counted from 1; none: all.
+    pub shard: Option<(u32, u32)>,
     /// How rules and model work together.
     pub mode: Mode,
     /// Rule files; none: the rules that the model was trained with.
     pub rules: Vec<RuleInput>,
     /// What a code means that a rule names and the model does not have.
     pub unknown_codes: UnknownCodes,
-    /// Static codes that every record has, or has not: `SEX//F, not SMOKER`.
+    /// What every record is, or is not: static codes, codes that some encounter has, and groups:
+    /// `SEX//F, not SMOKER, diabetes`.
     pub given: Option<String>,
+    /// Files whose names are groups that can be given.
+    pub groups: Vec<RuleInput>,
     /// A cohort whose records are continued.
     pub prefix: Option<CohortInput>,
     /// What the logits are divided by.
     pub temperature: f64,
     /// Proposals for each record in mode `exact`.
     pub proposals: u16,
-    /// The most attempts at a record in mode `reject`.
+    /// The most attempts at a record, in mode `reject` or where codes of encounters or groups are given.
     pub attempts: u16,
     /// Records that are written at a time; they do not depend on it.
     pub batch: usize,
@@ -90,10 +100,12 @@ impl GenerateTask {
             model: model.into(),
             out: None,
             records,
+            shard: None,
             mode,
             rules: Vec::new(),
             unknown_codes: UnknownCodes::default(),
             given: None,
+            groups: Vec::new(),
             prefix: None,
             temperature,
             proposals,
@@ -114,6 +126,9 @@ impl Task for GenerateTask {
     /// finished is completed with [`resume`](Out::resume); JSON lines are written in one go.
     fn run(&self, watch: &dyn Watch) -> Result<GenerateReport, Error> {
         let Some(out) = &self.out else { return Ok(self.generated(watch)?.1) };
+        if self.shard.is_some() {
+            return self.write_part(out, watch);
+        }
         let lines = Format::to_write(&out.path) == Format::Lines;
         let _out = match lines || !out.resume {
             true => out.cohort()?,
@@ -169,95 +184,184 @@ impl GenerateTask {
         if size == 0 {
             return Err(SampleError::Nothing("records of a part").into());
         }
-        self.write(Sink::Parts { size, take: &mut take }, watch)
+        self.write(Sink::Parts { range: 0..self.records, size, take: &mut take }, watch)
+    }
+
+    /// The numbers of the records that are written, from 0.
+    pub fn numbers(&self) -> Range<u64> {
+        let Some((part, of)) = self.shard else { return 0..self.records };
+        let from = |part: u32| {
+            (u128::from(self.records) * u128::from(part) / u128::from(of.max(1))) as u64
+        };
+        from(part.saturating_sub(1))..from(part)
+    }
+
+    /// Writes one part of the records, which is a cohort of its own.
+    fn write_part(&self, out: &Out, watch: &dyn Watch) -> Result<GenerateReport, Error> {
+        let _out = out.cohort()?;
+        let mut writer = PartWriter::new(out);
+        let numbers = self.numbers();
+        if numbers.is_empty() {
+            let what = format!("of {} records no part is left", self.records);
+            return Err(Error::refused(what, "ask for more records, or for fewer parts"));
+        }
+        let sink = Sink::Parts {
+            range: numbers.clone(),
+            size: self.shard_records.max(1),
+            take: &mut |part| writer.add(&part),
+        };
+        let part = Self { records: numbers.end - numbers.start, ..self.clone() };
+        let report = part.write(sink, watch)?;
+        writer.finish()?;
+        Ok(report)
     }
 
     fn write(&self, sink: Sink<'_>, watch: &dyn Watch) -> Result<GenerateReport, Error> {
+        let began = Instant::now();
+        let prepared = self.prepared(watch)?;
+        let began_writing = Instant::now();
+        let written = prepared.write(self, sink, watch)?;
+        let seconds = (began.elapsed().as_secs_f64(), began_writing.elapsed().as_secs_f64());
+        Ok(prepared.written(self, written, seconds))
+    }
+
+    /// A model with its rules, which are compiled and proved: ready to write any of its records.
+    pub fn prepared(&self, watch: &dyn Watch) -> Result<PreparedGeneration, Error> {
         let model = ReadModel::open(&self.model, watch)?;
         let vocabulary = model.trained.codes().vocabulary();
         let loaded =
             model_rules::for_writing(&model, &self.model, &self.rules, self.unknown_codes)?;
+        let groups =
+            model_rules::groups(&model, &self.model, &self.groups, self.unknown_codes)?.rules;
         let given = match &self.given {
-            Some(text) => Condition::parse_list(text, vocabulary)?,
+            Some(text) => Condition::parse_list(text, &groups.rules)?,
             None => Vec::new(),
         };
         let prefix = match &self.prefix {
-            Some(input) => Some(load::cohort(input, Some(Arc::clone(vocabulary)), watch)?),
+            Some(input) => Some(load::detailed_cohort(input, Some(Arc::clone(vocabulary)), watch)?),
             None => None,
         };
-        let prefix = prefix.as_ref().map(|prefix| &prefix.cohort);
         let trained_with = model_rules::trained_with(&model, &self.model)?;
-        let request = Request {
-            seed: self.seed,
-            mode: self.mode,
-            temperature: self.temperature,
-            proposals: self.proposals,
-            attempts: self.attempts,
+        let network = match &model.trained {
+            Trained::Network(network) => Some(NetworkGenerator::new(network)),
+            Trained::Markov(_) => None,
+        };
+        let mut prepared = PreparedGeneration {
+            model,
+            network,
+            loaded,
+            groups,
             given,
             prefix,
-            trained_with: trained_with.as_deref(),
-            pass: None,
-            details: Some(&model.details).filter(|details| !details.is_empty()),
-            batch: self.batch,
+            trained_with,
+            obeyed: None,
         };
-        let job = Job { task: self, model: &model, rules: &loaded.rules, prefix };
-        let began = Instant::now();
-        let (written, sampling) = match &model.trained {
-            Trained::Network(network) => {
-                job.run(&NetworkGenerator::new(network), request, sink, watch)?
+        let obeyed = watched(watch, "compiling and proving", None, || {
+            let (rules, request) = (&prepared.loaded.rules, prepared.request(self));
+            match (&prepared.network, &prepared.model.trained) {
+                (Some(network), _) => Obeyed::prepare(network, rules, &request),
+                (None, Trained::Markov(markov)) => Obeyed::prepare(&**markov, rules, &request),
+                (None, Trained::Network(network)) => {
+                    Obeyed::prepare(&NetworkGenerator::new(network), rules, &request)
+                }
             }
-            Trained::Markov(markov) => job.run(&**markov, request, sink, watch)?,
-        };
-        let seconds = (began.elapsed().as_secs_f64(), sampling);
-        let rules = (&loaded, trained_with.as_deref());
-        Ok(GenerateReport::new(self, &model.card, rules, written, seconds))
+        })?;
+        prepared.obeyed = obeyed;
+        Ok(prepared)
     }
+}
+
+/// A model with its rules, which are compiled and proved: ready to write any of its records, as often as it is asked.
+pub struct PreparedGeneration {
+    model: ReadModel,
+    /// The network, ready to write; none of a Markov model.
+    network: Option<NetworkGenerator>,
+    loaded: LoadedRules,
+    groups: LoadedRules,
+    given: Vec<Condition>,
+    prefix: Option<LoadedCohort>,
+    trained_with: Option<Arc<RuleSet>>,
+    obeyed: Option<Arc<Obeyed>>,
 }
 
 /// Where records go.
 enum Sink<'a> {
     /// Into files.
     Files(&'a Out),
-    /// To the caller, so many at a time.
-    Parts { size: u64, take: &'a mut dyn FnMut(Dataset) -> Result<(), Error> },
+    /// Those with numbers in a range, to the caller, so many at a time.
+    Parts { range: Range<u64>, size: u64, take: &'a mut dyn FnMut(Dataset) -> Result<(), Error> },
 }
 
-/// What is the same for every kind of generator.
-struct Job<'a> {
-    task: &'a GenerateTask,
-    model: &'a Model,
-    rules: &'a RuleSet,
-    prefix: Option<&'a Cohort>,
-}
-
-impl Job<'_> {
-    /// What was written, and the seconds that it took.
-    fn run<G: Generator>(
+impl PreparedGeneration {
+    fn written(
         &self,
-        generator: &G,
-        request: Request<'_>,
+        task: &GenerateTask,
+        written: Written,
+        seconds: (f64, f64),
+    ) -> GenerateReport {
+        let rules = (&self.loaded, self.trained_with.as_deref());
+        let of_groups = self.given.iter().any(|one| one.group().is_some());
+        GenerateReport::new(task, &self.model.card, rules, of_groups, written, seconds)
+    }
+
+    fn request<'a>(&'a self, task: &GenerateTask) -> Request<'a> {
+        Request {
+            seed: task.seed,
+            mode: task.mode,
+            temperature: task.temperature,
+            proposals: task.proposals,
+            attempts: task.attempts,
+            given: self.given.clone(),
+            prefix: self.prefix.as_ref().map(|prefix| &prefix.cohort),
+            prefix_details: self.prefix.as_ref().and_then(|prefix| prefix.details.as_ref()),
+            trained_with: self.trained_with.as_deref(),
+            pass: None,
+            details: Some(&self.model.details).filter(|details| !details.is_empty()),
+            batch: task.batch,
+        }
+    }
+
+    fn write(
+        &self,
+        task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
-    ) -> Result<(Written, f64), Error> {
-        let task = self.task;
-        let sampler = watched(watch, "compiling and proving", None, || {
-            Sampler::new(generator, self.rules, request)
-        })?;
-        let began = Instant::now();
-        let written = watched(watch, "generating", Some(task.records), || match sink {
-            Sink::Files(out) => self.to_files(&sampler, out, watch),
-            Sink::Parts { size, take } => self.in_parts(&sampler, size, take, watch),
-        })?;
-        Ok((written, began.elapsed().as_secs_f64()))
+    ) -> Result<Written, Error> {
+        match (&self.network, &self.model.trained) {
+            (Some(network), _) => self.write_by(network, task, sink, watch),
+            (None, Trained::Markov(markov)) => self.write_by(&**markov, task, sink, watch),
+            (None, Trained::Network(network)) => {
+                self.write_by(&NetworkGenerator::new(network), task, sink, watch)
+            }
+        }
+    }
+
+    fn write_by<G: Generator>(
+        &self,
+        generator: &G,
+        task: &GenerateTask,
+        sink: Sink<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Written, Error> {
+        let sampler = Sampler::prepared(generator, self.obeyed.clone(), self.request(task))?;
+        let records = match &sink {
+            Sink::Files(_) => task.records,
+            Sink::Parts { range, .. } => range.end.saturating_sub(range.start),
+        };
+        watched(watch, "generating", Some(records), || match sink {
+            Sink::Files(out) => self.to_files(&sampler, task, out, watch),
+            Sink::Parts { range, size, take } => self.in_parts(&sampler, range, size, take, watch),
+        })
     }
 
     fn to_files<G: Generator>(
         &self,
         sampler: &Sampler<'_, G>,
+        task: &GenerateTask,
         out: &Out,
         watch: &dyn Watch,
     ) -> Result<Written, Error> {
-        let (task, vocabulary) = (self.task, sampler.codes().vocabulary());
+        let vocabulary = sampler.codes().vocabulary();
         if Format::to_write(&out.path) == Format::Lines {
             let totals = write_lines(sampler, &out.path, task.records, out.force, watch)?;
             return Ok(Written { totals, ..Written::default() });
@@ -267,63 +371,25 @@ impl Job<'_> {
             shard_records: task.shard_records,
             resume: out.resume,
             replace: out.force,
-            made_from: self.identity(vocabulary)?,
+            made_from: self.identity(task, vocabulary)?,
             titles: self.titles(vocabulary),
             concepts: self.model.concepts.over(vocabulary),
         };
         Ok(write_dataset(sampler, &out.path, &options, watch)?)
     }
 
-    fn in_parts<G: Generator>(
-        &self,
-        sampler: &Sampler<'_, G>,
-        size: u64,
-        take: &mut dyn FnMut(Dataset) -> Result<(), Error>,
-        watch: &dyn Watch,
-    ) -> Result<Written, Error> {
-        let vocabulary = sampler.codes().vocabulary();
-        let (titles, scales) = (self.titles(vocabulary), sampler.scales());
-        let concepts = self.model.concepts.over(vocabulary);
-        let detailed = sampler.dated() || !scales.is_empty();
-        let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
-        let (mut totals, mut refused) = (Totals::default(), None);
-        let records = self.task.records;
-        let given = sampler.each(0..records, &mut totals, |sampled| {
-            let next = sampled.number + 1;
-            cohort.push(&next.to_string(), &sampled.record);
-            details.push(sampled.details.view());
-            watch.advance(1);
-            if !next.is_multiple_of(size) && next < records {
-                return Ok(());
-            }
-            let (cohort, details) = (std::mem::take(&mut cohort), std::mem::take(&mut details));
-            let part = Dataset {
-                titles: titles.clone(),
-                concepts: concepts.clone(),
-                scales: scales.clone(),
-                details: detailed.then_some(details),
-                ..Dataset::new(cohort, Arc::clone(vocabulary))
-            };
-            take(part).map_err(|error| {
-                refused = Some(error);
-                SampleError::Stopped
-            })
-        });
-        match (given, refused) {
-            (Err(SampleError::Stopped), Some(error)) => Err(error),
-            (given, _) => Ok(given.map(|()| Written { totals, ..Written::default() })?),
-        }
-    }
-
     /// What the records are made from.
-    fn identity(&self, vocabulary: &Vocabulary) -> Result<Identity, Error> {
+    fn identity(&self, task: &GenerateTask, vocabulary: &Vocabulary) -> Result<Identity, Error> {
         let card = serde_json::to_vec(&self.model.card)?;
-        let rules = model_rules::text(self.rules);
+        let rules = model_rules::text(&self.loaded.rules);
+        let groups = &self.groups.rules;
         let all = |cohort: &Cohort| -> Vec<usize> { (0..cohort.len()).collect() };
+        let prefix = self.prefix.as_ref().map(|prefix| &prefix.cohort);
         Ok(Identity {
             model: digest(&card),
-            rules: self.task.mode.obeys().then(|| digest(rules.as_bytes())),
-            prefix: self.prefix.map(|cohort| records_digest(cohort, vocabulary, &[&all(cohort)])),
+            rules: task.mode.obeys().then(|| digest(rules.as_bytes())),
+            groups: (!groups.is_empty()).then(|| digest(model_rules::text(groups).as_bytes())),
+            prefix: prefix.map(|cohort| records_digest(cohort, vocabulary, &[&all(cohort)])),
         })
     }
 

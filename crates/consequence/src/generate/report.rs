@@ -31,6 +31,8 @@ pub struct GenerateReport {
     pub hard_rules: usize,
     /// Soft rules that were drawn.
     pub soft_rules: usize,
+    /// Whether more than the static visit was given, so that records were drawn until they were as asked.
+    pub of_groups: bool,
     /// Records that the cohort has.
     pub records: u64,
     /// Records that an earlier run had written, in files that are as they were then.
@@ -62,6 +64,7 @@ impl GenerateReport {
         task: &GenerateTask,
         card: &Card,
         (loaded, trained_with): (&LoadedRules, Option<&RuleSet>),
+        of_groups: bool,
         written: Written,
         (seconds_in_all, seconds): (f64, f64),
     ) -> Self {
@@ -82,6 +85,7 @@ impl GenerateReport {
             files: loaded.files.clone(),
             hard_rules: if obeys { hard } else { 0 },
             soft_rules: if task.mode.draws_soft_rules() { rules.len() - hard } else { 0 },
+            of_groups,
             records: task.records,
             kept,
             judged: if obeys { totals.records } else { 0 },
@@ -194,9 +198,17 @@ impl Display for GenerateReport {
             let turned = count(totals.overruled, "code");
             writeln!(out, "  mode {}: rules decided {turned} otherwise than drawn", self.mode)?;
         }
-        if self.mode == Mode::Reject {
-            let rejected = count(totals.rejected, "attempt");
-            writeln!(out, "  mode reject: {rejected} broke a rule and were drawn again")?;
+        let rejected = count(totals.rejected, "attempt");
+        match (self.mode, self.of_groups) {
+            (Mode::Reject, false) => {
+                writeln!(out, "  mode reject: {rejected} broke a rule and were drawn again")?;
+            }
+            (Mode::Reject, true) => writeln!(
+                out,
+                "  mode reject: {rejected} broke a rule or were not as given, and were drawn again"
+            )?,
+            (Mode::Exact, _) | (_, false) => {}
+            (_, true) => writeln!(out, "  {rejected} were not as given, and were drawn again")?,
         }
         if let (Some(worth), Some(obeying)) = (self.effective_proposals, self.obeying) {
             writeln!(

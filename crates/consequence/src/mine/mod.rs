@@ -9,17 +9,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_mine::MineError;
+use consequence_mine::{MineError, mine_in_rounds};
+use consequence_pipeline::parts::Outline;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{
     Advice, CohortInput, Error, OpenOut, Out, Report, Task, Watch, load, watched,
 };
-use consequence_record::Code;
+use consequence_record::{Code, CohortDetails, Concept, Selection};
 use consequence_rules::{
     CompileError, CompileOptions, LanguageLimits, Plan, ResolveOptions, RuleSet, compile, parse,
     resolve,
 };
-use consequence_tables::Dataset;
+use consequence_tally::{Block, Rounds, Whose};
 use serde::Serialize;
 
 use crate::look::TitleList;
@@ -56,6 +57,8 @@ pub struct MineTask {
     pub review: Option<Out>,
     /// A table of codes and titles, or a list of the codes of ICD, for codes that the cohort gives none.
     pub titles: Option<PathBuf>,
+    /// Whether to look for ages at which codes never come, and for the fewest days between two of a code.
+    pub ages_and_days: bool,
     /// What counts as enough evidence.
     pub search: SearchOptions,
 }
@@ -144,7 +147,7 @@ pub struct Seconds {
 }
 
 impl MineTask {
-    /// The usual cut-offs, titles of the cohort alone, and no page.
+    /// The usual cut-offs, titles of the cohort alone, no page, and nothing about ages and days.
     pub fn new(cohort: impl Into<CohortInput>, out: impl Into<Out>) -> Self {
         Self { out: Some(out.into()), ..Self::in_memory(cohort) }
     }
@@ -152,7 +155,14 @@ impl MineTask {
     /// The same, and no file is written.
     pub fn in_memory(cohort: impl Into<CohortInput>) -> Self {
         let search = SearchOptions::default();
-        Self { cohort: cohort.into(), out: None, review: None, titles: None, search }
+        Self {
+            cohort: cohort.into(),
+            out: None,
+            review: None,
+            titles: None,
+            ages_and_days: false,
+            search,
+        }
     }
 
     fn review_file(&self) -> Result<Option<OpenOut<'_>>, Error> {
@@ -177,31 +187,76 @@ impl Task for MineTask {
     fn run(&self, watch: &dyn Watch) -> Result<MineReport, Error> {
         let out = self.out.as_ref().map(Out::file).transpose()?;
         let review = self.review_file()?;
-        let list = self.titles.as_deref().map(TitleList::read).transpose()?;
-        let (loaded, reading) = timed(|| load::cohort(&self.cohort, None, watch));
-        let loaded = loaded?;
-        let dataset: &Dataset = &loaded;
-        let Dataset { cohort, vocabulary, splits, titles, .. } = dataset;
-        let known: BTreeMap<&str, &str> = titles
-            .iter()
-            .map(|(&code, title): (&Code, _)| (vocabulary.name(code), &**title))
-            .collect();
-        let title = |code: &str| {
-            let listed = || list.as_ref().and_then(|list| list.title(code));
-            known.get(code).copied().or_else(listed).map(str::to_owned)
-        };
-        // Titles that are made of others are for people; alike words in them are no reason to group codes.
-        let read = |code: &str| {
-            title(code).or_else(|| list.as_ref().and_then(|list| list.any_title(code)))
-        };
-        let (mined, mining) = timed(|| {
-            let known = Known { titles: &title, groups: &below_concepts(dataset) };
-            let work = || search_knowing(cohort, vocabulary, splits, &known, &self.search);
-            watched(watch, "mining", None, work)
+        let (loaded, reading) = timed(|| match self.ages_and_days {
+            true => load::dated_cohort(&self.cohort, watch),
+            false => load::cohort(&self.cohort, None, watch),
         });
-        let mined = mined.map_err(|error| refused(&self.cohort, &error))?;
-        let text = mined.text(&read);
-        let longest = u16::try_from(cohort.longest().max(100)).unwrap_or(u16::MAX);
+        let loaded = loaded?;
+        let details = loaded.details.as_ref().filter(|_| self.ages_and_days);
+        if self.ages_and_days && !details.is_some_and(CohortDetails::dated) {
+            return Err(self.undated());
+        }
+        let outline = Outline::of(self.cohort.shown(), &loaded);
+        let records = Selection::all(&loaded.cohort).detailed(details);
+        let block = Block { records, splits: &loaded.splits };
+        let titles = MineTitles::of(self, &outline)?;
+        let mut report = self.mined(&outline, &titles, &mut Rounds::whole(block), watch)?;
+        report.seconds.reading = reading;
+        if let Some(out) = out {
+            out.write(|file| file.write_all(report.text.as_bytes()))?;
+        }
+        if let Some(review) = review {
+            let read = |code: &str| titles.read(code);
+            let page = review::page(&self.cohort, &loaded, &report.mined, &read).html();
+            review.write(|file| file.write_all(page.as_bytes()))?;
+        }
+        Ok(report)
+    }
+}
+
+impl MineTask {
+    /// The same of records that are counted in rounds, in parts or all together: the rules are in the report alone.
+    pub fn counted(
+        &self,
+        outline: &Outline,
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<MineReport, Error> {
+        if self.ages_and_days {
+            let dated: bool = rounds.count(Whose::Cohort, "dates", |block| {
+                Ok::<_, Error>(block.records.details().is_some_and(CohortDetails::dated))
+            })?;
+            if !dated {
+                return Err(self.undated());
+            }
+        }
+        self.mined(outline, &MineTitles::of(self, outline)?, rounds, watch)
+    }
+
+    fn undated(&self) -> Error {
+        let what = "the cohort has no dates, so that ages and days are not known";
+        Error::refused_at(&self.cohort, what, "mine without {ages_and_days}")
+    }
+
+    fn mined(
+        &self,
+        outline: &Outline,
+        titles: &MineTitles,
+        rounds: &mut Rounds<'_>,
+        watch: &dyn Watch,
+    ) -> Result<MineReport, Error> {
+        let vocabulary = &outline.vocabulary;
+        let title = |code: &str| titles.own(code);
+        let (mined, mining) = timed(|| {
+            let groups = below_concepts(&outline.concepts);
+            let known = Known { titles: &title, groups: &groups, details: None };
+            watched(watch, "mining", None, || {
+                mine_in_rounds(rounds, vocabulary, &known, self.ages_and_days, &self.search)
+            })
+        });
+        let mined = mined.map_err(|error| refused(&self.cohort, error))?;
+        let text = mined.text(&|code: &str| titles.read(code));
+        let longest = u16::try_from(mined.longest.max(100)).unwrap_or(u16::MAX);
         let (plan, proving) = timed(|| {
             watched(watch, "compiling and proving", None, || {
                 let name = self.out.as_ref().map_or_else(|| "mined rules".into(), Out::shown);
@@ -212,13 +267,6 @@ impl Task for MineTask {
             })
         });
         let statements = plan?.proof().goals;
-        if let Some(out) = out {
-            out.write(|file| file.write_all(text.as_bytes()))?;
-        }
-        if let Some(review) = review {
-            let page = review::page(&self.cohort, dataset, &mined, &read).html();
-            review.write(|file| file.write_all(page.as_bytes()))?;
-        }
         let soft_rules = mined.rules.iter().filter(|rule| rule.probability.is_some()).count();
         Ok(MineReport {
             cohort: self.cohort.shown(),
@@ -229,17 +277,43 @@ impl Task for MineTask {
             classes: classes(&mined, |_| true),
             templates: Template::ALL.map(|template| counts(&mined, template)).to_vec(),
             proof: MinedProof { max_visits: longest, statements },
-            seconds: Seconds { reading, mining, proving },
+            seconds: Seconds { reading: 0.0, mining, proving },
             text,
             mined,
         })
     }
 }
 
+/// Titles of codes: those of the cohort, and else those of a list.
+struct MineTitles {
+    known: BTreeMap<String, String>,
+    list: Option<TitleList>,
+}
+
+impl MineTitles {
+    fn of(task: &MineTask, outline: &Outline) -> Result<Self, Error> {
+        let name = |code: &Code| outline.vocabulary.name(*code).to_owned();
+        let known =
+            outline.titles.iter().map(|(code, title)| (name(code), title.clone())).collect();
+        Ok(Self { known, list: task.titles.as_deref().map(TitleList::read).transpose()? })
+    }
+
+    /// The title of a code itself.
+    fn own(&self, code: &str) -> Option<String> {
+        let listed = || self.list.as_ref().and_then(|list| list.title(code)).map(str::to_owned);
+        self.known.get(code).cloned().or_else(listed)
+    }
+
+    /// A title that may be made of others. Those are for people; alike words in them are no reason to group codes.
+    fn read(&self, code: &str) -> Option<String> {
+        self.own(code).or_else(|| self.list.as_ref().and_then(|list| list.any_title(code)))
+    }
+}
+
 /// Codes that are below one OMOP concept, where the cohort keeps concepts.
-fn below_concepts(dataset: &Dataset) -> Vec<CodeGroup> {
+fn below_concepts(concepts: &BTreeMap<Code, Concept>) -> Vec<CodeGroup> {
     let mut below: BTreeMap<u64, Vec<Code>> = BTreeMap::new();
-    for (&code, concept) in &dataset.concepts {
+    for (&code, concept) in concepts {
         for &ancestor in &concept.ancestors {
             below.entry(ancestor).or_default().push(code);
         }
@@ -273,15 +347,18 @@ fn cannot_be_kept(set: &RuleSet, error: CompileError) -> Error {
     }
 }
 
-fn refused(cohort: &CohortInput, error: &MineError) -> Error {
-    let help = match error {
+fn refused(cohort: &CohortInput, error: MineError) -> Error {
+    let help = match &error {
         MineError::NoTrain => {
             "a record without a split of its own gets one by its id, eight in ten train; bring more \
              records, or name `train` in metadata/subject_splits.parquet"
         }
         _ => "give a part of the cohort",
     };
-    Error::refused_at(cohort, error.to_string(), help)
+    match error {
+        MineError::Paused(paused) => paused.into(),
+        other => Error::refused_at(cohort, other.to_string(), help),
+    }
 }
 
 fn classes(mined: &Mined, counts: impl Fn(&MinedRule) -> bool) -> ClassCounts {

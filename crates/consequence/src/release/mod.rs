@@ -4,16 +4,23 @@ mod checks;
 mod page;
 mod text;
 
-use consequence_evaluate::{Privacy, PrivacyOptions, Rarity, RarityOptions, privacy, rarity};
+use std::sync::Arc;
+
+use consequence_evaluate::{
+    Privacy, PrivacyOptions, Rarity, RarityOptions, Violations, ViolationsError, privacy, rarity,
+    violations,
+};
 use consequence_pipeline::load::{self, LoadedRules};
+use consequence_pipeline::parts::rules_of;
 use consequence_pipeline::{CohortInput, Error, Out, Report, RuleInput, Task, Watch, watched};
 use consequence_record::{Code, Part};
-use consequence_rules::UnknownCodes;
+use consequence_rules::{CompileLimits, RuleSet, UnknownCodes};
+use consequence_tally::Rounds;
 use serde::Serialize;
 
 pub use checks::{Check, CheckKind, Outcome};
 
-use crate::evaluate::{Obedience, Pair, judged, rules_over};
+use crate::evaluate::{Obedience, Pair};
 use page::page;
 
 /// A synthetic cohort that is to be handed on, and the real one that it was learned from.
@@ -166,10 +173,15 @@ impl Task for ReleaseTask {
         let files = load::with_own(&self.rules, Some(&self.real), self.no_own_rules);
         let rules = match files.is_empty() {
             true => None,
-            false => Some(rules_over(&files, &pair, self.unknown_codes)?),
+            false => {
+                let [real, _] = pair.blocks();
+                let options = pair.rule_options(self.unknown_codes);
+                let loaded = rules_of(&files, options, &pair.outline(), &mut Rounds::whole(real));
+                Some(loaded.map_err(Error::without_vocabulary)?)
+            }
         };
         let judged = match &rules {
-            Some(loaded) => Some(judged(&pair, loaded, watch)?),
+            Some(loaded) => Some(judged(&pair, &loaded.rules, watch)?),
             None => None,
         };
         let rarity = watched(watch, "looking for what is rare", None, || {
@@ -200,6 +212,17 @@ impl Task for ReleaseTask {
         }
         Ok(report)
     }
+}
+
+/// How the generated records obey rules.
+fn judged(pair: &Pair, rules: &Arc<RuleSet>, watch: &dyn Watch) -> Result<Violations, Error> {
+    let found = watched(watch, "auditing", None, || {
+        violations(pair.synthetic_sample(), rules, &CompileLimits::default())
+    });
+    found.map_err(|error| match error {
+        ViolationsError::Rules(error) => Error::compile(rules, error),
+        ViolationsError::Record(bad) => bad.into(),
+    })
 }
 
 impl Report for ReleaseReport {

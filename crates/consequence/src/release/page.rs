@@ -26,7 +26,8 @@ pub(super) fn page(report: &ReleaseReport, pair: &Pair) -> Report {
 }
 
 fn head(report: &ReleaseReport, pair: &Pair) -> Head {
-    let Pair { vocabulary, real, synthetic, base, generated, held_out, .. } = pair;
+    let Pair { real, synthetic, base, generated, held_out, .. } = pair;
+    let (vocabulary, real, synthetic) = (&pair.vocabulary, &real.cohort, &synthetic.cohort);
     let source = |role: &str, name: &str, counts, sha256| Source {
         role: role.to_owned(),
         name: name.to_owned(),

@@ -96,7 +96,7 @@ impl Display for SynthesizeReport {
         writeln!(out, "  records  {}", self.synthetic.out.as_deref().unwrap_or_default())?;
         writeln!(out, "           R2 of {}", agreement(&self.comparison))?;
         if let Some(fresh) = &self.fresh {
-            let records = count(fresh.records as u64, "fresh real record");
+            let records = count(fresh.records, "fresh real record");
             writeln!(out, "           {records}: {}", agreement(&fresh.real))?;
         }
         if let Some(report) = &self.report {

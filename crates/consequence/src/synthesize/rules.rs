@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::{Error, OpenedRecords, RecordInputs, Watch, watched};
-use consequence_record::Selection;
 use consequence_rules::language::Item;
 use consequence_rules::{LanguageLimits, Rule, parse};
 use consequence_store::write_atomically;
@@ -81,7 +80,7 @@ pub(super) fn ask_reality(
     watch: &dyn Watch,
 ) -> Result<AnsweredRules, Error> {
     let OpenedRecords { rules, cohort } = inputs.open(watch)?;
-    let all = Selection::all(&cohort.cohort);
+    let all = cohort.records();
     let find = |rules: &LoadedRules| {
         watched(watch, "auditing", None, || BrokenRecords::find(&rules.rules, all))
     };

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch, watched};
-use consequence_record::Selection;
 use consequence_train::{
     Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, fit_ends, settle,
     train, untrained,
@@ -36,10 +35,8 @@ pub(super) fn network(
     checkpoint: (PathBuf, Duration, String),
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
-    let examples = Examples {
-        train: Selection::new(&lesson.cohort, &lesson.train),
-        tuning: Selection::new(&lesson.cohort, &lesson.tuning),
-    };
+    let examples =
+        Examples { train: lesson.records(&lesson.train), tuning: lesson.records(&lesson.tuning) };
     let sizes = task.sizes_for(lesson.max_visits);
     let fresh = untrained(lesson.codes.clone(), &sizes, &examples, task.options.seed)?;
     let teacher = match &lesson.enforcer {
@@ -75,7 +72,11 @@ pub(super) fn network(
         network = network.with_ends(ends);
         let (rules, seed) = (&lesson.rules, task.options.seed);
         let mut go_on = || !watch.wants_stop();
-        let settled = || settle(&mut network, rules, examples.train, seed, &mut go_on);
+        let settled = || {
+            // Dates cost time, so they are drawn only for rules that ask for them.
+            let details = lesson.known.as_ref().map(|_| &lesson.details);
+            settle(&mut network, rules, details, examples.train, seed, &mut go_on)
+        };
         if !watched(watch, "settling frequencies", None, settled)? {
             return Err(Error::halted(checkpoints.path));
         }

@@ -10,7 +10,7 @@ use consequence_pipeline::load::{self, RuleOptions};
 use consequence_pipeline::{
     Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
 };
-use consequence_record::{Cohort, Selection, Split};
+use consequence_record::{Cohort, CohortDetails, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_tables::Dataset;
 use consequence_train::{TrainError, TrainMode};
@@ -40,6 +40,8 @@ pub(super) struct Lesson {
     pub titles: BTreeMap<String, String>,
     /// The OMOP concepts that codes stand for.
     pub concepts: Concepts,
+    /// Dates, births and values, where rules ask for them.
+    pub known: Option<CohortDetails>,
     /// What dates and values are like.
     pub details: DetailModel,
     pub files: Vec<String>,
@@ -49,6 +51,8 @@ pub(super) struct Lesson {
 impl Lesson {
     pub fn prepare(task: &TrainTask, watch: &dyn Watch) -> Result<Self, Error> {
         let OpenedRecords { rules: loaded, cohort: known } = task.inputs.open_detailed(watch)?;
+        let knows = known.knows();
+        let asked = loaded.rules.ask_details();
         let Dataset { cohort, splits, titles, concepts, vocabulary, details, scales } =
             known.into_dataset();
         let rules = loaded.rules;
@@ -76,6 +80,7 @@ impl Lesson {
             false => {
                 let options = RuleOptions {
                     vocabulary: Some(Arc::clone(rules.vocabulary())),
+                    knows: Some(knows),
                     unknown_codes: task.inputs.unknown_codes,
                     ..RuleOptions::default()
                 };
@@ -84,9 +89,9 @@ impl Lesson {
                 model_rules::text(&loaded.rules)
             }
         };
-        let details = details.map(|details| {
+        let fitted = details.as_ref().map(|details| {
             let train = Selection::new(&cohort, &train);
-            DetailModel::fit(train, &details, &vocabulary, &scales)
+            DetailModel::fit(train, details, &vocabulary, &scales)
         });
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
@@ -100,7 +105,8 @@ impl Lesson {
                 .map(|(&code, title)| (vocabulary.name(code).to_owned(), title.clone()))
                 .collect(),
             concepts: Concepts::of(&vocabulary, &concepts),
-            details: details.unwrap_or_default(),
+            known: details.filter(|_| asked),
+            details: fitted.unwrap_or_default(),
             files: loaded.files,
             warnings: loaded.warnings.iter().map(|warning| warning.render()).collect(),
             train,
@@ -118,6 +124,11 @@ impl Lesson {
         Ok(lesson)
     }
 
+    /// Records of the cohort, with what rules ask of them beside their codes.
+    pub fn records<'a>(&'a self, indices: &'a [usize]) -> Selection<'a> {
+        Selection::new(&self.cohort, indices).detailed(self.known.as_ref())
+    }
+
     /// Proves the rules, takes over their order, and looks for records to train on that break them:
     /// those of the train split, as everywhere.
     fn obey(&mut self, watch: &dyn Watch) -> Result<(), Error> {
@@ -125,7 +136,7 @@ impl Lesson {
         self.codes = plan.order().clone();
         self.enforcer = Some(Enforcer::new(&plan));
         self.broken = watched(watch, "auditing", None, || {
-            BrokenRecords::find(&self.rules, Selection::new(&self.cohort, &self.train))
+            BrokenRecords::find(&self.rules, self.records(&self.train))
         })?;
         Ok(())
     }

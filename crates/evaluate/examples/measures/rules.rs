@@ -63,7 +63,7 @@ pub fn as_json(rules: &RuleSet) -> Result<Value, Box<dyn Error>> {
                 };
                 entry["probability"] = (*probability).into();
                 entry["condition"] = condition.iter().map(literals).collect();
-                let output = Literal { window: None, code: *code, present: *present };
+                let output = Literal::now(*code, *present);
                 entry["output"] = literal(&output, vocabulary);
             }
         }
@@ -80,7 +80,9 @@ fn implication(form: &Implication, vocabulary: &Vocabulary) -> Value {
 }
 
 fn literal(literal: &Literal, vocabulary: &Vocabulary) -> Value {
-    let window = literal.window.as_ref().map(|window| {
+    // The rules of this example name codes and nothing else.
+    let (code, window) = literal.code().unzip();
+    let window = window.flatten().map(|window| {
         json!({
             "past": window.is_past(),
             "visits": window.visits(),
@@ -88,7 +90,7 @@ fn literal(literal: &Literal, vocabulary: &Vocabulary) -> Value {
         })
     });
     json!({
-        "code": vocabulary.name(literal.code),
+        "code": code.map(|code| vocabulary.name(code)),
         "window": window,
         "present": literal.present,
     })

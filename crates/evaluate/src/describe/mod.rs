@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 
 use consequence_record::calendar::{DAY, civil, years_between};
 use consequence_record::{Code, DetailsView, Kind, Part, RecordView, Scale, Split, Vocabulary};
+use consequence_tally::{Counts as _, Span, Values, counts};
 use serde::Serialize;
 
 pub use self::odd::{Oddities, Oddity, StaticOddity};
 pub use self::spread::Spread;
 
-use self::odd::Oddness;
-use self::spread::{Tally, Values};
+use self::odd::{OddCounts, Oddness};
+use self::spread::{Tally, spread_of};
 
 /// What a cohort looks like.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -198,28 +199,64 @@ pub struct Describer<'a> {
     /// Which family and test a code is of.
     family_of: Vec<u32>,
     test_of: Vec<u32>,
+    odd: Oddness,
+    counts: DescribeCounts,
+    /// The last patient and visit that a code, a family and a test were counted for, from 1.
+    last_of_codes: Vec<(u64, u64)>,
+    last_of_families: Vec<(u64, u64)>,
+    last_of_tests: Vec<(u64, u64)>,
+}
+
+/// What is counted of records to describe them. Counts of other records of the same cohort can be added.
+#[derive(Clone, Debug, Default)]
+pub struct DescribeCounts {
+    codes: Vec<Group>,
     families: Vec<Group>,
     tests: Vec<Group>,
+    /// By test, what was measured; and by code, whether it has a value somewhere.
     test_values: Vec<Values>,
     has_value: Vec<bool>,
-    codes: Vec<Group>,
-    splits: SplitCounts,
+    splits: [u64; 3],
     patients: u64,
     events: u64,
     values: u64,
     dated: u64,
     births: u64,
-    days: Option<(i64, i64)>,
-    years: Tally<i64>,
-    encounters_per_patient: Tally<i64>,
-    codes_per_encounter: Tally<i64>,
-    days_between: Tally<i64>,
-    days_of_record: Tally<i64>,
-    days_of_stay: Tally<i64>,
-    age_at_first: Tally<i64>,
-    age_at_encounters: Tally<i64>,
-    odd: Oddness,
+    days: Span<i64>,
+    years: Tally,
+    encounters_per_patient: Tally,
+    codes_per_encounter: Tally,
+    days_between: Tally,
+    days_of_record: Tally,
+    days_of_stay: Tally,
+    age_at_first: Tally,
+    age_at_encounters: Tally,
+    odd: OddCounts,
 }
+
+counts!(DescribeCounts {
+    codes,
+    families,
+    tests,
+    test_values,
+    has_value,
+    splits,
+    patients,
+    events,
+    values,
+    dated,
+    births,
+    days,
+    years,
+    encounters_per_patient,
+    codes_per_encounter,
+    days_between,
+    days_of_record,
+    days_of_stay,
+    age_at_first,
+    age_at_encounters,
+    odd,
+});
 
 /// What is counted of a code, a family or a test.
 #[derive(Clone, Copy, Debug, Default)]
@@ -227,17 +264,48 @@ struct Group {
     patients: u64,
     visits: u64,
     events: u64,
-    /// The last patient and visit that it was counted for, from 1.
-    patient: u64,
-    visit: u64,
 }
 
+counts!(Group { patients, visits, events });
+
 impl Group {
-    fn see(&mut self, patient: u64, visit: u64) {
-        self.patients += u64::from(self.patient != patient);
-        self.visits += u64::from((self.patient, self.visit) != (patient, visit));
+    /// Counts it for a patient and a visit, after another.
+    fn see(&mut self, last: &mut (u64, u64), patient: u64, visit: u64) {
+        self.patients += u64::from(last.0 != patient);
+        self.visits += u64::from(*last != (patient, visit));
         self.events += 1;
-        (self.patient, self.visit) = (patient, visit);
+        *last = (patient, visit);
+    }
+}
+
+impl DescribeCounts {
+    fn dates(&mut self, details: DetailsView<'_>) {
+        self.births += u64::from(details.birth.is_some());
+        let (Some(&first), Some(&last)) = (details.times.first(), details.times.last()) else {
+            return;
+        };
+        let (first, last) = (day(first), day(last));
+        self.dated += 1;
+        self.days.add(Span::of(first));
+        self.days.add(Span::of(last));
+        self.days_of_record.push(last - first);
+        for pair in details.times.windows(2) {
+            self.days_between.push(day(pair[1]) - day(pair[0]));
+        }
+        for (&begin, end) in details.times.iter().zip(details.ends) {
+            if let Some(end) = end {
+                self.days_of_stay.push(day(*end) - day(begin));
+            }
+        }
+        for (number, &begin) in details.times.iter().enumerate() {
+            self.years.push(civil(day(begin)).0);
+            let Some(birth) = details.birth else { continue };
+            let age = years_between(birth, begin);
+            self.age_at_encounters.push(age);
+            if number == 0 {
+                self.age_at_first.push(age);
+            }
+        }
     }
 }
 
@@ -260,102 +328,76 @@ impl<'a> Describer<'a> {
         };
         let (family_of, families) = numbered(&|code| vocabulary.family(code));
         let (test_of, tests) = numbered(&|code| test_name(vocabulary, code));
+        let odd = Oddness::new(vocabulary);
+        let counts = DescribeCounts {
+            codes: vec![Group::default(); vocabulary.len()],
+            families: vec![Group::default(); families],
+            tests: vec![Group::default(); tests],
+            test_values: vec![Values::default(); tests],
+            has_value: vec![false; vocabulary.len()],
+            odd: odd.none(),
+            ..DescribeCounts::default()
+        };
         Self {
             vocabulary,
             scales,
             family_of,
             test_of,
-            families: vec![Group::default(); families],
-            tests: vec![Group::default(); tests],
-            test_values: vec![Values::default(); tests],
-            has_value: vec![false; vocabulary.len()],
-            codes: vec![Group::default(); vocabulary.len()],
-            splits: SplitCounts::default(),
-            patients: 0,
-            events: 0,
-            values: 0,
-            dated: 0,
-            births: 0,
-            days: None,
-            years: Tally::default(),
-            encounters_per_patient: Tally::default(),
-            codes_per_encounter: Tally::default(),
-            days_between: Tally::default(),
-            days_of_record: Tally::default(),
-            days_of_stay: Tally::default(),
-            age_at_first: Tally::default(),
-            age_at_encounters: Tally::default(),
-            odd: Oddness::new(vocabulary),
+            odd,
+            counts,
+            last_of_codes: vec![(0, 0); vocabulary.len()],
+            last_of_families: vec![(0, 0); families],
+            last_of_tests: vec![(0, 0); tests],
         }
     }
 
     /// Takes a record.
     pub fn add(&mut self, split: Split, record: RecordView<'_>, details: DetailsView<'_>) {
-        self.patients += 1;
-        match split {
-            Split::Train => self.splits.train += 1,
-            Split::Tuning => self.splits.tuning += 1,
-            Split::HeldOut => self.splits.held_out += 1,
-        }
-        self.encounters_per_patient.add(record.len() as i64 - 1);
+        let counts = &mut self.counts;
+        counts.patients += 1;
+        counts.splits[split as usize] += 1;
+        counts.encounters_per_patient.push(record.len() as i64 - 1);
+        let patient = counts.patients;
         for (visit, codes) in record.visits().enumerate() {
-            for code in codes {
-                let (patient, visit) = (self.patients, visit as u64);
-                self.codes[code.index()].see(patient, visit);
-                self.families[self.family_of[code.index()] as usize].see(patient, visit);
+            let at = visit as u64;
+            for code in codes.iter().map(|code| code.index()) {
+                counts.codes[code].see(&mut self.last_of_codes[code], patient, at);
+                let family = self.family_of[code] as usize;
+                counts.families[family].see(&mut self.last_of_families[family], patient, at);
             }
             if visit > 0 {
-                self.events += codes.len() as u64;
-                self.codes_per_encounter.add(codes.len() as i64);
+                counts.events += codes.len() as u64;
+                counts.codes_per_encounter.push(codes.len() as i64);
             }
         }
-        self.dates(details);
+        counts.dates(details);
         for event in details.events.iter().filter(|event| event.visit > 0) {
             let Some(value) = event.value else { continue };
             let test = self.test_of[event.code.index()] as usize;
-            self.values += 1;
-            self.has_value[event.code.index()] = true;
-            self.tests[test].see(self.patients, event.visit.into());
-            self.test_values[test].add(value);
+            counts.values += 1;
+            counts.has_value[event.code.index()] = true;
+            counts.tests[test].see(&mut self.last_of_tests[test], patient, event.visit.into());
+            counts.test_values[test].push(value);
             let scale = self.scales.get(&event.code);
-            self.odd.outside_part += u64::from(scale.is_some_and(|scale| !scale.holds(value)));
+            counts.odd.outside_part += u64::from(scale.is_some_and(|scale| !scale.holds(value)));
         }
-        self.odd.add(record, details);
+        self.odd.add(&mut counts.odd, record, details);
     }
 
-    fn dates(&mut self, details: DetailsView<'_>) {
-        self.births += u64::from(details.birth.is_some());
-        let (Some(&first), Some(&last)) = (details.times.first(), details.times.last()) else {
-            return;
-        };
-        let (first, last) = (day(first), day(last));
-        self.dated += 1;
-        let (from, to) = self.days.unwrap_or((first, last));
-        self.days = Some((from.min(first), to.max(last)));
-        self.days_of_record.add(last - first);
-        for pair in details.times.windows(2) {
-            self.days_between.add(day(pair[1]) - day(pair[0]));
-        }
-        for (&begin, end) in details.times.iter().zip(details.ends) {
-            if let Some(end) = end {
-                self.days_of_stay.add(day(*end) - day(begin));
-            }
-        }
-        for (number, &begin) in details.times.iter().enumerate() {
-            self.years.add(civil(day(begin)).0);
-            let Some(birth) = details.birth else { continue };
-            let age = years_between(birth, begin);
-            self.age_at_encounters.add(age);
-            if number == 0 {
-                self.age_at_first.add(age);
-            }
-        }
+    /// Takes what was counted of other records of the cohort.
+    pub fn add_counts(&mut self, counts: DescribeCounts) {
+        self.counts.add(counts);
+    }
+
+    /// What was counted.
+    pub fn into_counts(self) -> DescribeCounts {
+        self.counts
     }
 
     /// What they look like.
     pub fn finish(self) -> Description {
-        let (vocabulary, scales) = (self.vocabulary, self.scales);
-        let codes: Vec<CodeCount> = (self.codes.iter())
+        let (vocabulary, scales, counts) = (self.vocabulary, self.scales, self.counts);
+        let codes: Vec<CodeCount> = (counts.codes.iter())
             .map(|group| CodeCount { patients: group.patients, visits: group.visits })
             .collect();
         let real = || vocabulary.codes().filter(|&code| code != vocabulary.end());
@@ -365,10 +407,10 @@ impl<'a> Describer<'a> {
             .filter(|&code| vocabulary.kind(code) == Kind::Encounter)
             .filter(|code| seen(code))
             .count() as u64;
-        let mut families: Vec<Option<Family>> = vec![None; self.families.len()];
+        let mut families: Vec<Option<Family>> = vec![None; counts.families.len()];
         for code in real() {
             let number = self.family_of[code.index()] as usize;
-            let group = self.families[number];
+            let group = counts.families[number];
             let family = families[number].get_or_insert_with(|| Family {
                 name: vocabulary.family(code).to_owned(),
                 is_static: vocabulary.kind(code) == Kind::Static,
@@ -386,15 +428,15 @@ impl<'a> Describer<'a> {
             let key = |family: &Family| (!family.is_static, std::cmp::Reverse(family.events));
             key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
         });
-        let mut tests: Vec<Option<TestFigures>> = vec![None; self.tests.len()];
-        for code in real().filter(|code| self.has_value[code.index()]) {
+        let mut tests: Vec<Option<TestFigures>> = vec![None; counts.tests.len()];
+        for code in real().filter(|code| counts.has_value[code.index()]) {
             let number = self.test_of[code.index()] as usize;
             let unit = scales.get(&code).and_then(|scale| scale.unit.clone());
             let test = tests[number].get_or_insert_with(|| TestFigures {
                 test: test_name(vocabulary, code).to_owned(),
                 unit: None,
                 codes: 0,
-                patients: self.tests[number].patients,
+                patients: counts.tests[number].patients,
                 far_out: 0,
                 values: Spread::default(),
                 first_code: code,
@@ -402,10 +444,10 @@ impl<'a> Describer<'a> {
             test.codes += 1;
             test.unit = test.unit.take().or(unit);
         }
-        let with_values = tests.into_iter().zip(self.test_values);
+        let with_values = tests.into_iter().zip(counts.test_values);
         let mut tests: Vec<TestFigures> = with_values
             .filter_map(|(test, values)| {
-                let values = values.finish();
+                let values = spread_of(&values);
                 test.map(|test| TestFigures { far_out: values.far_out(), values, ..test })
             })
             .collect();
@@ -414,42 +456,43 @@ impl<'a> Describer<'a> {
             key(one).cmp(&key(other)).then_with(|| one.test.cmp(&other.test))
         });
         let lengths = Lengths {
-            encounters_per_patient: self.encounters_per_patient.finish(),
-            codes_per_encounter: self.codes_per_encounter.finish(),
-            days_between: self.days_between.finish(),
-            days_of_record: self.days_of_record.finish(),
-            days_of_stay: self.days_of_stay.finish(),
-            age_at_first: self.age_at_first.finish(),
-            age_at_encounters: self.age_at_encounters.finish(),
+            encounters_per_patient: counts.encounters_per_patient.finish(),
+            codes_per_encounter: counts.codes_per_encounter.finish(),
+            days_between: counts.days_between.finish(),
+            days_of_record: counts.days_of_record.finish(),
+            days_of_stay: counts.days_of_stay.finish(),
+            age_at_first: counts.age_at_first.finish(),
+            age_at_encounters: counts.age_at_encounters.finish(),
         };
         let encounters = lengths.codes_per_encounter.count;
-        let years = self.years.sorted().into_iter();
+        let years = counts.years.sorted().into_iter();
         let far_out = tests.iter().map(|test| test.far_out).sum();
         let vocabulary_size = vocabulary.len() as u64 - statics - 1;
         let described = odd::Described {
-            patients: self.patients,
+            patients: counts.patients,
             encounters,
-            values: self.values,
+            values: counts.values,
             vocabulary,
             codes: &codes,
             families: &families,
             lengths: &lengths,
             far_out,
         };
+        let [train, tuning, held_out] = counts.splits;
         Description {
-            odd: self.odd.finish(&described),
-            patients: self.patients,
+            odd: self.odd.finish(&counts.odd, &described),
+            patients: counts.patients,
             encounters,
-            events: self.events,
-            values: self.values,
-            splits: self.splits,
+            events: counts.events,
+            values: counts.values,
+            splits: SplitCounts { train, tuning, held_out },
             static_vocabulary: statics,
             vocabulary: vocabulary_size,
             codes_seen,
-            dated: self.dated,
-            births: self.births,
-            first_day: self.days.map(|(first, _)| first),
-            last_day: self.days.map(|(_, last)| last),
+            dated: counts.dated,
+            births: counts.births,
+            first_day: counts.days.ends().map(|(first, _)| first),
+            last_day: counts.days.ends().map(|(_, last)| last),
             lengths,
             years: years.map(|(year, encounters)| YearCount { year, encounters }).collect(),
             families,

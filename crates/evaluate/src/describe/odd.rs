@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use consequence_record::{Code, DetailsView, Kind, RecordView, Vocabulary, says_dead};
+use consequence_tally::{Repeats, counts};
 use serde::Serialize;
 
 use super::{CodeCount, Family, Lengths, day};
@@ -121,23 +122,43 @@ impl Oddities {
     }
 }
 
-/// What is counted as records come.
-#[derive(Debug)]
-pub(super) struct Oddness {
-    is_death: Vec<bool>,
-    family_of: Vec<Option<u32>>,
-    families: Vec<String>,
+/// What is odd in some records, in numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OddCounts {
+    /// By family of static codes: patients with several of them.
     several: Vec<u64>,
     empty_encounters: u64,
     empty_patients: u64,
     cut_patients: u64,
-    digests: Vec<u128>,
+    alike: Repeats,
     same_day: u64,
     followed: u64,
     after_death: u64,
     before_birth: u64,
     with_birth: u64,
     pub outside_part: u64,
+}
+
+counts!(OddCounts {
+    several,
+    empty_encounters,
+    empty_patients,
+    cut_patients,
+    alike,
+    same_day,
+    followed,
+    after_death,
+    before_birth,
+    with_birth,
+    outside_part,
+});
+
+/// What codes tell that are odd in some places.
+#[derive(Debug)]
+pub(super) struct Oddness {
+    is_death: Vec<bool>,
+    family_of: Vec<Option<u32>>,
+    families: Vec<String>,
 }
 
 /// What is known once all records were seen.
@@ -167,47 +188,37 @@ impl Oddness {
         });
         let family_of: Vec<Option<u32>> = family_of.collect();
         let is_death = vocabulary.codes().map(|code| says_dead(vocabulary.name(code)));
-        Self {
-            is_death: is_death.collect(),
-            family_of,
-            several: vec![0; families.len()],
-            families,
-            empty_encounters: 0,
-            empty_patients: 0,
-            cut_patients: 0,
-            digests: Vec::new(),
-            same_day: 0,
-            followed: 0,
-            after_death: 0,
-            before_birth: 0,
-            with_birth: 0,
-            outside_part: 0,
-        }
+        Self { is_death: is_death.collect(), family_of, families }
     }
 
-    pub fn add(&mut self, record: RecordView<'_>, details: DetailsView<'_>) {
+    /// Counts of no records.
+    pub fn none(&self) -> OddCounts {
+        OddCounts { several: vec![0; self.families.len()], ..OddCounts::default() }
+    }
+
+    pub fn add(&self, counts: &mut OddCounts, record: RecordView<'_>, details: DetailsView<'_>) {
         let empty = record.visits().skip(1).filter(|codes| codes.is_empty()).count();
-        self.empty_encounters += empty as u64;
-        self.empty_patients += u64::from(empty + 1 == record.len());
-        self.cut_patients += u64::from(!record.ended());
-        self.digests.push(digest(record, details));
+        counts.empty_encounters += empty as u64;
+        counts.empty_patients += u64::from(empty + 1 == record.len());
+        counts.cut_patients += u64::from(!record.ended());
+        counts.alike.push(digest(record, details));
         let mut of_family = vec![0_u32; self.families.len()];
         for code in record.visit(0) {
             if let Some(family) = self.family_of[code.index()] {
                 of_family[family as usize] += 1;
             }
         }
-        for (several, codes) in self.several.iter_mut().zip(of_family) {
+        for (several, codes) in counts.several.iter_mut().zip(of_family) {
             *several += u64::from(codes > 1);
         }
-        self.followed += details.times.len().saturating_sub(1) as u64;
+        counts.followed += details.times.len().saturating_sub(1) as u64;
         let same = |pair: &&[i64]| day(pair[0]) == day(pair[1]);
-        self.same_day += details.times.windows(2).filter(same).count() as u64;
-        self.after_death += self.after_death(record, details);
+        counts.same_day += details.times.windows(2).filter(same).count() as u64;
+        counts.after_death += self.after_death(record, details);
         if let Some(birth) = details.birth {
             let before = |&&time: &&i64| day(time) < day(birth);
-            self.with_birth += details.times.len() as u64;
-            self.before_birth += details.times.iter().filter(before).count() as u64;
+            counts.with_birth += details.times.len() as u64;
+            counts.before_birth += details.times.iter().filter(before).count() as u64;
         }
     }
 
@@ -228,10 +239,7 @@ impl Oddness {
         details.times.iter().filter(|&&time| day(time) > died).count() as u64
     }
 
-    pub fn finish(mut self, known: &Described<'_>) -> Oddities {
-        self.digests.sort_unstable();
-        let same = self.digests.chunk_by(|one, other| one == other);
-        let same: usize = same.map(<[u128]>::len).filter(|&alike| alike > 1).sum();
+    pub fn finish(&self, counts: &OddCounts, known: &Described<'_>) -> Oddities {
         let beyond = |spread: &super::Spread, most: f64| Oddity {
             count: spread.counts.iter().filter(|one| one.0 > most).map(|one| one.1).sum(),
             of: spread.count,
@@ -256,21 +264,21 @@ impl Oddness {
         };
         let several = |family: &Family| {
             let number = self.families.iter().position(|name| *name == family.name);
-            number.map_or(0, |number| self.several[number])
+            number.map_or(0, |number| counts.several[number])
         };
         Oddities {
-            empty_encounters: of_encounters(self.empty_encounters),
-            empty_patients: of_patients(self.empty_patients),
-            cut_patients: of_patients(self.cut_patients),
-            same_patients: of_patients(same as u64),
+            empty_encounters: of_encounters(counts.empty_encounters),
+            empty_patients: of_patients(counts.empty_patients),
+            cut_patients: of_patients(counts.cut_patients),
+            same_patients: of_patients(counts.alike.alike()),
             without_static: statics(&|family| known.patients - family.patients),
             several_static: statics(&several),
-            same_day: Oddity { count: self.same_day, of: self.followed },
-            after_death: of_encounters(self.after_death),
-            before_birth: Oddity { count: self.before_birth, of: self.with_birth },
+            same_day: Oddity { count: counts.same_day, of: counts.followed },
+            after_death: of_encounters(counts.after_death),
+            before_birth: Oddity { count: counts.before_birth, of: counts.with_birth },
             old_age: beyond(&known.lengths.age_at_encounters, OLDEST),
             long_stays: beyond(&known.lengths.days_of_stay, LONGEST_STAY),
-            outside_part: Oddity { count: self.outside_part, of: known.values },
+            outside_part: Oddity { count: counts.outside_part, of: known.values },
             far_out: Oddity { count: known.far_out, of: known.values },
             unseen_codes: of_codes(&|patients| patients == 0),
             single_codes: of_codes(&|patients| patients == 1),

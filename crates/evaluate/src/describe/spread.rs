@@ -1,8 +1,7 @@
 //! Numbers counted by their value, and what they look like: memory grows with the values that differ, and
 //! not with the numbers.
 
-use std::hash::Hash;
-
+use consequence_tally::{Coded, Counts, Damaged, Reader, Values, Writer};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -95,32 +94,18 @@ impl Spread {
     }
 }
 
-/// Numbers, counted by their value.
-#[derive(Clone, Debug)]
-pub(super) struct Tally<T>(FxHashMap<T, u64>);
+/// Whole numbers, counted by their value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally(FxHashMap<i64, u64>);
 
-impl<T> Default for Tally<T> {
-    fn default() -> Self {
-        Self(FxHashMap::default())
-    }
-}
-
-impl<T: Copy + Eq + Hash> Tally<T> {
-    pub fn add(&mut self, value: T) {
+impl Tally {
+    pub fn push(&mut self, value: i64) {
         *self.0.entry(value).or_default() += 1;
     }
 
-    fn spread(self, number: impl Fn(T) -> f64) -> Spread {
-        let mut counts: Vec<(f64, u64)> =
-            self.0.into_iter().map(|(value, times)| (number(value), times)).collect();
-        counts.sort_by(|one, other| one.0.total_cmp(&other.0));
-        Spread::of(counts)
-    }
-}
-
-impl Tally<i64> {
     pub fn finish(self) -> Spread {
-        self.spread(|value| value as f64)
+        let counts = self.sorted().into_iter();
+        Spread::of(counts.map(|(value, times)| (value as f64, times)).collect())
     }
 
     /// The values in order, with how often each is there.
@@ -131,22 +116,27 @@ impl Tally<i64> {
     }
 }
 
-/// Values of tests, which have no more digits than they are written with: 9.1 is not 9.100000381.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Values(Tally<u32>);
-
-impl Values {
-    pub fn add(&mut self, value: f32) {
-        // Both zeros are one number.
-        self.0.add(if value == 0.0 { 0 } else { value.to_bits() });
+impl Coded for Tally {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
     }
 
-    pub fn finish(self) -> Spread {
-        self.0.spread(|bits| {
-            let value = f32::from_bits(bits);
-            value.to_string().parse().unwrap_or_else(|_| value.into())
-        })
+    fn read(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Coded::read(from).map(Self)
     }
+}
+
+impl Counts for Tally {
+    fn add(&mut self, other: Self) {
+        self.0.add(other.0);
+    }
+}
+
+/// What the values of a test look like. They have no more digits than they are written with: 9.1 is not
+/// 9.100000381.
+pub(super) fn spread_of(values: &Values) -> Spread {
+    let number = |value: f32| value.to_string().parse().unwrap_or_else(|_| value.into());
+    Spread::of(values.sorted().into_iter().map(|(value, times)| (number(value), times)).collect())
 }
 
 #[cfg(test)]
@@ -166,7 +156,7 @@ mod tests {
         for size in 1..40_i64 {
             let numbers: Vec<i64> = (0..size).map(|number| number * number % 17 - 3).collect();
             let mut tally = Tally::default();
-            numbers.iter().for_each(|&number| tally.add(number));
+            numbers.iter().for_each(|&number| tally.push(number));
             let spread = tally.finish();
             let floats: Vec<f64> = numbers.iter().map(|&number| number as f64).collect();
             let shares = [0.25, 0.5, 0.75];
@@ -191,7 +181,7 @@ mod tests {
     #[test]
     fn values_have_the_digits_that_they_are_written_with() {
         let mut values = Values::default();
-        [9.1, -0.0, 0.0].into_iter().for_each(|value| values.add(value));
-        assert_eq!(values.finish().counts, [(0.0, 2), (9.1, 1)]);
+        [9.1, -0.0, 0.0].into_iter().for_each(|value| values.push(value));
+        assert_eq!(spread_of(&values).counts, [(0.0, 2), (9.1, 1)]);
     }
 }

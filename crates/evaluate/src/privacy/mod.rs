@@ -10,7 +10,6 @@ mod nearest;
 
 use std::fmt::{self, Display, Formatter};
 
-use consequence_prng::{Draws, Purpose};
 use consequence_record::Selection;
 use serde::Serialize;
 
@@ -18,6 +17,7 @@ pub use self::attributes::{AttributeInference, GuessFigures, Guesses};
 pub use self::nearest::{ClosestRecords, Distances, MembershipInference};
 use self::nearest::{Neighbours, closest, code_sets, membership};
 use crate::codes_only::CodesOnly;
+use crate::keyed::by_key;
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use consequence_feedback::words::number;
 
@@ -177,10 +177,6 @@ impl Display for AttributeInference {
     }
 }
 
-/// The visit number of the draws: past every visit of a record, so that they are shared with no
-/// other.
-const PAST_ALL_VISITS: u16 = u16::MAX;
-
 /// Indices of the records that privacy is measured on, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrawnRecords {
@@ -192,31 +188,22 @@ pub struct DrawnRecords {
     pub synthetic: Vec<usize>,
 }
 
-/// Draws the records that [`privacy`] measures: the same for the same seed.
+/// Draws the records that [`privacy`] measures: the same for the same seed, by keys of their ids.
 ///
 /// As many train as held-out records, and of both and of the synthetic ones no more than the limit,
 /// which is 1 at least.
 pub fn draw_records(samples: &Samples<'_>, options: &PrivacyOptions) -> DrawnRecords {
     let limit = options.records.max(1);
     let real = samples.train.len().min(samples.held_out.len()).min(limit);
-    let drawn = |role, limit| drawn(samples.of(role), role, options.seed, limit);
+    let drawn = |role, limit| {
+        let mut indices = by_key(samples.of(role), options.seed);
+        indices.truncate(limit);
+        indices.sort_unstable();
+        indices
+    };
     DrawnRecords {
         train: drawn(Role::Train, real),
         held_out: drawn(Role::HeldOut, real),
         synthetic: drawn(Role::Synthetic, limit),
     }
-}
-
-/// The records with the lowest of keys drawn for each.
-fn drawn(records: Selection<'_>, role: Role, seed: u64, limit: usize) -> Vec<usize> {
-    let draws = Draws::new(seed);
-    let key = |index: usize| {
-        let mut words = draws.visit(index as u64, role as u16, PAST_ALL_VISITS, Purpose::Order);
-        (words.word(0), words.word(1), index)
-    };
-    let mut keys: Vec<(u32, u32, usize)> = records.indices().map(key).collect();
-    keys.sort_unstable();
-    let mut indices: Vec<usize> = keys.into_iter().take(limit).map(|(_, _, index)| index).collect();
-    indices.sort_unstable();
-    indices
 }

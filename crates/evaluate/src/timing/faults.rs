@@ -2,9 +2,10 @@
 
 use consequence_record::calendar::DAY;
 use consequence_record::{Code, DetailsView, Part, RecordView, Vocabulary, says_dead};
+use consequence_tally::counts;
 use serde::Serialize;
 
-use super::columns::day;
+use super::counting::day;
 
 /// What is at a time at which it cannot be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -16,6 +17,8 @@ pub struct Misplaced {
     /// Codes at such a time; none that tells time.
     pub events: u64,
 }
+
+counts!(Misplaced { records, visits, events });
 
 impl Misplaced {
     /// Counts the visits and events of a record that are misplaced.

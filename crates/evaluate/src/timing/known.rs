@@ -1,10 +1,11 @@
 //! Values that some real patient has, of the same code and on the same date.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use consequence_record::{DetailsView, EventDetail};
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::columns::day;
+use super::counting::{TimingCounts, day};
 use super::{Sides, TimingSample};
 
 /// Codes with a value and a date, and how many of them some real patient has too.
@@ -24,36 +25,35 @@ impl Known {
     }
 }
 
-/// The code, the bits of the value, and the date. A dozen bytes each, so that the set of those of a cohort
-/// stays smaller than its details.
-type Triple = (u32, u32, i32);
-
-fn triples<'a>(sample: &TimingSample<'a>) -> impl Iterator<Item = Triple> + use<'a> {
+/// A digest of every code with a value and a date, of the value, and of the date.
+pub(super) fn triples<'a>(sample: &TimingSample<'a>) -> impl Iterator<Item = u128> + use<'a> {
     sample.records().flat_map(|(_, details)| {
         details.events.iter().filter_map(move |event| triple(details, event))
     })
 }
 
-fn triple(details: DetailsView<'_>, event: &EventDetail) -> Option<Triple> {
+fn triple(details: DetailsView<'_>, event: &EventDetail) -> Option<u128> {
     let time = event.time.or_else(|| details.time(event.visit as usize))?;
     // Both zeros are one value.
     let bits = (event.value? + 0.0).to_bits();
-    Some((event.code.0, bits, day(time)))
+    let half = |number: u8| {
+        let mut hasher = DefaultHasher::new();
+        (number, event.code.0, bits, day(time)).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    Some(half(0) << 64 | half(1))
 }
 
 /// How many triples of generated records, and of other real ones, are those of the real records; none
 /// where the real records have none. Of the real records themselves all are known.
-pub(super) fn known(sides: &Sides<TimingSample<'_>>) -> Option<Sides<Known>> {
-    let real: FxHashSet<Triple> = triples(&sides.real).collect();
-    if real.is_empty() {
-        return None;
-    }
-    Some(sides.map(|sample| {
-        let mut found = Known::default();
-        for triple in triples(sample) {
-            found.triples += 1;
-            found.known += u64::from(real.contains(&triple));
-        }
-        found
-    }))
+pub(super) fn known(sides: &Sides<TimingCounts>) -> Option<Sides<Known>> {
+    let real = &sides.real;
+    (real.triples > 0).then(|| Sides {
+        real: Known { triples: real.triples, known: real.triples },
+        ..sides.map(|side| Known {
+            triples: side.triples,
+            // Where a part stands for all, it may come to a little more.
+            known: side.known.of(&real.known).min(side.triples),
+        })
+    })
 }

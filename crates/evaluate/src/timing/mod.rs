@@ -1,6 +1,6 @@
 //! Dates, stays, ages and values of generated records, beside those of real ones.
 
-mod columns;
+mod counting;
 mod distance;
 mod faults;
 mod known;
@@ -11,16 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use consequence_record::{
     AgeBand, Code, CohortDetails, DetailsView, Part, RecordView, Scale, Selection, Vocabulary,
 };
-use rustc_hash::FxHashMap;
+use consequence_tally::Counts as _;
 use serde::Serialize;
 
+pub use self::counting::{FollowedCodes, TimingCounts, followed_codes};
 pub use self::distance::Summary;
 pub use self::faults::Misplaced;
 pub use self::known::Known;
 
-use self::columns::{Columns, commonest_before};
-use self::distance::{Number, kolmogorov_smirnov, total_variation};
-use crate::measured::{BadRecord, check};
+use self::counting::Days;
+use self::distance::{Number, kolmogorov_smirnov, sorted, total_variation};
+use crate::measured::BadRecord;
 
 /// The days of a year, for ages in years with a fraction.
 const YEAR: f64 = 365.25;
@@ -137,18 +138,15 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    fn of<T: Number>(sides: &Sides<&[T]>, unit: f64) -> Self {
+    fn of<T: Number>(sides: &Sides<Vec<(T, u64)>>, unit: f64) -> Self {
         let (ks, other_ks) = sides.distances(|one, other| kolmogorov_smirnov(one, other));
         Self { sides: sides.map(|numbers| Summary::of(numbers, unit)), ks, other_ks }
     }
 
-    fn days(columns: &Sides<Columns>, of: impl Fn(&Columns) -> &[i32], unit: f64) -> Self {
-        let sides = Sides {
-            real: of(&columns.real),
-            synthetic: of(&columns.synthetic),
-            other: columns.other.as_ref().map(of),
-        };
-        Self::of(&sides, unit)
+    fn days(counts: &Sides<TimingCounts>, of: impl Fn(&TimingCounts) -> &Days, unit: f64) -> Self {
+        let sorted =
+            |counts: &TimingCounts| sorted(of(counts).iter().map(|(&days, &times)| (days, times)));
+        Self::of(&counts.map(sorted), unit)
     }
 }
 
@@ -299,64 +297,75 @@ pub struct Timing {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn timing(samples: &TimingSamples<'_>, options: &TimingOptions) -> Result<Timing, BadRecord> {
-    let TimingSamples { vocabulary, .. } = *samples;
-    let sides = Sides { real: samples.real, synthetic: samples.synthetic, other: samples.other };
-    for sample in [Some(sides.real), Some(sides.synthetic), sides.other].into_iter().flatten() {
-        check(sample.records, vocabulary)?;
-    }
-    let tests = Tests::of(samples);
-    let after = commonest_before(&sides.real, vocabulary, options.codes);
-    let columns = sides.map(|sample| Columns::of(sample, vocabulary, &tests.of_code, &after));
-    let days = |of: fn(&Columns) -> &[i32]| Distribution::days(&columns, of, 1.0);
+    let TimingSamples { vocabulary, scales, .. } = *samples;
+    let after = followed_codes(&samples.real, vocabulary)?.commonest(vocabulary, options.codes);
+    let counted = |sample: &TimingSample<'_>| TimingCounts::of(sample, vocabulary, &after);
+    let sides = Sides {
+        real: counted(&samples.real)?,
+        synthetic: counted(&samples.synthetic)?,
+        other: samples.other.as_ref().map(counted).transpose()?,
+    };
+    Ok(timing_of(&sides, &after, vocabulary, scales, options))
+}
+
+/// The same of records that were counted, with days after each of these codes.
+pub fn timing_of(
+    counts: &Sides<TimingCounts>,
+    after: &[Code],
+    vocabulary: &Vocabulary,
+    scales: &BTreeMap<Code, Scale>,
+    options: &TimingOptions,
+) -> Timing {
+    let days = |of: fn(&TimingCounts) -> &Days| Distribution::days(counts, of, 1.0);
     let after_code = |(at, &code): (usize, &Code)| AfterCode {
         code: vocabulary.name(code).to_owned(),
-        days: Distribution::days(&columns, |columns| &columns.gaps_after[at], 1.0),
+        days: Distribution::days(counts, |counts| &counts.gaps_after[at], 1.0),
     };
-    let bands: BTreeSet<AgeBand> =
-        [Some(&columns.real), Some(&columns.synthetic), columns.other.as_ref()]
-            .into_iter()
-            .flatten()
-            .flat_map(|columns| columns.age_bands.keys().copied())
-            .collect();
+    let all = [Some(&counts.real), Some(&counts.synthetic), counts.other.as_ref()];
+    let bands = all.into_iter().flatten().flat_map(|counts| counts.age_bands.keys().copied());
+    let bands: BTreeSet<AgeBand> = bands.collect();
     let bands: Vec<AgeBand> = bands.into_iter().collect();
-    let of_bands = |columns: &Columns| {
-        bands.iter().map(|band| columns.age_bands.get(band).copied().unwrap_or(0)).collect()
+    let of_bands = |counts: &TimingCounts| {
+        bands.iter().map(|band| counts.age_bands.get(band).copied().unwrap_or(0)).collect()
     };
-    Ok(Timing {
-        dated: sides.map(|sample| sample.records().any(|(_, details)| !details.times.is_empty())),
-        records: sides.map(|sample| sample.records.len() as u64),
-        days_between_visits: days(|columns| &columns.gaps),
+    let tests = Tests::of(counts, vocabulary, scales);
+    Timing {
+        dated: counts.map(|counts| counts.dated),
+        records: counts.map(|counts| counts.records),
+        days_between_visits: days(|counts| &counts.gaps),
         days_after: after.iter().enumerate().map(after_code).collect(),
-        span: days(|columns| &columns.spans),
-        weekdays: SharesOf::of(&WEEKDAYS, &columns.map(|columns| columns.weekdays.to_vec())),
-        months: SharesOf::of(&MONTHS, &columns.map(|columns| columns.months.to_vec())),
-        age: Distribution::days(&columns, |columns| &columns.ages, YEAR),
-        age_bands: SharesOf::of(&bands, &columns.map(of_bands)),
-        stay: days(|columns| &columns.stays),
-        values: tests.compared(&columns, options.tests),
-        after_death: columns.map(|columns| columns.after_death),
-        before_birth: columns.map(|columns| columns.before_birth),
-        known: known::known(&sides),
-    })
+        span: days(|counts| &counts.spans),
+        weekdays: SharesOf::of(&WEEKDAYS, &counts.map(|counts| counts.weekdays.to_vec())),
+        months: SharesOf::of(&MONTHS, &counts.map(|counts| counts.months.to_vec())),
+        age: Distribution::days(counts, |counts| &counts.ages, YEAR),
+        age_bands: SharesOf::of(&bands, &counts.map(of_bands)),
+        stay: days(|counts| &counts.stays),
+        values: tests.compared(counts, options.tests),
+        after_death: counts.map(|counts| counts.after_death),
+        before_birth: counts.map(|counts| counts.before_birth),
+        known: known::known(counts),
+    }
 }
 
 /// The tests that there are.
 struct Tests {
     names: Vec<(String, Option<String>)>,
-    of_code: FxHashMap<Code, u32>,
+    /// The codes of each.
+    codes: Vec<Vec<Code>>,
 }
 
 impl Tests {
     /// Those that the scales name; a code with values and without a scale is named by itself.
-    fn of(samples: &TimingSamples<'_>) -> Self {
-        let TimingSamples { vocabulary, scales, .. } = *samples;
-        let sides = [Some(samples.real), Some(samples.synthetic), samples.other];
-        let details = sides.into_iter().flatten().flat_map(|sample| sample.records());
-        let events = details.flat_map(|(_, details)| details.events);
-        let codes: BTreeSet<Code> =
-            events.filter(|event| event.value.is_some()).map(|event| event.code).collect();
-        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-        let mut tests = Self { names: Vec::new(), of_code: FxHashMap::default() };
+    fn of(
+        counts: &Sides<TimingCounts>,
+        vocabulary: &Vocabulary,
+        scales: &BTreeMap<Code, Scale>,
+    ) -> Self {
+        let sides = [Some(&counts.real), Some(&counts.synthetic), counts.other.as_ref()];
+        let codes = sides.into_iter().flatten().flat_map(|counts| counts.values.keys().copied());
+        let codes: BTreeSet<Code> = codes.collect();
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        let mut tests = Self { names: Vec::new(), codes: Vec::new() };
         for code in codes {
             let name = vocabulary.name(code);
             let test = match (scales.get(&code), vocabulary.part(code)) {
@@ -365,32 +374,33 @@ impl Tests {
                 (None, _) => name,
             };
             let unit = scales.get(&code).and_then(|scale| scale.unit.clone());
-            let next = tests.names.len() as u32;
+            let next = tests.names.len();
             let number = *numbers.entry(test.to_owned()).or_insert(next);
             if number == next {
                 tests.names.push((test.to_owned(), unit));
+                tests.codes.push(Vec::new());
             }
-            tests.of_code.insert(code, number);
+            tests.codes[number].push(code);
         }
         tests
     }
 
-    fn compared(&self, columns: &Sides<Columns>, told: usize) -> Values {
-        let values = |columns: &Columns, test: usize| -> Vec<f32> {
-            columns.values.get(&(test as u32)).cloned().unwrap_or_default()
-        };
+    /// The values of a test in order, with how often each is there.
+    fn values(&self, counts: &TimingCounts, test: usize) -> Vec<(f32, u64)> {
+        let mut all = consequence_tally::Values::default();
+        for values in self.codes[test].iter().filter_map(|code| counts.values.get(code)) {
+            all.add(values.clone());
+        }
+        sorted(all.sorted())
+    }
+
+    fn compared(&self, of: &Sides<TimingCounts>, told: usize) -> Values {
         let all: Vec<TestValues> = self
             .names
             .iter()
             .enumerate()
             .map(|(at, (test, unit))| {
-                let values = columns.map(|columns| values(columns, at));
-                let slices = Sides {
-                    real: values.real.as_slice(),
-                    synthetic: values.synthetic.as_slice(),
-                    other: values.other.as_deref(),
-                };
-                let values = Distribution::of(&slices, 1.0);
+                let values = Distribution::of(&of.map(|counts| self.values(counts, at)), 1.0);
                 TestValues { test: test.clone(), unit: unit.clone(), values }
             })
             .collect();
@@ -415,7 +425,7 @@ impl Tests {
             Sides {
                 real: of_all(&|counts| counts.real),
                 synthetic: of_all(&|counts| counts.synthetic),
-                other: columns.other.as_ref().map(|_| of_all(&|counts| counts.other.unwrap_or(0))),
+                other: of.other.as_ref().map(|_| of_all(&|counts| counts.other.unwrap_or(0))),
             },
             holds(|counts| counts.real > 0),
         );

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use self::logistic::Logistic;
 use crate::codes_only::CodesOnly;
+use crate::keyed::{UTILITY, by_key};
 use crate::measured::{MeasureError, Measured, Role, Samples, Unmeasured};
 use crate::ranking::Ranking;
 
@@ -108,7 +109,7 @@ pub struct Utility {
 /// former), and the static codes. What is predicted is whether a code is in the next encounter, for
 /// each of the codes that are most frequent in the encounters of the real train examples, whatever
 /// the synthetic records have; of equal ones, the first in the vocabulary. Examples are taken in
-/// the order of the records up to the limit, and no more from one side than the other has. The
+/// the order of keys of the records' ids up to the limit, and no more from one side than the other has. The
 /// model is a logistic regression with the objective `|w|^2 / 2 + nats of the labels`, at its
 /// optimum.
 ///
@@ -137,7 +138,11 @@ pub fn utility(
     options: &UtilityOptions,
 ) -> Result<Measured<Utility>, MeasureError> {
     samples.check()?;
-    let kept = Role::ALL.map(|role| CodesOnly::of(samples.of(role), samples.vocabulary));
+    let keyed = Role::ALL.map(|role| by_key(samples.of(role), UTILITY));
+    let kept = [0, 1, 2].map(|at| {
+        let records = Selection::new(samples.of(Role::ALL[at]).cohort(), &keyed[at]);
+        CodesOnly::of(records, samples.vocabulary)
+    });
     let [train, synthetic, held_out] = [0, 1, 2].map(|at| kept[at].records());
     let samples = Samples { train, synthetic, held_out, ..*samples };
     Ok(measure(&samples, options).into())

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use consequence_evaluate::{BadRecord, CohortShape, Points, shares};
-use consequence_record::{Code, Selection, Vocabulary};
+use consequence_evaluate::{CohortShape, Frequencies, Points, shares_of};
+use consequence_record::{Code, Vocabulary};
 use consequence_report::{Block, Histogram, Histograms, ScaleKind, Scatter, ScatterPanel};
 
 /// Pairs of codes that a plot shows.
@@ -13,8 +13,8 @@ const PAIRS: usize = 1_500;
 pub struct Panel<'a> {
     /// Its name.
     pub title: String,
-    /// Its records.
-    pub sample: Selection<'a>,
+    /// Its records, counted.
+    pub counted: &'a Frequencies,
     /// R2 of codes, pairs and sequential pairs, where they are known.
     pub r2: [Option<f64>; 3],
     /// Whether the report is about this one.
@@ -24,14 +24,14 @@ pub struct Panel<'a> {
 /// How frequent codes and pairs of codes are in synthetic cohorts and in the real one. Codes are named
 /// with their titles, where those are known.
 pub fn scatters(
-    real: Selection<'_>,
+    real: &Frequencies,
     panels: &[Panel<'_>],
     vocabulary: &Vocabulary,
     titles: &BTreeMap<Code, String>,
-) -> Result<Vec<Block>, BadRecord> {
-    let mut samples = vec![real];
-    samples.extend(panels.iter().map(|panel| panel.sample));
-    let found = shares(&samples, vocabulary, PAIRS)?;
+) -> Vec<Block> {
+    let mut counted = vec![real];
+    counted.extend(panels.iter().map(|panel| panel.counted));
+    let found = shares_of(&counted, vocabulary, PAIRS);
     let pairs_note = format!("The {PAIRS} pairs that are most frequent in any of the cohorts.");
     let kinds: [(&Points, &str, &str, &str, &str); 3] = [
         (&found.codes, "Codes", "code", "of encounters", "Every code of encounters."),
@@ -67,7 +67,7 @@ pub fn scatters(
             panels: panels.iter().enumerate().map(panel).collect(),
         })
     };
-    Ok(kinds.into_iter().enumerate().map(scatter).collect())
+    kinds.into_iter().enumerate().map(scatter).collect()
 }
 
 /// How long records and visits are, in the real cohort and in synthetic ones.

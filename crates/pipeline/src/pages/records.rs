@@ -48,7 +48,7 @@ pub fn examples(
     (title, note): (&str, &str),
 ) -> Block {
     let record = |&index: &usize| ExampleRecord {
-        title: format!("record {}", index + 1),
+        title: format!("record {}", cohort.id(index)),
         source: String::new(),
         visits: (0..cohort.record(index).len())
             .map(|visit| timelines.visit(cohort, index, visit))

@@ -4,7 +4,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
 use crate::meds::MedsProblem;
-use crate::meds::layout::{ADMISSION, CODE, NUMBER, OTHER_NUMBER, SUBJECT, TIME, VISIT};
+use crate::meds::layout::{ADMISSION, CODE, NUMBER, OTHER_NUMBER, SPLIT, SUBJECT, TIME, VISIT};
 use crate::meds::rows::{self, Named};
 use crate::meds::table::missing_column;
 
@@ -35,6 +35,9 @@ pub struct Columns {
     /// The encounter that it belongs to: whole numbers or strings; usually `visit_id`, or else `hadm_id`.
     /// Rows without one belong to the encounter of their day.
     pub visit: Column,
+    /// The split of the subject, the same in each of its rows: `train`, `tuning` or `held_out`. Usually there is none, and
+    /// the hash of the id tells.
+    pub split: Column,
 }
 
 /// A column that a table may have or not.
@@ -52,7 +55,8 @@ pub enum Column {
 impl Default for Columns {
     fn default() -> Self {
         let [subject, time, code] = [SUBJECT, TIME, CODE].map(str::to_owned);
-        Self { subject, time, code, value: Column::Usual, visit: Column::Usual }
+        let split = Column::Unused;
+        Self { subject, time, code, value: Column::Usual, visit: Column::Usual, split }
     }
 }
 
@@ -64,6 +68,7 @@ pub(super) struct Found {
     code: (String, usize),
     visit: Option<(String, usize)>,
     value: Option<(String, usize)>,
+    split: Option<(String, usize)>,
 }
 
 impl Found {
@@ -104,14 +109,17 @@ impl Found {
             code: require(&columns.code)?,
             visit: choose(&columns.visit, [VISIT, ADMISSION])?,
             value: value.filter(|_| details),
+            split: choose(&columns.split, [SPLIT, SPLIT])?,
         })
     }
 
     /// Refuses a batch whose columns are others than those that were found in the first.
     pub fn check(&self, first: &Schema, schema: &Schema) -> Result<(), MedsProblem> {
         let all = [Some(&self.subject), Some(&self.time), Some(&self.code)];
-        for (name, place) in
-            all.into_iter().chain([self.visit.as_ref(), self.value.as_ref()]).flatten()
+        for (name, place) in all
+            .into_iter()
+            .chain([&self.visit, &self.value, &self.split].map(Option::as_ref))
+            .flatten()
         {
             let here = schema.fields().get(*place).map(|field| (field.name(), field.data_type()));
             let there = first.field(*place);
@@ -135,6 +143,12 @@ impl Found {
             visit: self.visit.as_ref().map(|(name, _)| name.as_str()),
             value: self.value.as_ref().map(|(name, _)| name.as_str()),
         }
+    }
+
+    /// The name and the column of splits, if they are read.
+    pub fn splits<'a>(&self, batch: &'a RecordBatch) -> Option<(&str, &'a dyn Array)> {
+        let (name, place) = self.split.as_ref()?;
+        Some((name, batch.column(*place)))
     }
 
     pub fn arrays<'a>(&self, batch: &'a RecordBatch) -> rows::Arrays<'a> {

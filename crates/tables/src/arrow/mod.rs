@@ -46,7 +46,7 @@ use arrow_array::RecordBatch;
 
 pub use columns::{Column, Columns};
 pub use long::long_table;
-pub use read::{ReadOptions, RowOrder, read};
+pub use read::{ReadOptions, RowOrder, ToldCodes, code_uses, codes_used, read, told_codes};
 pub use stream::RecordStream;
 pub use write::{CodeType, EventBatches, TableOptions, tables};
 

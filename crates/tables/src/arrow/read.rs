@@ -1,10 +1,11 @@
 //! Tables in memory into cohorts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
-use consequence_record::{Split, Vocabulary};
+use consequence_record::{Code, Concept, Scale, Split, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::columns::{Columns, Found};
@@ -14,7 +15,7 @@ use crate::error::Origin;
 use crate::meds::MedsProblem;
 use crate::meds::assemble::{Assembler, Keeping, Part};
 use crate::meds::codebook::{Codebook, ListedCodes, Uses};
-use crate::meds::columns::{strings, whole};
+use crate::meds::columns::{Strings, strings, whole};
 use crate::meds::layout::{ORIGINAL, SPLIT, SUBJECT};
 use crate::meds::metadata::split_named;
 use crate::meds::read::tells;
@@ -105,11 +106,7 @@ pub fn read(tables: &Tables, options: &ReadOptions) -> Result<Dataset, TableErro
         starts.push(before);
         before += batch.num_rows() as u64;
     }
-    let table = |name, batch: &Option<RecordBatch>| {
-        batch.as_ref().map(|batch| Table::in_memory(name, batch.clone()))
-    };
-    let listed = table(CODES, &tables.codes).map(|table| ListedCodes::read(table, limits));
-    let listed = listed.transpose()?.unwrap_or_default();
+    let listed = listed_codes(tables, limits)?;
     let own = listed.codebook(&Origin::Memory(CODES), limits)?;
     let codebook = match (&options.vocabulary, own) {
         (Some(given), own) => Codebook::over(Arc::clone(given), own),
@@ -119,30 +116,114 @@ pub fn read(tables: &Tables, options: &ReadOptions) -> Result<Dataset, TableErro
     let subjects = table(SUBJECTS, &tables.subjects).map(Subjects::read);
     let subjects = subjects.transpose()?.unwrap_or_default();
     let dated = !is_ordinal(options, &found, schema);
-    let keeping = Keeping { details: options.details, dated, death: codebook.loose_death() };
+    let keeping =
+        Keeping { details: options.details, values: true, dated, death: codebook.loose_death() };
     let reading = Reading { codebook: &codebook, limits, ids: &subjects.ids };
     let part = assemble(&rows, &starts, reading, keeping, options.order)?;
-    let Part { cohort, details, .. } = part;
+    let Part { cohort, details, subjects: firsts } = part;
     if cohort.is_empty() {
         return Err(EVENTS.fail(Problem::NoEvents));
     }
     let vocabulary = Arc::clone(&codebook.vocabulary);
+    let told: Vec<Option<Strings<'_>>> = batches
+        .iter()
+        .map(|batch| found.splits(batch).map(|(name, column)| strings(name, column)).transpose())
+        .collect::<Result<_, _>>()
+        .map_err(|problem| EVENTS.fail(problem))?;
     let split = |index: usize| {
         let id = cohort.id(index);
-        subjects.splits.get(id).copied().unwrap_or_else(|| Split::of(id))
+        // The row of the first event, counted from 1 over all batches.
+        let row = firsts[index].1 - 1;
+        let batch = starts.partition_point(|&start| start <= row) - 1;
+        let own = told[batch].as_ref().and_then(|told| told.get((row - starts[batch]) as usize));
+        let listed = || subjects.splits.get(id).copied();
+        own.and_then(split_named).or_else(listed).unwrap_or_else(|| Split::of(id))
     };
+    let ToldCodes { titles, concepts, scales, .. } =
+        of_listed(tables, &listed, Arc::clone(&vocabulary), limits)?;
+    Ok(Dataset {
+        splits: (0..cohort.len()).map(split).collect(),
+        titles,
+        concepts,
+        scales,
+        details: options.details.then_some(details).filter(|it| dated || tells(it)),
+        vocabulary,
+        cohort,
+    })
+}
+
+/// What tables tell of codes, without any event.
+#[derive(Clone, Debug)]
+pub struct ToldCodes {
+    /// The codes.
+    pub vocabulary: Arc<Vocabulary>,
+    /// What they mean, for those of which it is told.
+    pub titles: BTreeMap<Code, String>,
+    /// The OMOP concepts of codes.
+    pub concepts: BTreeMap<Code, Concept>,
+    /// What the values of codes are.
+    pub scales: BTreeMap<Code, Scale>,
+    /// Codes and markers with what each is; none where the tables are another tool's, which have no markers.
+    pub listed_codes: Option<Vec<(String, String)>>,
+}
+
+/// Reads what tables tell of codes; their events are left alone. Codes that are given go before those of the tables; none
+/// is told where there are neither.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{ArrayRef, RecordBatch, StringArray};
+/// use consequence_tables::Limits;
+/// use consequence_tables::arrow::{Tables, told_codes};
+///
+/// let codes = RecordBatch::try_from_iter([
+///     ("code", Arc::new(StringArray::from(vec!["SEX//F", "ICD9CM//250", "VISIT"])) as ArrayRef),
+///     ("kind", Arc::new(StringArray::from(vec!["static", "encounter", "visit"]))),
+/// ])?;
+/// let tables = Tables { codes: Some(codes), ..Tables::default() };
+/// let told = told_codes(&tables, None, &Limits::default())?.unwrap();
+/// assert_eq!(told.vocabulary.len(), 3, "and END");
+/// assert!(told_codes(&Tables::default(), None, &Limits::default())?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn told_codes(
+    tables: &Tables,
+    vocabulary: Option<Arc<Vocabulary>>,
+    limits: &Limits,
+) -> Result<Option<ToldCodes>, TableError> {
+    let listed = listed_codes(tables, limits)?;
+    let own = listed.codebook(&Origin::Memory(CODES), limits)?;
+    let vocabulary = vocabulary.or_else(|| own.as_ref().map(|own| Arc::clone(&own.vocabulary)));
+    let Some(vocabulary) = vocabulary else { return Ok(None) };
+    let told = of_listed(tables, &listed, vocabulary, limits)?;
+    Ok(Some(ToldCodes { listed_codes: own.map(|own| own.listed()), ..told }))
+}
+
+fn table(name: &'static str, batch: &Option<RecordBatch>) -> Option<Table> {
+    batch.as_ref().map(|batch| Table::in_memory(name, batch.clone()))
+}
+
+fn listed_codes(tables: &Tables, limits: &Limits) -> Result<ListedCodes, TableError> {
+    let listed = table(CODES, &tables.codes).map(|table| ListedCodes::read(table, limits));
+    Ok(listed.transpose()?.unwrap_or_default())
+}
+
+fn of_listed(
+    tables: &Tables,
+    listed: &ListedCodes,
+    vocabulary: Arc<Vocabulary>,
+    limits: &Limits,
+) -> Result<ToldCodes, TableError> {
     let concepts = table(CONCEPTS, &tables.concepts);
     let concepts = concepts.map(|table| concepts::read(table, &vocabulary, limits)).transpose()?;
     let scales = table(SCALES, &tables.scales);
     let scales = scales.map(|table| scales::read(table, &vocabulary, limits)).transpose()?;
-    Ok(Dataset {
-        splits: (0..cohort.len()).map(split).collect(),
+    Ok(ToldCodes {
         titles: listed.titles(&vocabulary),
         concepts: concepts.unwrap_or_default(),
         scales: scales.unwrap_or_default(),
-        details: options.details.then_some(details).filter(|it| dated || tells(it)),
+        listed_codes: None,
         vocabulary,
-        cohort,
     })
 }
 
@@ -165,6 +246,51 @@ fn from_rows(
             .map_err(|(row, problem)| EVENTS.at_row(start + row as u64 + 1, problem))?;
     }
     uses.codebook().map_err(|problem| EVENTS.fail(problem))
+}
+
+/// How codes are used in batches of events: by name, whether without a time, and whether with one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{ArrayRef, Date32Array, Int64Array, RecordBatch, StringArray};
+/// use consequence_tables::arrow::{ReadOptions, code_uses, codes_used};
+///
+/// let events = RecordBatch::try_from_iter([
+///     ("subject_id", Arc::new(Int64Array::from(vec![7, 7])) as ArrayRef),
+///     ("time", Arc::new(Date32Array::from(vec![None, Some(0)]))),
+///     ("code", Arc::new(StringArray::from(vec!["SEX//F", "A"]))),
+/// ])?;
+/// let mut uses = Default::default();
+/// code_uses(&events, 0, &ReadOptions::default(), &mut uses)?;
+/// assert_eq!(uses["SEX//F"], [true, false]);
+/// assert_eq!(codes_used(uses)?.len(), 3, "and END");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn code_uses(
+    batch: &RecordBatch,
+    rows_before: u64,
+    options: &ReadOptions,
+    uses: &mut BTreeMap<Box<str>, [bool; 2]>,
+) -> Result<(), TableError> {
+    let fail = |problem| EVENTS.fail(problem);
+    let found = Found::of(&options.columns, batch.schema_ref(), false).map_err(fail)?;
+    let rows = decode(&found, batch, rows_before)?;
+    let mut own = Uses::default();
+    own.take(found.named().code, &rows.codes, &rows.times, rows.len(), &options.limits)
+        .map_err(|(row, problem)| EVENTS.at_row(rows_before + row as u64 + 1, problem))?;
+    for (name, used) in own.into_map() {
+        let known = uses.entry(name).or_default();
+        known.iter_mut().zip(used).for_each(|(known, used)| *known |= used);
+    }
+    Ok(())
+}
+
+/// The codes of events of another tool that are used so.
+pub fn codes_used(uses: BTreeMap<Box<str>, [bool; 2]>) -> Result<Arc<Vocabulary>, TableError> {
+    let mut all = Uses::default();
+    uses.iter().for_each(|(name, &used)| all.add(name, used));
+    let codebook = all.codebook().map_err(|problem| EVENTS.fail(problem))?;
+    Ok(codebook.vocabulary)
 }
 
 /// The records of all rows: as they come if they are in order, and else once they were put so.

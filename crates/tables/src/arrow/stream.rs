@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use consequence_record::{DetailsView, Vocabulary};
+use consequence_record::{DetailsView, Split, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::columns::Found;
 use super::read::{EVENTS, ReadOptions, is_ordinal};
 use crate::TableError;
+use crate::error::Origin;
 use crate::meds::assemble::{Assembler, Keeping, Part};
 use crate::meds::codebook::{Codebook, ListedCodes};
+use crate::meds::columns::strings;
+use crate::meds::metadata::split_named;
 use crate::meds::rows::{Carried, Putter, Reading, Rows};
 use crate::meds::table::Table;
 use crate::meds::{MedsProblem, Streamed};
@@ -53,6 +56,8 @@ pub struct RecordStream {
     options: ReadOptions,
     begun: Option<Begun>,
     carried: Carried,
+    /// The splits of subjects that were not handed on yet, where a column tells them.
+    splits: FxHashMap<i64, Split>,
     rows: u64,
 }
 
@@ -76,6 +81,25 @@ impl RecordStream {
         let origin = table.origin.clone();
         let listed = ListedCodes::read(table, &options.limits)?;
         let own = listed.codebook(&origin, &options.limits)?;
+        Self::listed(own, &origin, options)
+    }
+
+    /// The same of codes and markers with what each is, as [`meds::Stream::listed_codes`](crate::meds::Stream::listed_codes)
+    /// gives them.
+    pub fn with_listed_codes(
+        listed: &[(String, String)],
+        options: &ReadOptions,
+    ) -> Result<Self, TableError> {
+        let origin = Origin::Memory(super::read::CODES);
+        let own = ListedCodes::of(listed).codebook(&origin, &options.limits)?;
+        Self::listed(own, &origin, options)
+    }
+
+    fn listed(
+        own: Option<Codebook>,
+        origin: &Origin,
+        options: &ReadOptions,
+    ) -> Result<Self, TableError> {
         let codebook = match (&options.vocabulary, own) {
             (Some(given), own) => Codebook::over(Arc::clone(given), own),
             (None, Some(own)) => own,
@@ -85,8 +109,9 @@ impl RecordStream {
     }
 
     fn over(codebook: Codebook, options: &ReadOptions) -> Self {
-        let (ids, carried) = (FxHashMap::default(), Carried::default());
-        Self { codebook, ids, options: options.clone(), begun: None, carried, rows: 0 }
+        let (ids, carried, splits) =
+            (FxHashMap::default(), Carried::default(), FxHashMap::default());
+        Self { codebook, ids, options: options.clone(), begun: None, carried, splits, rows: 0 }
     }
 
     /// The rows that were read so far.
@@ -106,7 +131,7 @@ impl RecordStream {
         batch: &RecordBatch,
         take: impl FnMut(Streamed<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { codebook, ids, options, begun, carried, rows: before } = self;
+        let Self { codebook, ids, options, begun, carried, splits, rows: before } = self;
         let schema = batch.schema_ref();
         let begun = match begun {
             Some(begun) => {
@@ -120,8 +145,12 @@ impl RecordStream {
                 let found = Found::of(&options.columns, schema, options.details)
                     .map_err(|problem| EVENTS.fail(problem))?;
                 let dated = !is_ordinal(options, &found, schema);
-                let keeping =
-                    Keeping { details: options.details, dated, death: codebook.loose_death() };
+                let keeping = Keeping {
+                    details: options.details,
+                    values: true,
+                    dated,
+                    death: codebook.loose_death(),
+                };
                 let assembler = Assembler::new(options.limits, keeping);
                 begun.insert(Begun { schema: Arc::clone(schema), found, assembler })
             }
@@ -136,14 +165,30 @@ impl RecordStream {
                 .put(row, at, carried, assembler)
                 .map_err(|problem| EVENTS.at_row(at, problem))?;
         }
+        if let Some((name, column)) = found.splits(batch) {
+            let fail = |problem: MedsProblem| EVENTS.fail(problem);
+            let named = strings(name, column).map_err(fail)?;
+            for row in 0..rows.len() {
+                if let Some(split) = named.get(row).and_then(split_named) {
+                    splits.insert(rows.subject(row, carried).map_err(fail)?, split);
+                }
+            }
+        }
         *before += rows.len() as u64;
-        hand_on(&assembler.drain(), options.details, take)
+        let part = assembler.drain();
+        hand_on(&part, options.details, splits, take)?;
+        for (subject, _) in &part.subjects {
+            splits.remove(subject);
+        }
+        Ok(())
     }
 
     /// Hands on the last record.
     pub fn finish<E>(self, take: impl FnMut(Streamed<'_>) -> Result<(), E>) -> Result<(), E> {
         match self.begun {
-            Some(begun) => hand_on(&begun.assembler.finish(), self.options.details, take),
+            Some(begun) => {
+                hand_on(&begun.assembler.finish(), self.options.details, &self.splits, take)
+            }
             None => Ok(()),
         }
     }
@@ -164,11 +209,13 @@ pub(super) fn decode<'a>(
 fn hand_on<E>(
     part: &Part,
     details: bool,
+    splits: &FxHashMap<i64, Split>,
     mut take: impl FnMut(Streamed<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     for (index, record) in part.cohort.records().enumerate() {
         let details = if details { part.details.of(index) } else { DetailsView::default() };
-        take(Streamed { id: part.cohort.id(index), split: None, record, details })?;
+        let split = splits.get(&part.subjects[index].0).copied();
+        take(Streamed { id: part.cohort.id(index), split, record, details })?;
     }
     Ok(())
 }

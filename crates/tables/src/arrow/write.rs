@@ -27,6 +27,8 @@ pub struct TableOptions {
     pub batch_rows: usize,
     /// How codes are told.
     pub codes: CodeType,
+    /// Whether subjects are told by their ids, rather than by numbers that ids have.
+    pub text_subjects: bool,
 }
 
 /// How the codes of events are told.
@@ -41,7 +43,7 @@ pub enum CodeType {
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { batch_rows: 1 << 16, codes: CodeType::default() }
+        Self { batch_rows: 1 << 16, codes: CodeType::default(), text_subjects: false }
     }
 }
 
@@ -89,10 +91,13 @@ impl<'d> EventBatches<'d> {
         };
         let records = 0..dataset.cohort.len();
         let time = if dataset.ordinal_time() { "ordinal" } else { "recorded" };
-        let fields = event_fields(match options.codes {
+        let mut fields = event_fields(match options.codes {
             CodeType::Dictionary => coded(),
             CodeType::Text => DataType::Utf8,
         });
+        if options.text_subjects {
+            fields[0] = Field::new(SUBJECT, DataType::Utf8, false);
+        }
         let said = HashMap::from([(TIME_KEY.to_owned(), time.to_owned())]);
         Ok(Self {
             dataset,
@@ -124,6 +129,8 @@ impl<'d> EventBatches<'d> {
     fn batch(&mut self) -> Result<RecordBatch, WriteError> {
         let mut shard = Shard::with_capacity(self.options.batch_rows.min(1 << 16));
         let dated = !self.dataset.ordinal_time();
+        // The rows of each record, where subjects are told by their ids.
+        let mut rows_of: Vec<(usize, usize)> = Vec::new();
         for index in self.records.by_ref() {
             let record = self.dataset.cohort.record(index);
             let details = self.dataset.details_of(index);
@@ -132,12 +139,20 @@ impl<'d> EventBatches<'d> {
                 return Err(fail("has times where others have none, or the reverse"));
             }
             let events = Events { number: self.numbers[index], ended: record.ended(), details };
+            let before = shard.rows();
             events.push(&mut shard, &self.dataset.vocabulary, record.visits()).map_err(fail)?;
+            rows_of.push((index, shard.rows() - before));
             if shard.rows() >= self.options.batch_rows {
                 break;
             }
         }
         let mut columns = shard.columns(&self.names).map_err(unmade)?;
+        if self.options.text_subjects {
+            let ids = rows_of.iter().flat_map(|&(index, rows)| {
+                std::iter::repeat_n(self.dataset.cohort.id(index), rows)
+            });
+            columns[0] = Arc::new(encode::names(ids));
+        }
         if self.options.codes == CodeType::Text {
             columns[2] = Arc::new(spelled(&columns[2]).map_err(unmade)?);
         }

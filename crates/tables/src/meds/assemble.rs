@@ -34,6 +34,8 @@ pub(crate) struct Event {
 pub(crate) struct Keeping {
     /// Whether dates, stays, births and values are kept.
     pub details: bool,
+    /// Whether stays, bands of age and values are among these.
+    pub values: bool,
     /// Whether times are real, and not only an order.
     pub dated: bool,
     /// The code of a death that may come without the visit or admission that it belongs to.
@@ -125,8 +127,8 @@ impl Assembler {
     }
 
     /// Whether dates, stays, births and values are kept.
-    pub fn keeps_details(&self) -> bool {
-        self.keeping.details
+    pub fn keeps_values(&self) -> bool {
+        self.keeping.details && self.keeping.values
     }
 
     /// Takes in the event of a row. `meaning` is what its code means there, and not nothing.
@@ -198,7 +200,7 @@ impl Assembler {
     #[inline]
     fn put(&mut self, visit: u32, code: Code, time: Option<i64>, value: Option<f32>) {
         self.events.push((visit, code));
-        if self.keeping.details {
+        if self.keeps_values() {
             self.told.push(EventDetail { visit, code, time, value });
         }
     }
@@ -313,11 +315,11 @@ impl Assembler {
         events.clear();
         if self.keeping.dated {
             times.extend(self.visits.iter().map(|visit| visit.begin));
-            if self.visits.iter().any(|visit| visit.end.is_some()) {
+            if self.keeping.values && self.visits.iter().any(|visit| visit.end.is_some()) {
                 ends.extend(self.visits.iter().map(|visit| visit.end));
             }
         }
-        if self.visits.iter().any(|visit| visit.age.is_some()) {
+        if self.keeping.values && self.visits.iter().any(|visit| visit.age.is_some()) {
             ages.extend(self.visits.iter().map(|visit| visit.age));
         }
         // Those of one code in a visit stay in the order of their times.

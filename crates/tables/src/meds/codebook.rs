@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::columns::{Integers, Strings, strings};
 use super::layout::{
-    AGE_KIND, BIRTH, BIRTH_KIND, CODE, CUT_KIND, DEATH, DEATH_KIND, END_KIND, KIND, MEDS_DEATH,
-    Markers, TIME, TITLE, VISIT_KIND, age_named,
+    AGE_KIND, BIRTH, BIRTH_KIND, CODE, CUT_KIND, DEATH, DEATH_KIND, ENCOUNTER_KIND, END_KIND, KIND,
+    MEDS_DEATH, Markers, STATIC_KIND, TIME, TITLE, VISIT_KIND, age_named,
 };
 use super::table::Table;
 use super::times::times;
@@ -73,6 +73,27 @@ impl Codebook {
             Some(own) => Self { vocabulary: given, ..own },
             None => Self::foreign(given),
         }
+    }
+
+    /// Every code and marker with what it is, as a list of codes says it.
+    pub fn listed(&self) -> Vec<(String, String)> {
+        let Self { vocabulary, markers, deaths } = self;
+        let codes =
+            vocabulary.codes().filter(|&code| code != vocabulary.end()).map(|code| {
+                match (vocabulary.name(code), vocabulary.kind(code)) {
+                    (DEATH, Kind::Encounter) if *deaths == Deaths::Renamed => {
+                        (MEDS_DEATH, DEATH_KIND)
+                    }
+                    (name, Kind::Static) => (name, STATIC_KIND),
+                    (name, Kind::Encounter) => (name, ENCOUNTER_KIND),
+                }
+            });
+        let Markers { visit, cut, birth, end, ages } = markers;
+        let marks = [(visit, VISIT_KIND), (cut, CUT_KIND), (birth, BIRTH_KIND), (end, END_KIND)];
+        let marks = marks.into_iter().filter_map(|(mark, kind)| Some((mark.as_deref()?, kind)));
+        let ages = ages.iter().map(|(mark, _)| (&**mark, AGE_KIND));
+        let all = codes.chain(marks).chain(ages);
+        all.map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect()
     }
 
     /// The code of a death that may come without the visit or admission that it belongs to.
@@ -147,6 +168,16 @@ struct Entry {
 }
 
 impl ListedCodes {
+    /// Codes and markers with what each is.
+    pub fn of(listed: &[(String, String)]) -> Self {
+        let entry = |(name, kind): &(String, String)| Entry {
+            name: name.as_str().into(),
+            title: None,
+            kind: Some(kind.as_str().into()),
+        };
+        Self { entries: listed.iter().map(entry).collect() }
+    }
+
     /// Reads a table of codes.
     pub fn read(table: Table, limits: &Limits) -> Result<Self, TableError> {
         let origin = table.origin.clone();
@@ -192,8 +223,8 @@ impl ListedCodes {
         let mut codes = Vec::with_capacity(self.entries.len());
         for Entry { name, kind, .. } in &self.entries {
             match kind.as_deref() {
-                Some("static") => codes.push((&**name, Kind::Static)),
-                Some("encounter") => codes.push((&**name, Kind::Encounter)),
+                Some(STATIC_KIND) => codes.push((&**name, Kind::Static)),
+                Some(ENCOUNTER_KIND) => codes.push((&**name, Kind::Encounter)),
                 Some(DEATH_KIND) if &**name == MEDS_DEATH => {
                     deaths = Deaths::Renamed;
                     codes.push((DEATH, Kind::Encounter));
@@ -245,7 +276,12 @@ impl ListedCodes {
 pub(crate) struct Uses(BTreeMap<Box<str>, [bool; 2]>);
 
 impl Uses {
-    fn add(&mut self, name: &str, [of_static, timed]: [bool; 2]) {
+    /// By name, whether a code is used in static events, and whether in timed ones.
+    pub fn into_map(self) -> BTreeMap<Box<str>, [bool; 2]> {
+        self.0
+    }
+
+    pub fn add(&mut self, name: &str, [of_static, timed]: [bool; 2]) {
         if !self.0.contains_key(name) {
             self.0.insert(name.into(), [false; 2]);
         }

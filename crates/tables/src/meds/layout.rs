@@ -71,6 +71,8 @@ pub(super) fn ordinal_time(visit: usize) -> i64 {
 /// What the `kind` column of the list of codes says of a code that is no code of a visit: each
 /// encounter has one event of the first kind, and the last encounter of a cut record one of the
 /// second.
+pub(crate) const STATIC_KIND: &str = "static";
+pub(crate) const ENCOUNTER_KIND: &str = "encounter";
 pub(crate) const VISIT_KIND: &str = "visit";
 pub(crate) const CUT_KIND: &str = "cut";
 /// When the patient was born; the event of no encounter.

@@ -37,13 +37,16 @@ pub struct MedsOptions {
     pub vocabulary: Option<Arc<Vocabulary>>,
     /// Whether dates, stays, births and values are read too, rather than codes alone.
     pub details: bool,
+    /// Whether stays, bands of age and values are among these, rather than births and dates alone, which take a
+    /// small part of the memory.
+    pub values: bool,
     /// How much to take in before refusing.
     pub limits: Limits,
 }
 
 impl Default for MedsOptions {
     fn default() -> Self {
-        Self { vocabulary: None, details: true, limits: Limits::default() }
+        Self { vocabulary: None, details: true, values: true, limits: Limits::default() }
     }
 }
 
@@ -60,7 +63,7 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     let path = path.as_ref();
     let limits = &options.limits;
     let known = Known::of(path, options)?;
-    let keeping = known.keeping(options.details);
+    let keeping = known.keeping(options.details, options.values);
     let Known { files, codebook, titles, concepts, scales, dated, splits, ids } = known;
     let reading = Reading { codebook: &codebook, limits, ids: &ids };
     let mut gathered =
@@ -136,8 +139,8 @@ impl Known {
     }
 
     /// How the events are put together.
-    fn keeping(&self, details: bool) -> Keeping {
-        Keeping { details, dated: self.dated, death: self.codebook.loose_death() }
+    fn keeping(&self, details: bool, values: bool) -> Keeping {
+        Keeping { details, values, dated: self.dated, death: self.codebook.loose_death() }
     }
 }
 
@@ -214,7 +217,7 @@ pub(super) fn read_file<E: From<TableError>>(
     table.bound_strings(CODE, reading.limits.code_bytes)?;
     let visit = [VISIT, ADMISSION].into_iter().find(|name| table.kind(name).is_some());
     columns.extend(visit);
-    let value = number_column(&table).filter(|_| assembler.keeps_details());
+    let value = number_column(&table).filter(|_| assembler.keeps_values());
     columns.extend(value);
     let named = Named { subject: SUBJECT, time: TIME, code: CODE, visit, value };
     let mut carried = Carried::default();
@@ -336,6 +339,11 @@ impl Stream {
         &self.known.codebook.vocabulary
     }
 
+    /// The same, shared.
+    pub fn shared_vocabulary(&self) -> Arc<Vocabulary> {
+        Arc::clone(&self.known.codebook.vocabulary)
+    }
+
     /// What codes mean, for those of which it is known.
     pub fn titles(&self) -> &BTreeMap<Code, String> {
         &self.known.titles
@@ -369,6 +377,29 @@ impl Stream {
         self.known.splits.get(&subject).copied()
     }
 
+    /// Every code and marker with what it is, as a list of codes says it; none where the dataset is another tool's.
+    pub fn listed_codes(&self) -> Option<Vec<(String, String)>> {
+        self.own().then(|| self.known.codebook.listed())
+    }
+
+    /// The data files, in the order in which they are read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.known.files
+    }
+
+    /// The same dataset over other codes, among which its own are.
+    #[must_use]
+    pub fn over(mut self, vocabulary: Arc<Vocabulary>) -> Self {
+        self.known.codebook.vocabulary = vocabulary;
+        self
+    }
+
+    /// The same dataset with only some of its data files: those at these places among them.
+    pub fn keep_files(&mut self, keep: impl Fn(usize) -> bool) {
+        let files = std::mem::take(&mut self.known.files).into_iter().enumerate();
+        self.known.files = files.filter(|(place, _)| keep(*place)).map(|(_, file)| file).collect();
+    }
+
     /// The bytes of all data files.
     pub fn bytes(&self) -> u64 {
         self.known.files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
@@ -381,7 +412,7 @@ impl Stream {
         done: impl Fn(u64),
     ) -> Result<(), E> {
         let Known { files, codebook, splits, ids, .. } = &self.known;
-        let keeping = self.known.keeping(self.details);
+        let keeping = self.known.keeping(self.details, true);
         let reading = Reading { codebook, limits: &self.limits, ids };
         let mut met = Met::default();
         let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {

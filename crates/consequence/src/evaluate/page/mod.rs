@@ -8,12 +8,13 @@ use std::sync::Arc;
 use consequence_evaluate::{Correlations, Measured, Unmeasured};
 use consequence_pipeline::pages::{program, today};
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, model_rules, records_digest};
+use consequence_pipeline::{Error, model_rules};
 use consequence_report::{Caution, CautionKind, Count, Head, Holds, Report, Source, Statement};
 use consequence_rules::RuleSet;
 
 use super::cohorts::EvaluateReport;
-use super::pair::Pair;
+use super::counting::{Counted, Judged, Shown};
+use super::sides::{Both, Roles};
 
 /// Rules that real records break named in the summary; the report as JSON has all.
 const NAMED: usize = 3;
@@ -27,15 +28,16 @@ const MANY_COPIES: f64 = 0.2;
 /// Makes the page.
 pub(super) fn page(
     report: &EvaluateReport,
-    pair: &Pair,
+    facts: &PageFacts<'_>,
     rules: Option<&Arc<RuleSet>>,
 ) -> Result<Report, Error> {
-    let page = Page { report, pair, rules };
-    let mut sections = vec![page.agreement()?];
+    let page = Page { report, facts, rules };
+    let mut sections = vec![page.agreement()];
     if rules.is_some() {
-        sections.insert(0, page.violations()?);
+        sections.insert(0, page.violations());
     }
     sections.push(page.lengths());
+    sections.extend(page.groups());
     sections.push(page.dates_and_values());
     sections.extend(report.deep.as_ref().map(|deep| page.utility(deep)));
     sections.extend(report.deep.as_ref().map(|deep| page.privacy(deep)));
@@ -51,15 +53,25 @@ pub(super) fn page(
     })
 }
 
+/// What the page has beside the report.
+pub(super) struct PageFacts<'a> {
+    pub both: &'a Both,
+    pub roles: Roles,
+    pub frequencies: &'a Counted<'a>,
+    pub judged: Option<&'a Judged>,
+    pub shown: Shown,
+}
+
 struct Page<'a> {
     report: &'a EvaluateReport,
-    pair: &'a Pair,
+    facts: &'a PageFacts<'a>,
     rules: Option<&'a Arc<RuleSet>>,
 }
 
 impl Page<'_> {
     fn head(&self) -> Head {
-        let Pair { vocabulary, real, synthetic, base, generated, .. } = self.pair;
+        let PageFacts { roles, shown, .. } = self.facts;
+        let [real_digest, synthetic_digest] = &shown.digests;
         let comparison = &self.report.comparison;
         let count = |count: u64, of: &str| Count::new(count, of);
         let mut sources = vec![
@@ -67,21 +79,21 @@ impl Page<'_> {
                 role: "real cohort".to_owned(),
                 name: self.report.real.clone(),
                 counts: vec![
-                    count(real.len() as u64, "records"),
-                    count(base.len() as u64, "compared with"),
-                    count(self.pair.held_out.len() as u64, "held out"),
+                    count(roles.real(), "records"),
+                    count(roles.base(), "compared with"),
+                    count(roles.held_out(), "held out"),
                     count(comparison.real.encounters, "encounters compared with"),
                 ],
-                sha256: records_digest(real, vocabulary, &[base, &self.pair.held_out]),
+                sha256: real_digest.clone(),
             },
             Source {
                 role: "synthetic cohort".to_owned(),
                 name: self.report.synthetic.clone(),
                 counts: vec![
-                    count(generated.len() as u64, "records"),
+                    count(roles.synthetic, "records"),
                     count(comparison.synthetic.encounters, "encounters"),
                 ],
-                sha256: records_digest(synthetic, vocabulary, &[generated]),
+                sha256: synthetic_digest.clone(),
             },
         ];
         if let Some(rules) = self.rules {
@@ -115,8 +127,8 @@ impl Page<'_> {
         let mut summary = vec![
             format!(
                 "{} synthetic records were held against {} real ones: {base}.",
-                number(self.pair.generated.len() as u64),
-                number(self.pair.base.len() as u64)
+                number(self.facts.roles.synthetic),
+                number(self.facts.roles.base())
             ),
             "Nothing is assumed about how the synthetic records came to be, but for one thing: figures \
              of utility and privacy presume that the generator saw the train split and not the \
@@ -242,7 +254,7 @@ impl Page<'_> {
 
     /// The share of synthetic records that have exactly the codes of a real one.
     fn copied(&self) -> f64 {
-        self.report.copies as f64 / self.pair.generated.len().max(1) as f64
+        self.report.copies as f64 / self.facts.roles.synthetic.max(1) as f64
     }
 
     fn cautions(&self) -> Vec<Caution> {
@@ -275,7 +287,7 @@ impl Page<'_> {
                 ),
             ));
         }
-        let records = self.pair.generated.len() as u64;
+        let records = self.facts.roles.synthetic;
         if records < FEW {
             all.push(say(
                 CautionKind::Warning,
@@ -285,7 +297,7 @@ impl Page<'_> {
                 ),
             ));
         }
-        if self.pair.held_out.is_empty() {
+        if self.facts.roles.held_out() == 0 {
             all.push(say(
                 CautionKind::Warning,
                 "The real cohort has no held-out records, so that utility and privacy cannot be \

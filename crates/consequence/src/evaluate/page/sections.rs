@@ -1,34 +1,29 @@
 //! The sections of the page.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use consequence_enforce::{Auditor, Conclusions};
-use consequence_evaluate::{
-    Correlations, GuessFigures, Measured, Obeyed, Scores, Violations, ViolationsError, violations,
-};
+use consequence_enforce::Conclusions;
+use consequence_evaluate::{Correlations, GuessFigures, Measured, Obeyed, Scores, Violations};
 use consequence_pipeline::pages::{
-    Panel, RuleCountsOf, Timelines, cell, examples, histograms, occurrences, rule_table, scatters,
+    Panel, RuleCountsOf, Timelines, cell, examples, histograms, rule_table, scatters,
 };
 use consequence_pipeline::words::{count, number};
-use consequence_pipeline::{Error, Unwatched};
 use consequence_report::{Block, Cell, Column, Row, RowKind, Section, Table};
-use consequence_rules::{CompileLimits, CompileOptions, RuleSet, WrittenRules, compile};
+use consequence_rules::{CompileOptions, RuleSet, compile};
 
 use super::Page;
 use crate::evaluate::cohorts::Deeper;
+use crate::evaluate::counting::Judged;
+use crate::evaluate::sides::Both;
+use crate::evaluate::strata::StratumRecords;
 
 impl Page<'_> {
-    pub(super) fn violations(&self) -> Result<Section, Error> {
-        let (Some(rules), Some(found)) = (self.rules, &self.report.violations) else {
-            return Ok(Section::default());
+    pub(super) fn violations(&self) -> Section {
+        let (Some(rules), Some(Judged { real: of_real, synthetic: found, .. })) =
+            (self.rules, self.facts.judged)
+        else {
+            return Section::default();
         };
-        let limits = CompileLimits::default();
-        let of_real =
-            violations(self.pair.real_sample(), rules, &limits).map_err(|error| match error {
-                ViolationsError::Rules(error) => Error::compile(rules, error),
-                ViolationsError::Record(bad) => bad.into(),
-            })?;
         let by_rule = |found: &Violations, scale: f64| -> Vec<Option<f64>> {
             let mut hard = found.hard.iter();
             let judged = rules.iter().map(|rule| match rule.is_hard() {
@@ -38,8 +33,8 @@ impl Page<'_> {
             judged.collect()
         };
         // As many as there are synthetic ones, so that the counts can be compared.
-        let records = self.pair.generated.len();
-        let real = by_rule(&of_real, records as f64 / self.pair.base.len().max(1) as f64);
+        let (records, base) = (self.facts.roles.synthetic, self.facts.roles.base());
+        let real = by_rule(of_real, records as f64 / base.max(1) as f64);
         let violations = by_rule(found, 1.0);
         let synthetic = RuleCountsOf { title: "synthetic".to_owned(), violations };
         let row = |title: &str, kind: &Obeyed| {
@@ -84,11 +79,11 @@ impl Page<'_> {
                 rows: rows.collect(),
             }));
         }
-        blocks.push(rule_table(rules, Some(&real), &[synthetic], 0, records as u64));
-        Ok(Section::new("violations", "Are the rules kept?", blocks))
+        blocks.push(rule_table(rules, Some(&real), &[synthetic], 0, records));
+        Section::new("violations", "Are the rules kept?", blocks)
     }
 
-    pub(super) fn agreement(&self) -> Result<Section, Error> {
+    pub(super) fn agreement(&self) -> Section {
         let found = &self.report.comparison;
         let row = |title: String, records: u64, one: &Correlations, kind: RowKind| {
             let mut cells = vec![Cell::text(title), Cell::number(records as f64, 0)];
@@ -102,14 +97,14 @@ impl Page<'_> {
             row("synthetic, rare codes".to_owned(), records, &found.rare, RowKind::Ours),
         ];
         if let Some(fresh) = &self.report.fresh {
-            let few = fresh.records as u64;
+            let (few, real) = (fresh.synthetic_records, fresh.records);
             rows.push(row(
-                "as many of them as follow".into(),
+                "about as many of them as follow".into(),
                 few,
                 &fresh.synthetic,
                 RowKind::Ours,
             ));
-            rows.push(row("other real records".into(), few, &fresh.real, RowKind::Reference));
+            rows.push(row("other real records".into(), real, &fresh.real, RowKind::Reference));
         }
         let table = Table {
             title: "R² of frequencies".to_owned(),
@@ -126,18 +121,15 @@ impl Page<'_> {
         let r2 = [found.all.code.r2, found.all.pair.r2, found.all.sequence.r2];
         let panel = Panel {
             title: "synthetic".to_owned(),
-            sample: self.pair.synthetic_sample(),
+            counted: &self.facts.frequencies.synthetic,
             r2,
             ours: true,
         };
         let mut blocks = vec![Block::Table(table)];
-        blocks.extend(scatters(
-            self.pair.real_sample(),
-            &[panel],
-            &self.pair.vocabulary,
-            &self.pair.titles,
-        )?);
-        Ok(Section::new("agreement", "Do codes come as often as in real records?", blocks))
+        let Both { vocabulary, titles, .. } = self.facts.both;
+        let real = self.facts.frequencies.reference.real();
+        blocks.extend(scatters(real, &[panel], vocabulary, titles));
+        Section::new("agreement", "Do codes come as often as in real records?", blocks)
     }
 
     pub(super) fn lengths(&self) -> Section {
@@ -163,6 +155,48 @@ impl Page<'_> {
             "How long are records, and who is in them?",
             vec![histograms(&found.real, &shapes), Block::Table(table)],
         )
+    }
+
+    /// Patients of groups; none if no group was asked for.
+    pub(super) fn groups(&self) -> Option<Section> {
+        let strata = &self.report.strata;
+        if strata.is_empty() {
+            return None;
+        }
+        let rows = strata.iter().flat_map(|stratum| {
+            let row = |title: &str, counted: StratumRecords, found: Option<Correlations>, kind| {
+                let mut cells = vec![
+                    Cell::text(title),
+                    Cell::number(counted.records as f64, 0),
+                    Cell::number(counted.percent(), 2),
+                ];
+                let figures = found.map(|one| [one.code.r2, one.pair.r2, one.sequence.r2]);
+                let why =
+                    if kind == RowKind::Ordinary { "what is compared with" } else { "too few" };
+                cells.extend(figures.unwrap_or_default().map(|figure| cell(figure, 4, why)));
+                Row::new(cells).of_kind(kind)
+            };
+            let (real, synthetic) = (format!("{}, real", stratum.name), stratum.synthetic);
+            let mut rows = vec![
+                row(&real, stratum.real, None, RowKind::Ordinary),
+                row("synthetic", synthetic, stratum.agreement, RowKind::Ours),
+            ];
+            rows.extend(stratum.fresh.map(|fresh| {
+                row("other real records", fresh, stratum.fresh_agreement, RowKind::Reference)
+            }));
+            rows
+        });
+        let table = Table {
+            title: "Groups of patients".to_owned(),
+            note: "A patient is of a group if its name is true at some visit. The share is that of all \
+                   records, in percent; R² is of frequencies within the group."
+                .to_owned(),
+            columns: ["group", "records", "share", "codes", "pairs", "sequential pairs"]
+                .map(Column::new)
+                .to_vec(),
+            rows: rows.collect(),
+        };
+        Some(Section::new("groups", "Are groups of patients alike?", vec![Block::Table(table)]))
     }
 
     pub(super) fn utility(&self, deep: &Deeper) -> Section {
@@ -308,30 +342,28 @@ impl Page<'_> {
             return Some(Section::new("records", "A few records", blocks));
         };
         let conclusions = Conclusions::new(&plan);
-        let frequency = occurrences(&self.pair.real, &self.pair.base, self.pair.vocabulary.len());
+        let (both, shown) = (self.facts.both, &self.facts.shown);
         let timelines = Timelines {
             rules,
             conclusions: &conclusions,
-            vocabulary: &self.pair.vocabulary,
-            titles: &self.pair.titles,
-            frequency: &frequency,
+            vocabulary: &both.vocabulary,
+            titles: &both.titles,
+            frequency: &shown.occurrences,
         };
-        let written = WrittenRules::new(Arc::clone(rules), &CompileLimits::default()).ok()?;
-        let audit = Auditor::new(&written).audit(&self.pair.synthetic, 2, &Unwatched);
-        let found = audit.rules.iter().flat_map(|rule| &rule.examples);
-        let broken: BTreeSet<usize> = found.map(|example| example.record).collect();
-        let broken: Vec<usize> = broken.into_iter().take(3).collect();
-        let block = match broken.is_empty() {
-            false => examples(
-                &timelines,
-                &self.pair.synthetic,
-                &broken,
-                ("Records that break a rule", "The first that were found."),
-            ),
+        let records = &shown.records;
+        let block = match shown.break_rules {
             true => {
-                let indices = timelines.telling(&self.pair.synthetic, 500, 3);
-                let note = "Of the first 500 records, those that rules had most to say about.";
-                examples(&timelines, &self.pair.synthetic, &indices, ("Synthetic records", note))
+                let all: Vec<usize> = (0..records.len()).collect();
+                let note = "Some of them, whichever.";
+                examples(&timelines, records, &all, ("Records that break a rule", note))
+            }
+            false => {
+                let indices = timelines.telling(records, records.len(), 3);
+                let note = format!(
+                    "Of {}, those that rules had most to say about.",
+                    count(records.len() as u64, "record")
+                );
+                examples(&timelines, records, &indices, ("Synthetic records", &note))
             }
         };
         Some(Section::new("records", "A few records", vec![block]))

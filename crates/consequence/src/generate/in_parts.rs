@@ -1,0 +1,132 @@
+//! Generated records that are handed on, any range of them, wherever they are written.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use consequence_model::Generator;
+use consequence_pipeline::parts::Outline;
+use consequence_pipeline::{Error, Watch};
+use consequence_record::{Cohort, CohortDetails};
+use consequence_sample::{SampleError, Sampler, Totals, Written};
+use consequence_store::digest;
+use consequence_tables::Dataset;
+use consequence_tally::{Coded, Rounds, Shards, State, Whose, Writer};
+
+use super::{GenerateReport, GenerateTask, PreparedGeneration, Sink};
+
+/// What the counts of records are called.
+const WRITTEN: &str = "written records";
+
+impl PreparedGeneration {
+    /// Hands on the records with numbers in a range, counted from 0, so many at a time, and gives what was written in
+    /// numbers. A record is the same in whatever range it is.
+    pub fn each_part(
+        &self,
+        task: &GenerateTask,
+        (range, size): (Range<u64>, u64),
+        watch: &dyn Watch,
+        mut take: impl FnMut(Dataset) -> Result<(), Error>,
+    ) -> Result<Totals, Error> {
+        let sink = Sink::Parts { range, size: size.max(1), take: &mut take };
+        Ok(self.write(task, sink, watch)?.totals)
+    }
+
+    /// What was written, to be added to what was written elsewhere.
+    pub fn state(&self, task: &GenerateTask, totals: &Totals) -> Result<State, Error> {
+        let mut out = Writer::default();
+        totals.write(&mut out);
+        Ok(State {
+            of: self.digest(task)?,
+            round: 0,
+            name: WRITTEN.to_owned(),
+            whose: Whose::Synthetic,
+            records: totals.records,
+            shards: Shards::none(),
+            counts: out.finish(),
+        })
+    }
+
+    /// The report of all records that were asked for, which were written in parts.
+    pub fn merged(
+        &self,
+        task: &GenerateTask,
+        parts: Vec<State>,
+        seconds: f64,
+    ) -> Result<GenerateReport, Error> {
+        let mut rounds = Rounds::merging(&[], parts).of(self.digest(task)?);
+        let totals: Totals =
+            rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(Totals::default()))?;
+        if totals.records != task.records {
+            let what = format!("{} of {} records were written", totals.records, task.records);
+            return Err(Error::refused(what, "add up what was written of all parts"));
+        }
+        Ok(self.written(task, Written { totals, ..Written::default() }, (seconds, seconds)))
+    }
+
+    /// Whether records have dates.
+    pub fn dated(&self) -> bool {
+        self.model.details.dated()
+    }
+
+    /// All that records depend on.
+    fn digest(&self, task: &GenerateTask) -> Result<String, Error> {
+        let GenerateTask { records, seed, mode, temperature, proposals, attempts, given, .. } =
+            task;
+        let identity = self.identity(task, self.model.trained.codes().vocabulary())?;
+        let drawn = (records, seed, mode.name(), temperature, proposals, attempts, given);
+        Ok(format!("generate {}", digest(&serde_json::to_vec(&(identity, drawn))?)))
+    }
+
+    /// What every record has beside its codes, and the codes that records are numbered by.
+    pub fn outline(&self, name: impl Into<String>) -> Outline {
+        let vocabulary = self.model.trained.codes().vocabulary();
+        Outline {
+            titles: self.titles(vocabulary),
+            concepts: self.model.concepts.over(vocabulary),
+            scales: self.model.details.scales_over(vocabulary),
+            ..Outline::new(name, Arc::clone(vocabulary))
+        }
+    }
+
+    pub(super) fn in_parts<G: Generator>(
+        &self,
+        sampler: &Sampler<'_, G>,
+        range: Range<u64>,
+        size: u64,
+        take: &mut dyn FnMut(Dataset) -> Result<(), Error>,
+        watch: &dyn Watch,
+    ) -> Result<Written, Error> {
+        let vocabulary = sampler.codes().vocabulary();
+        let (titles, scales) = (self.titles(vocabulary), sampler.scales());
+        let concepts = self.model.concepts.over(vocabulary);
+        let detailed = sampler.dated() || !scales.is_empty();
+        let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
+        let (mut totals, mut refused) = (Totals::default(), None);
+        let end = range.end;
+        let given = sampler.each(range, &mut totals, |sampled| {
+            let next = sampled.number + 1;
+            cohort.push(&next.to_string(), &sampled.record);
+            details.push(sampled.details.view());
+            watch.advance(1);
+            if (cohort.len() as u64) < size && next < end {
+                return Ok(());
+            }
+            let (cohort, details) = (std::mem::take(&mut cohort), std::mem::take(&mut details));
+            let part = Dataset {
+                titles: titles.clone(),
+                concepts: concepts.clone(),
+                scales: scales.clone(),
+                details: detailed.then_some(details),
+                ..Dataset::new(cohort, Arc::clone(vocabulary))
+            };
+            take(part).map_err(|error| {
+                refused = Some(error);
+                SampleError::Stopped
+            })
+        });
+        match (given, refused) {
+            (Err(SampleError::Stopped), Some(error)) => Err(error),
+            (given, _) => Ok(given.map(|()| Written { totals, ..Written::default() })?),
+        }
+    }
+}
