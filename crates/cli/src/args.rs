@@ -21,6 +21,7 @@ use crate::commands::head::HeadArguments;
 use crate::commands::import::ImportCommand;
 use crate::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::commands::mine::MineArguments;
+use crate::commands::parts::MergeArguments;
 use crate::commands::release::ReleaseArguments;
 use crate::commands::rules_from::FromCommand;
 use crate::commands::simulate::SimulateArguments;
@@ -32,7 +33,8 @@ use crate::commands::train::TrainArguments;
 #[command(
     name = "consequence",
     version,
-    after_help = "Exit status: 0 done; 1 checked, and something was found; 2 failed.\n\
+    after_help = "Exit status: 0 done; 1 checked, and something was found; 2 failed; 3 counts added up, and \
+                  another round wanted.\n\
                   Start with:  consequence demo"
 )]
 pub struct Arguments {
@@ -124,6 +126,15 @@ pub enum Command {
                             Rules are mined in the train split of the cohort and held against its \
                             tuning split.")]
     Mine(MineArguments),
+    /// Add up what was counted of all parts of a cohort, and tell what was found
+    #[command(
+        after_help = "Example, for parts on eight machines:\n  consequence audit cohort --rules \
+                            clinic.rules --shard 3/8 --state s3\n  consequence merge s1 s2 s3 s4 s5 s6 \
+                            s7 s8\n\n\
+                            Some commands count in rounds: then merge writes what is known so far to --out, \
+                            exits with 3, and every part is counted again with --after and that file."
+    )]
+    Merge(MergeArguments),
     /// Train a model on a cohort, with the rules that it is to obey
     #[command(
         after_help = "Example:\n  consequence train cohort --rules mined.rules --out model\n\n\

@@ -18,7 +18,7 @@ use args::{Arguments, Command, RulesCommand};
 use commands::Outcome;
 
 /// Runs a command line, the name of the program first, and gives the exit status: 0 done; 1 checked, and
-/// something was found; 2 failed.
+/// something was found; 2 failed; 3 counted, and records are to be counted again.
 ///
 /// ```
 /// let status = consequence_cli::run(["consequence", "no-such-command"].map(Into::into).to_vec());
@@ -57,6 +57,7 @@ pub fn run(given: Vec<OsString>) -> u8 {
         Command::Diff(arguments) => commands::diff::run(arguments),
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Mine(arguments) => commands::mine::run(arguments),
+        Command::Merge(arguments) => commands::parts::merge(arguments),
         Command::Train(arguments) => commands::train::run(arguments, shared.seed),
         Command::Generate(arguments) => commands::generate::run(arguments, shared.seed),
         Command::Evaluate(arguments) => commands::evaluate::run(arguments),
@@ -75,6 +76,7 @@ pub fn run(given: Vec<OsString>) -> u8 {
     let status = match outcome {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::Found) => 1,
+        Ok(Outcome::Counting) => 3,
         Err(error) => return failed(&error),
     };
     output::log(&format!("exit status {status}"));

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use consequence::describe::DescribeTask;
+use consequence::parts::{CountTask, Work};
 use consequence::{Error, Out, Split};
 
 use super::Outcome;
+use super::parts::PartArguments;
 use crate::args::{TitleArguments, number, split};
 
 #[derive(Debug, Args)]
@@ -24,8 +26,10 @@ pub struct DescribeArguments {
     /// Do not tell what fewer patients than this have, nor smallest and largest numbers
     #[arg(long, default_value = "0", value_name = "NUMBER", value_parser = consequence::parse_count)]
     pub hide_below: u64,
+    #[command(flatten)]
+    pub parts: PartArguments,
     /// Write a page for the browser, too
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub html: Option<PathBuf>,
     /// Replace the page, if it is there
     #[arg(long)]
@@ -36,6 +40,14 @@ pub struct DescribeArguments {
 }
 
 pub fn run(arguments: &DescribeArguments) -> Result<Outcome, Error> {
+    let work = || {
+        let split = arguments.split.map(|split| split.name().to_owned());
+        Ok(Work::Describe { top: arguments.top, split, hide_below: arguments.hide_below })
+    };
+    if let Some(task) = arguments.parts.task(work, &[&arguments.cohort], arguments.force)? {
+        let titles = arguments.titles.titles.clone();
+        return super::run(&CountTask { titles, ..task }, arguments.json);
+    }
     let html = arguments.html.as_ref();
     let task = DescribeTask {
         titles: arguments.titles.titles.clone(),

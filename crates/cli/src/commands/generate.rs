@@ -29,9 +29,13 @@ pub struct GenerateArguments {
     /// Take codes that only the rules name as never present, rather than as mistakes
     #[arg(long)]
     pub allow_unknown: bool,
-    /// Static codes that every record has, or has not: 'SEX//F, not SMOKER'
-    #[arg(long, value_name = "CODES")]
+    /// What every record has, or has not: static codes, codes of encounters, groups: 'SEX//F, not SMOKER,
+    /// diabetes'
+    #[arg(long, value_name = "NAMES")]
     pub given: Option<String>,
+    /// Rule files whose `let`s are groups that can be given: records with a visit at which the name is true
+    #[arg(long, num_args = 1.., requires = "given", value_name = "FILES")]
+    pub groups: Vec<PathBuf>,
     /// Go on with the records of this cohort, over and over until there are enough
     #[arg(long, value_name = "COHORT")]
     pub prefix: Option<PathBuf>,
@@ -41,7 +45,7 @@ pub struct GenerateArguments {
     /// Proposals for each record in mode exact
     #[arg(long, default_value = "16", value_name = "NUMBER", value_parser = tries)]
     pub proposals: u16,
-    /// The most attempts at a record in mode reject
+    /// The most attempts at a record in mode reject, or where codes of encounters or groups are given
     #[arg(long, default_value = "1000", value_name = "NUMBER", value_parser = tries)]
     pub attempts: u16,
     /// Records that each thread writes at a time; they do not depend on it
@@ -50,6 +54,9 @@ pub struct GenerateArguments {
     /// Records of a data file
     #[arg(long, default_value = "10k", value_name = "NUMBER", value_parser = records)]
     pub shard_records: u64,
+    /// Write only this part of the records, such as 3/8: a cohort of its own, whose records are those of the whole
+    #[arg(long, value_name = "PART", value_parser = super::parts::part, conflicts_with = "resume")]
+    pub shard: Option<(u32, u32)>,
     /// Go on with a run that was stopped
     #[arg(long)]
     pub resume: bool,
@@ -89,11 +96,13 @@ pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
         rules: super::rule_inputs(&arguments.rules),
         unknown_codes: unknown_codes(arguments.allow_unknown),
         given: arguments.given.clone(),
+        groups: super::rule_inputs(&arguments.groups),
         prefix: arguments.prefix.as_ref().map(Into::into),
         temperature: arguments.temperature,
         proposals: arguments.proposals,
         attempts: arguments.attempts,
         batch: arguments.batch,
+        shard: arguments.shard,
         shard_records: arguments.shard_records,
         seed,
         ..GenerateTask::new(&arguments.model, arguments.records, out)

@@ -110,15 +110,9 @@ pub struct Common {
 /// Sex and age, for sources that tell them.
 #[derive(Debug, Args)]
 pub struct People {
-    /// Where age bands begin, in years
-    #[arg(
-        long,
-        value_name = "YEARS",
-        value_delimiter = ',',
-        default_value = "0,20,40,60,80,100",
-        conflicts_with = "no_ages"
-    )]
-    pub ages: Vec<u16>,
+    /// Where age bands begin, in years [default: 0,1,5,12,18,40,60,80,100; 0,20,40,60,80,100 of uci-diabetes]
+    #[arg(long, value_name = "YEARS", value_delimiter = ',', conflicts_with = "no_ages")]
+    pub ages: Option<Vec<u16>>,
     /// No codes for age; otherwise patients of unknown age are left out
     #[arg(long)]
     pub no_ages: bool,
@@ -288,7 +282,7 @@ impl Common {
 impl People {
     fn put_into(&self, options: &mut ImportOptions) {
         options.sex = !self.no_sex;
-        options.age_bands = if self.no_ages { Vec::new() } else { self.ages.clone() };
+        options.age_bands = if self.no_ages { Some(Vec::new()) } else { self.ages.clone() };
     }
 }
 

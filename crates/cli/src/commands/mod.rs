@@ -17,6 +17,7 @@ pub mod head;
 pub mod import;
 pub mod manual;
 pub mod mine;
+pub mod parts;
 pub mod release;
 pub mod rules_from;
 pub mod simulate;
@@ -38,6 +39,8 @@ pub enum Outcome {
     Done,
     /// Checked, and something was found.
     Found,
+    /// Added up, and records are to be counted again.
+    Counting,
 }
 
 /// Runs a task with a progress bar, and shows its report.

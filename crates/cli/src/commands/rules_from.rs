@@ -1,9 +1,9 @@
-//! `consequence rules from`: one subcommand a table, each with the options that mean something.
+//! `consequence rules from`: one subcommand a table or a definition, each with the options that mean something.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use consequence::packs::{self, RuleTable, RulesFromTask};
+use consequence::packs::{self, NameSource, NamesFromTask, RuleTable, RulesFromTask};
 use consequence::{Error, Out};
 
 use super::Outcome;
@@ -31,6 +31,16 @@ pub enum FromCommand {
     #[command(after_help = "Example:\n  consequence rules from icd10 \
                             icd10cm-tabular-2026.xml --cohort cohort --out visits.rules")]
     Icd10(Icd10Arguments),
+    /// Predicates of an ACES task configuration, as names for rules
+    #[command(after_help = "Example:\n  consequence rules from aces mortality.yaml --out \
+                            mortality.rules")]
+    Aces(AcesArguments),
+    /// An OHDSI cohort definition (Circe JSON): concept sets, inclusion rules and the cohort, as
+    /// names for rules
+    #[command(after_help = "Example:\n  consequence rules from circe diabetes.json --concepts \
+                            CONCEPT.csv --ancestors CONCEPT_ANCESTOR.csv --cohort cohort \
+                            --out diabetes.rules")]
+    Circe(CirceArguments),
 }
 
 #[derive(Debug, Args)]
@@ -99,6 +109,46 @@ pub struct Icd10Arguments {
     /// often as the train split of the cohort shows; without a cohort there are no such rules]
     #[arg(long, value_name = "PROBABILITY")]
     code_first: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub struct AcesArguments {
+    #[command(flatten)]
+    shared: DefinitionArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct CirceArguments {
+    #[command(flatten)]
+    shared: DefinitionArguments,
+    /// The table CONCEPT of OMOP, plain or gzip: what concepts are called
+    #[arg(long, value_name = "FILE")]
+    concepts: PathBuf,
+    /// The table CONCEPT_ANCESTOR of OMOP: sets of concepts have those below them too
+    #[arg(long, value_name = "FILE")]
+    ancestors: Option<PathBuf>,
+    /// Only codes of this cohort (JSON lines, or a MEDS dataset) in sets of concepts
+    #[arg(long)]
+    cohort: Option<PathBuf>,
+    /// Only codes of this file in sets of concepts: {"static": [...], "encounter": [...]}
+    #[arg(long, conflicts_with = "cohort")]
+    vocabulary: Option<PathBuf>,
+}
+
+/// What every definition takes.
+#[derive(Debug, Args)]
+struct DefinitionArguments {
+    /// The definition, plain or gzip
+    file: PathBuf,
+    /// The rule file to write
+    #[arg(long)]
+    out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+    /// Write the report as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// What every table takes.
@@ -229,8 +279,26 @@ pub fn run(command: &FromCommand) -> Result<Outcome, Error> {
             },
             given.shared.json,
         ),
+        FromCommand::Aces(given) => {
+            return super::run(&given.shared.task(NameSource::Aces), given.shared.json);
+        }
+        FromCommand::Circe(given) => {
+            let (concepts, ancestors) = (given.concepts.clone(), given.ancestors.clone());
+            let task = NamesFromTask {
+                cohort: given.cohort.as_ref().map(Into::into),
+                vocabulary: given.vocabulary.clone(),
+                ..given.shared.task(NameSource::Circe { concepts, ancestors })
+            };
+            return super::run(&task, given.shared.json);
+        }
     };
     super::run(&task, json)
+}
+
+impl DefinitionArguments {
+    fn task(&self, source: NameSource) -> NamesFromTask {
+        NamesFromTask::new(source, &self.file, Out::new(&self.out).replacing(self.force))
+    }
 }
 
 impl LevelArguments {
