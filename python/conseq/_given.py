@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return type(value)(_plain(one) for one in value)
     return value
 
 

@@ -175,6 +175,7 @@ class Model:
         *,
         seed: int = 1,
         given: str | None = None,
+        groups: RulesLike = None,
         prefix: CohortLike | None = None,
         mode: str = "guided",
         rules: RulesLike = None,
@@ -189,7 +190,10 @@ class Model:
 
         A record depends on the model, the rules, the seed and its number alone.
 
-        :param given: static codes that every record has, or has not: ``"SEX//F, not SMOKER"``
+        :param given: what every record has, or has not: static codes, codes of encounters, groups, as in
+            ``"SEX//F, not SMOKER, diabetes"``
+        :param groups: rules whose ``let`` s are groups that can be given: records with a visit at which the name is
+            true are drawn until there are enough
         :param prefix: a cohort whose records are continued
         :param mode: ``"guided"``, ``"override"``, ``"exact"``, ``"reject"`` or ``"off"``
         :param rules: other rules than the model's own
@@ -199,7 +203,7 @@ class Model:
             self._native,
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
-            _sampling(records, seed, given, mode, temperature, proposals, attempts, allow_unknown),
+            _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown),
             _call.settings(threads, progress),
         )
         return Cohort._of(native, Report("generate", finished))
@@ -211,6 +215,7 @@ class Model:
         batch: int = 1000,
         seed: int = 1,
         given: str | None = None,
+        groups: RulesLike = None,
         prefix: CohortLike | None = None,
         mode: str = "guided",
         rules: RulesLike = None,
@@ -234,7 +239,7 @@ class Model:
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
             {
-                **_sampling(records, seed, given, mode, temperature, proposals, attempts, allow_unknown),
+                **_sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown),
                 "stream_batch": batch,
             },
             _call.settings(threads, progress),
@@ -248,6 +253,7 @@ class Model:
         *,
         seed: int = 1,
         given: str | None = None,
+        groups: RulesLike = None,
         prefix: CohortLike | None = None,
         mode: str = "guided",
         rules: RulesLike = None,
@@ -263,7 +269,7 @@ class Model:
     ) -> Report:
         """Writes the records of :meth:`sample` to files: a MEDS dataset, or JSON lines where the name ends in
         ``.jsonl``. A dataset that was not finished is completed with ``resume=True``."""
-        settings = _sampling(records, seed, given, mode, temperature, proposals, attempts, allow_unknown)
+        settings = _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown)
         settings |= _given.settings(out=os.fspath(out), shard_records=shard_records, resume=resume, force=force)
         finished = _native.generate(
             self._native,
@@ -339,6 +345,7 @@ def _sampling(
     records: int,
     seed: int,
     given: str | None,
+    groups: RulesLike,
     mode: str,
     temperature: float,
     proposals: int | None,
@@ -349,6 +356,7 @@ def _sampling(
         records=records,
         seed=seed,
         given=given,
+        groups=_given.rules(groups),
         mode=mode,
         temperature=temperature,
         proposals=proposals,

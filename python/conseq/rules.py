@@ -104,6 +104,7 @@ class Rules:
         no_soft: bool = False,
         review: Path | None = None,
         titles: Path | None = None,
+        ages_and_days: bool = False,
         force: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
@@ -117,6 +118,7 @@ class Rules:
         :param likely: ``"hard"``, ``"soft"`` or ``"leave"``: what becomes of rules without an exception
         :param no_soft: leave out rules that hold nearly always
         :param review: a page on which an expert chooses from them
+        :param ages_and_days: look for ages at which codes never come, and for the fewest days between two of a code
 
         >>> import conseq as cq
         >>> rules = cq.Rules.mine(cq.Cohort.simulate("inpatient", patients=2000))
@@ -133,6 +135,7 @@ class Rules:
             no_soft=no_soft,
             review=review,
             titles=titles,
+            ages_and_days=ages_and_days,
             force=force,
         )
         text, finished = _native.mine(_given.cohort(cohort), given, _call.settings(threads, progress))

@@ -60,6 +60,8 @@ def evaluate(
     synthetic: CohortLike,
     rules: RulesLike = None,
     *,
+    groups: RulesLike = None,
+    strata: Sequence[str] = (),
     out: Path | None = None,
     force: bool = False,
     allow_unknown: bool = False,
@@ -69,9 +71,19 @@ def evaluate(
 ) -> Report:
     """Measures synthetic records beside real ones: rules, frequencies, timing, utility, privacy.
 
+    :param groups: rules whose ``let`` s are groups of patients, which are compared by themselves: those with a visit
+        at which the name is true
+    :param strata: the groups to compare; without it, all that no other group is made of
     :param out: a folder for the report as a page and as JSON
     """
-    given = _given.settings(out=out, force=force, allow_unknown=allow_unknown, no_own_rules=no_own_rules)
+    given = _given.settings(
+        groups=_given.rules(groups),
+        strata=list(strata),
+        out=out,
+        force=force,
+        allow_unknown=allow_unknown,
+        no_own_rules=no_own_rules,
+    )
     finished = _native.evaluate(
         _given.cohort(real), _given.cohort(synthetic), _given.rules(rules), given, _call.settings(threads, progress)
     )

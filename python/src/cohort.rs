@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use consequence::arrow::{self, Column, EventBatches, TableOptions, Tables};
+use consequence::arrow::{self, EventBatches, TableOptions, Tables};
 use consequence::jsonl::{ReadOptions, WriteError};
 use consequence::{Dataset, HeldCohort, Out, jsonl};
 use pyo3::prelude::*;
@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::call::Call;
 use crate::errors;
 use crate::given::Settings;
+use crate::parts::read_options;
 use crate::rules::{NamedCode, named_codes, vocabulary};
 use crate::stream::{Batches, Table};
 
@@ -56,14 +57,7 @@ impl Cohort {
         settings: Settings<'_>,
         call: Call,
     ) -> PyResult<Self> {
-        let mut options = arrow::ReadOptions::default();
-        settings.put("subject", &mut options.columns.subject)?;
-        settings.put("time", &mut options.columns.time)?;
-        settings.put("code", &mut options.columns.code)?;
-        let named = |column: Option<String>| column.map_or(Column::Usual, Column::Named);
-        options.columns.value = named(settings.get("value")?);
-        options.columns.visit = named(settings.get("visit")?);
-        options.ordinal = settings.get("ordinal")?;
+        let mut options = read_options(&settings)?;
         let codes: Option<Vec<NamedCode>> = settings.get("vocabulary")?;
         options.vocabulary = codes.map(|codes| vocabulary(py, codes)).transpose()?;
         call.run(py, move |watch| {

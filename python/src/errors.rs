@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 /// Settings that are on or off; advice to give one means to turn it on.
-const SWITCHES: [&str; 9] = [
+const SWITCHES: [&str; 10] = [
     "accept_broken",
+    "ages_and_days",
     "allow_unknown",
     "also_halo",
     "force",

@@ -86,6 +86,11 @@ impl<'py> Settings<'py> {
         }
     }
 
+    /// Texts of rules; none where none were given.
+    pub fn rules(&self, name: &str) -> PyResult<Vec<RuleInput>> {
+        Ok(self.get::<RulesGiven>(name)?.map(Into::into).unwrap_or_default())
+    }
+
     /// Puts a setting in its place, where it was given.
     pub fn put<T>(&self, name: &str, place: &mut T) -> PyResult<()>
     where

@@ -7,6 +7,7 @@
 //! - [`watch`]: how far it has come, told to Python now and then.
 //! - [`errors`]: every error of the library as an exception of `conseq.errors`.
 //! - [`model_tensors`]: the weights of networks.
+//! - [`parts`]: records in many places, counted and repaired where they are.
 //! - [`plan_tensors`]: plans as arrays of numbers, for layers of a network.
 //! - [`stream`]: tables by the Arrow C stream; the one file with unsafe code.
 
@@ -16,6 +17,7 @@ mod errors;
 mod given;
 mod model;
 mod model_tensors;
+mod parts;
 mod plan;
 mod plan_tensors;
 mod report;
@@ -44,6 +46,11 @@ mod _native {
     use super::model::{Model, Parts, generate, sample, stream, train};
     #[pymodule_export]
     use super::model_tensors::{network, with_network};
+    #[pymodule_export]
+    use super::parts::{
+        Counting, Generation, Job, counted_records, outline, outline_of_dataset, outline_tables,
+        sample_keys, work,
+    };
     #[pymodule_export]
     use super::plan::Plan;
     #[pymodule_export]

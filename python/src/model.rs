@@ -174,7 +174,8 @@ pub fn train(
     })
 }
 
-fn generate_task(
+/// Generation as it is set.
+pub fn generate_task(
     model: ModelGiven<'_>,
     prefix: Option<CohortGiven<'_>>,
     rules: RulesGiven,
@@ -187,6 +188,7 @@ fn generate_task(
     task.rules = rules.into();
     task.unknown_codes = unknown_codes(settings.is_on("allow_unknown")?);
     task.given = settings.get("given")?;
+    task.groups = settings.rules("groups")?;
     task.prefix = prefix.map(Into::into);
     settings.put("temperature", &mut task.temperature)?;
     settings.put("proposals", &mut task.proposals)?;

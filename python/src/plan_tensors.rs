@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use consequence::{Code, Draws, Enforcer, Program, Purpose, Ruling, Writer};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rayon::prelude::*;
@@ -56,11 +57,17 @@ const SOFT: i8 = 2;
 #[pymethods]
 impl PlanTensors {
     #[new]
-    fn new(py: Python<'_>, plan: &Plan) -> Self {
+    fn new(py: Python<'_>, plan: &Plan) -> PyResult<Self> {
         let plan = Arc::clone(plan.plan());
-        py.detach(|| Self {
-            program: Arc::new(Program::new(&plan)),
-            enforcer: Arc::new(Enforcer::new(&plan)),
+        let made = py.detach(|| {
+            let (program, enforcer) = (Program::new(&plan)?, Enforcer::new(&plan));
+            Some(Self { program: Arc::new(program), enforcer: Arc::new(enforcer) })
+        });
+        made.ok_or_else(|| {
+            PyValueError::new_err(
+                "rules about days, counts, ages or values cannot be kept by a layer of tensors; leave them \
+                 out of the plan",
+            )
         })
     }
 

@@ -1,5 +1,6 @@
 //! What a task ends in, as Python takes it.
 
+use consequence::parts::PartReport;
 use consequence::{Error, Report};
 use pyo3::prelude::*;
 
@@ -21,5 +22,12 @@ impl Finished {
             found: report.found(),
             warnings: report.warnings().to_vec(),
         })
+    }
+}
+
+impl From<PartReport> for Finished {
+    fn from(report: PartReport) -> Self {
+        let PartReport { json, text, found, warnings, .. } = report;
+        Self { json, text, found, warnings }
     }
 }

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import conseq as cq
+from conseq import _sources
 
 
 def others(cohort, way):
@@ -42,6 +43,9 @@ def test_cohorts_pickle(cohort):
     assert not cohort.diff(again).found
     assert (again.name, again.truth(), again.own_rules) == (cohort.name, cohort.truth(), cohort.own_rules)
     assert again.report.to_dict() == cohort.report.to_dict()
+    # What older files of pickled cohorts name.
+    made_by = cohort.__reduce__()[0]
+    assert (made_by.__module__, made_by.__name__) == ("conseq.cohort", "_unpickled")
 
 
 def test_records_come_back(cohort):
@@ -66,6 +70,19 @@ FRAME = {
 }
 
 
+def chunked(columns, rows):
+    """A frame of polars as it is once it was read from several files."""
+    whole = pl.DataFrame(columns)
+    return pl.concat([whole[first : first + rows] for first in range(0, len(whole), rows)], rechunk=False)
+
+
+def test_chunks_of_polars_are_handed_over_as_they_lie():
+    frame = chunked(FRAME, 2)
+    assert frame.n_chunks("all") == [2] * 4
+    assert pa.table(_sources._in_chunks(frame))["code"].num_chunks == 2
+    assert _sources._in_chunks(whole := pl.DataFrame(FRAME)) is whole
+
+
 def test_every_kind_of_table_is_the_same_cohort():
     duckdb = pytest.importorskip("duckdb")
     frame = pd.DataFrame(FRAME)
@@ -73,6 +90,10 @@ def test_every_kind_of_table_is_the_same_cohort():
         "pandas": frame,
         "pandas with Arrow types": frame.convert_dtypes(dtype_backend="pyarrow"),
         "polars": pl.DataFrame(FRAME),
+        "polars in chunks": chunked(FRAME, 2),
+        "polars in chunks of columns that differ": chunked(FRAME, 2).with_columns(
+            pl.concat([pl.Series("note", ["a", "b", "c"]), pl.Series("note", ["d"])], rechunk=False)
+        ),
         "polars with categories": pl.DataFrame(FRAME).with_columns(pl.col("code").cast(pl.Categorical)),
         "pyarrow": pa.table(FRAME),
         "large strings": pa.table(FRAME).set_column(2, "code", pa.array(FRAME["code"], pa.large_string())),

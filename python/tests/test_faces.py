@@ -169,6 +169,28 @@ def test_evaluate_and_release(folder, cohort, command, model):
     same(cq.release_check(folder / "synthetic", folder / "cohort", rules), told)
 
 
+def test_groups(folder, cohort, command, model, tmp_path):
+    codes = ", ".join(f'"{code}"' for code in cohort.vocabulary.encounter[:40])
+    text = f"let common = {codes}\nlet again = common in past and common\n"
+    (tmp_path / "groups.rules").write_text(text)
+    groups = cq.Rules.parse(text)
+    model.save(tmp_path / "model")
+    words = ["--records", 40, "--given", "SEX//F, again", "--groups", tmp_path / "groups.rules", "--seed", 3]
+    told = command("generate", tmp_path / "model", *words, "--out", tmp_path / "new")
+    new = model.sample(40, given="SEX//F, again", groups=groups, seed=3)
+    same(new.report, told, ["out", "model", "files", "shards", "kept_shards"])
+    assert new.report.of_groups and not cq.diff(new, tmp_path / "new").found
+    words = ["--real", folder / "cohort", "--synthetic", tmp_path / "new", "--groups", tmp_path / "groups.rules"]
+    told = command("evaluate", *words)
+    same(cq.evaluate(folder / "cohort", tmp_path / "new", groups=groups), told)
+    assert [one["name"] for one in told[1]["strata"]] == ["again"]
+    told = command("evaluate", *words, "--strata", "common")
+    same(cq.evaluate(folder / "cohort", tmp_path / "new", groups=tmp_path / "groups.rules", strata=["common"]), told)
+    with pytest.raises(cq.errors.InputError, match="no group has that name") as refused:
+        model.sample(5, given="agian", groups=groups)
+    assert "again" in str(refused.value)
+
+
 def test_synthesize(folder, command, tmp_path):
     words = ["--records", 50, "--generator", "markov", "--seed", 2]
     told = command("synthesize", folder / "cohort", "--out", tmp_path / "theirs", *words)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use consequence::common_sense::CommonSenseTask;
 use consequence::import::{CodeMap, CsvColumns, ImportOptions, ImportTask, Source, Titles};
-use consequence::mine::{Cutoffs, LikelyRules, MineTask, NearRules};
+use consequence::mine::{Cutoffs, LikelyRules, MineTask, NearRules, SearchOptions};
 use consequence::packs::{Level, Over, RuleTable, RulesFromTask};
 use consequence::simulate::{Preset, SimulateTask};
 use consequence::synthesize::{Origin, SynthesizeTask};
@@ -28,29 +28,37 @@ pub fn mine(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<(String, Finished)> {
+    let mut task = MineTask::in_memory(cohort);
+    task.search = search(py, &settings)?;
+    task.review = settings.out("review")?;
+    task.titles = settings.get("titles")?;
+    task.ages_and_days = settings.is_on("ages_and_days")?;
+    call.run(py, move |watch| {
+        let report = task.run(watch)?;
+        Ok((report.text.clone(), Finished::new(&report)?))
+    })
+}
+
+/// What counts as enough evidence for a rule.
+pub fn search(py: Python<'_>, settings: &Settings<'_>) -> PyResult<SearchOptions> {
     let kinds = [("inpatient", Cutoffs::inpatient()), ("outpatient", Cutoffs::outpatient())];
     let likely =
         [("hard", LikelyRules::Hard), ("soft", LikelyRules::Soft), ("leave", LikelyRules::Leave)];
-    let mut task = MineTask::in_memory(cohort);
+    let mut search = SearchOptions::default();
     let support = settings.get("min_support")?;
     if support == Some(0) {
         let what = "a rule needs at least one visit that shows it";
         return Err(errors::input(py, what, Some("give min_support= at least 1".into())));
     }
-    task.search.cutoffs = match settings.choice("cutoffs", &kinds)? {
+    search.cutoffs = match settings.choice("cutoffs", &kinds)? {
         Some(cutoffs) => Some(cutoffs),
         None => support.map(Cutoffs::alike),
     };
     if let Some(likely) = settings.choice("likely", &likely)? {
-        task.search.likely = likely;
+        search.likely = likely;
     }
-    task.search.near = (!settings.is_on("no_soft")?).then(NearRules::default);
-    task.review = settings.out("review")?;
-    task.titles = settings.get("titles")?;
-    call.run(py, move |watch| {
-        let report = task.run(watch)?;
-        Ok((report.text.clone(), Finished::new(&report)?))
-    })
+    search.near = (!settings.is_on("no_soft")?).then(NearRules::default);
+    Ok(search)
 }
 
 /// The rules that nobody needs to be told, as text, with the report.
@@ -157,7 +165,7 @@ pub fn import_tables(
     settings.put("drop_empty", &mut options.drop_empty)?;
     settings.put("gaps", &mut options.gaps)?;
     settings.put("quantiles", &mut options.quantiles)?;
-    settings.put("ages", &mut options.age_bands)?;
+    options.age_bands = settings.get("ages")?;
     settings.put("sex", &mut options.sex)?;
     settings.put("race", &mut options.race)?;
     settings.put("ethnicity", &mut options.ethnicity)?;

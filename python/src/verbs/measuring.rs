@@ -31,6 +31,8 @@ pub fn evaluate(
         rules: rules.into(),
         unknown_codes: unknown_codes(settings.is_on("allow_unknown")?),
         no_own_rules: settings.is_on("no_own_rules")?,
+        groups: settings.rules("groups")?,
+        strata: settings.get("strata")?.unwrap_or_default(),
         out: settings.out("out")?,
         ..EvaluateTask::new(real, synthetic)
     };

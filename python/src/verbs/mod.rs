@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 
 pub use judging::{audit, check, enforce};
 pub use looking::{codes, describe, diff, export, head};
-pub use making::{common_sense, import_tables, mine, rules_from, simulate, synthesize, write_text};
+pub use making::{
+    common_sense, import_tables, mine, rules_from, search, simulate, synthesize, write_text,
+};
 pub use measuring::{compare, evaluate, log_probabilities, perplexity, release};
 
 use crate::call::Call;

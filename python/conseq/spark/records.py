@@ -1,0 +1,357 @@
+"""Records of a cluster: a DataFrame of events, a set of tables, or the files of a dataset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import _given, _native
+from .._given import Path
+from ..cohort import Cohort
+from ..errors import DataError, InputError
+from ..rules import codes_of
+from . import rounds
+from .workers import COUNTED, Count, CountCodes, CountFile, Repair, RepairFile, Round, SampleKeys, event_columns
+
+if TYPE_CHECKING:
+    from ..vocabulary import Vocabulary
+
+#: What columns are usually called that a table may have or not.
+_USUAL_VALUES = ("numeric_value", "value")
+_USUAL_VISITS = ("visit_id", "hadm_id")
+#: The column that says in which order rows came.
+_ROW = "_consequence_row"
+
+
+class Records:
+    """Records of patients, in a cluster: a DataFrame with one code a row.
+
+    The columns are those of :meth:`Cohort.from_table <conseq.Cohort.from_table>`, and so is what becomes of the rows:
+    rows of one visit are one encounter, without such a column rows of one day are, and a row without a time is a static
+    code. Rows are brought together by patient and put in order by time; rows of one time stay in the order they have.
+
+    ::
+
+        records = Records(spark.table("claims"), subject="person_id", time="service_date", code="dx")
+
+    :param events: the DataFrame
+    :param subject: the column that says who: whole numbers or texts
+    :param time: the column that says when: times, days, or the numbers of visits
+    :param code: the column of codes
+    :param value: the column of what was measured; without it ``numeric_value``, if there
+    :param visit: the column that says in which encounter; without it ``visit_id`` or ``hadm_id``, if there
+    :param split: the column with the split of the patient; without it the hash of the id tells
+    :param ordinal: whether times tell the order of encounters alone, and not when they were
+    :param vocabulary: the codes there are; without it they are counted first
+    :param codes: the other tables that a cohort is told by: DataFrames, or anything with ``__arrow_c_stream__``.
+        ``subjects`` is joined by Spark, the others come to the driver.
+    :param shuffle: bring the rows of each patient together. Without it, every partition must have whole patients, one
+        after the other, in the order of time; what has not is refused.
+    :param partitions: into how many partitions rows are brought; without it, as Spark is set
+    """
+
+    def __init__(
+        self,
+        events: Any,
+        *,
+        subject: str = "subject_id",
+        time: str = "time",
+        code: str = "code",
+        value: str | None = None,
+        visit: str | None = None,
+        split: str | None = None,
+        ordinal: bool | None = None,
+        vocabulary: Cohort | Vocabulary | Iterable[str] | None = None,
+        codes: Any = None,
+        subjects: Any = None,
+        concepts: Any = None,
+        scales: Any = None,
+        name: str = "table",
+        shuffle: bool = True,
+        partitions: int | None = None,
+    ) -> None:
+        self._events = _frame(events, "events")
+        self._spark = events.sparkSession
+        self._name = name
+        self._shuffle = shuffle
+        self._partitions = _number_of_partitions(partitions)
+        self._tables = {"codes": codes, "concepts": concepts, "scales": scales}
+        self._codes = None if vocabulary is None else codes_of(vocabulary)
+        self._columns = _given.settings(
+            subject=subject, time=time, code=code, value=value, visit=visit, split=split, ordinal=ordinal
+        )
+        self._check_columns()
+        if subjects is not None:
+            self._join(subjects)
+        self._outline: bytes | None = None
+        self._rows: Any = None
+        self._whole = shuffle
+
+    @classmethod
+    def from_meds(cls, spark: Any, path: Path, *, name: str | None = None) -> Records:
+        """A MEDS dataset, ours or another tool's, in a folder that every node sees.
+
+        Each data file is a partition, which a worker reads by itself: nothing is shuffled. Where nodes see no common
+        folder, give the DataFrames of the dataset to :class:`Records`.
+        """
+        return _Files(spark, os.fspath(path), name)
+
+    @classmethod
+    def from_omop(cls, tables: Mapping[str, Any], *, name: str = "omop", **settings: Any) -> Records:
+        """OMOP tables, 5.3 or 5.4, joined by Spark: DataFrames by their names.
+
+        ``person`` and ``visit_occurrence`` must be there; ``condition_occurrence``, ``procedure_occurrence``,
+        ``drug_exposure``, ``device_exposure``, ``observation``, ``measurement``, ``death`` and ``concept`` are read where
+        they are. Codes are called after their concepts (``SNOMED//44054006``). What
+        :meth:`Cohort.from_omop <conseq.Cohort.from_omop>` makes of numbers (age bands, gaps, bands of values) is left
+        out: births, times and values are there as they are, and rules can ask for them.
+
+        ::
+
+            tables = {name: spark.table(f"cdm.{name}") for name in ("person", "visit_occurrence", "condition_occurrence")}
+            records = Records.from_omop(tables)
+
+        ``settings`` are ``shuffle`` and ``partitions``.
+        """
+        from .omop import events_of
+
+        events, titles = events_of(tables)
+        return cls(events, codes=titles, name=name, **settings)
+
+    @property
+    def name(self) -> str:
+        """What reports and messages call it."""
+        return self._name
+
+    def persist(self) -> Records:
+        """Keeps the rows in the cluster, in order: verbs that go through them more than once are faster."""
+        self._in_order().persist()
+        return self
+
+    def unpersist(self) -> Records:
+        """Keeps the rows no longer."""
+        if self._rows is not None:
+            self._rows.unpersist()
+        return self
+
+    def sample(self, patients: int, *, seed: int = 1) -> Cohort:
+        """Some patients as a cohort in memory, to train a model on: those with the lowest keys of their ids.
+
+        Who is chosen depends on the ids and the seed alone.
+        """
+        if isinstance(patients, bool) or not isinstance(patients, int) or patients < 1:
+            raise InputError(f"patients={patients!r} is no number of patients", "give a whole number above 0")
+        subject = self._columns["subject"]
+        ids = self._events.select(subject).distinct()
+        kind = ids.schema[0].dataType.simpleString()
+        chosen = ids.mapInArrow(SampleKeys(seed), f"subject {kind}, key long").orderBy("key", "subject").limit(patients)
+        chosen = chosen.select(chosen["subject"].alias(subject))
+        rows = self._with_row(self._events).join(chosen, subject, "left_semi").orderBy(_ROW).drop(_ROW)
+        columns = {key: value for key, value in self._columns.items() if key != "split"}
+        tables = {key: table for key, table in self._told().items() if table is not None}
+        splits = None
+        if "split" in self._columns:
+            column = self._columns["split"]
+            splits = rounds.explained(
+                rows.select(rows[subject].alias("subject_id"), rows[column].alias("split")).distinct().toArrow
+            )
+        return Cohort.from_table(
+            rounds.explained(rows.toArrow), **columns, **tables, subjects=splits, vocabulary=self._codes_given(), name=self._name
+        )
+
+    def outline(self) -> bytes:
+        """What is known of the records without them. Where no list says which codes there are, they are counted."""
+        if self._outline is None:
+            told = {key: table for key, table in self._told().items() if table is not None}
+            made = _native.outline(self._name, told, self._codes, [])
+            if made is None:
+                columns = [self._columns[key] for key in ("subject", "time", "code")]
+                names = {key: self._columns[key] for key in ("subject", "time", "code")}
+                counts = self._events.select(*columns).mapInArrow(CountCodes(names), COUNTED)
+                states = rounds.collect(counts, None, 1)
+                made = _native.outline(self._name, told, None, states)
+            if made is None:
+                raise DataError("the table has no events", "give a table with rows")
+            self._outline = made
+        return self._outline
+
+    def count(self, round: Round) -> list[bytes]:
+        """Counts the records of every partition."""
+        counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
+        states = rounds.collect(counts, round, self._parts())
+        if not self._whole:
+            self._refuse_cut_patients(states)
+        return states
+
+    def repaired(self, round: Round) -> Any:
+        """The rows of repaired records, and what was counted, as a DataFrame that nothing has been made of yet."""
+        text = self.text_subjects
+        columns = {**self._columns, "text_subjects": text}
+        return self._in_order().mapInArrow(Repair(round, columns), event_columns(text))
+
+    @property
+    def text_subjects(self) -> bool:
+        """Whether subjects are texts, and not numbers."""
+        return bool(self._events.schema[self._columns["subject"]].dataType.typeName() == "string")
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether times tell the order of encounters alone."""
+        kind = self._events.schema[self._columns["time"]].dataType.typeName()
+        return kind in ("byte", "short", "integer", "long") or bool(self._columns.get("ordinal"))
+
+    def _check_columns(self) -> None:
+        """Refuses columns that are not there, before any work is done; and names those that are there by themselves."""
+        there = self._events.columns
+        for key in ("subject", "time", "code", "value", "visit", "split"):
+            column = self._columns.get(key)
+            if column is not None and column not in there:
+                raise DataError(f"the table has no column {column!r}", f"give {key}=, one of {', '.join(there)}")
+        for key, names in (("value", _USUAL_VALUES), ("visit", _USUAL_VISITS)):
+            usual = [name for name in names if name in there and (name != "value" or self._is_number(name))]
+            if key not in self._columns and usual:
+                self._columns[key] = usual[0]
+
+    def _is_number(self, column: str) -> bool:
+        return self._events.schema[column].dataType.typeName() in ("byte", "short", "integer", "long", "float", "double")
+
+    def _join(self, subjects: Any) -> None:
+        """Gives each row the id and the split of its patient."""
+        from pyspark.sql import functions
+
+        table = self._as_frame(subjects, "subjects")
+        subject = self._columns["subject"]
+        known = [name for name in ("original_id", "split") if name in table.columns]
+        if "subject_id" not in table.columns or not known:
+            raise DataError("the table of subjects tells nothing", "give columns subject_id and split, or original_id")
+        table = table.select(table["subject_id"].alias("_subject"), *(table[name].alias(f"_{name}") for name in known))
+        rows = self._with_row(self._events)
+        rows = rows.join(table, rows[subject] == table["_subject"], "left").drop("_subject")
+        if "original_id" in known:
+            named = functions.coalesce(rows["_original_id"], rows[subject].cast("string"))
+            rows = rows.withColumn(subject, named).drop("_original_id")
+        if "split" in known:
+            self._columns["split"] = "_split"
+        self._events = rows
+
+    def _with_row(self, rows: Any) -> Any:
+        from pyspark.sql import functions
+
+        if _ROW in rows.columns:
+            return rows
+        return rows.withColumn(_ROW, functions.monotonically_increasing_id())
+
+    def _in_order(self) -> Any:
+        """The rows that are read, those of a patient together and by time."""
+        from pyspark.sql import functions
+
+        if self._rows is None:
+            columns = [self._columns[key] for key in ("subject", "time", "code", "value", "visit", "split") if key in self._columns]
+            rows = self._events
+            if self._shuffle:
+                subject, time = self._columns["subject"], self._columns["time"]
+                rows = self._with_row(rows).select(*dict.fromkeys(columns), _ROW)
+                rows = rows.repartition(*([self._partitions] if self._partitions else []), subject)
+                rows = rows.sortWithinPartitions(subject, functions.col(time).asc_nulls_first(), _ROW)
+            elif self._partitions:
+                raise InputError("partitions= brings rows together, and shuffle=False leaves them", "leave one of them out")
+            self._rows = rows.select(*dict.fromkeys(columns))
+        return self._rows
+
+    def _parts(self) -> int:
+        """How many partitions there may be."""
+        return self._partitions or int(self._spark.conf.get("spark.sql.shuffle.partitions", "200"))
+
+    def _told(self) -> dict[str, Any]:
+        """The tables that tell of codes, on the driver."""
+        for key, table in self._tables.items():
+            if hasattr(table, "toArrow"):
+                self._tables[key] = rounds.explained(table.toArrow)
+        return self._tables
+
+    def _codes_given(self) -> Any:
+        from ..vocabulary import Vocabulary
+
+        return None if self._codes is None else Vocabulary._of(self._codes)
+
+    def _as_frame(self, table: Any, name: str) -> Any:
+        if hasattr(table, "mapInArrow"):
+            return table
+        import pyarrow
+
+        return _frame(self._spark.createDataFrame(pyarrow.table(table)), name)
+
+    def _refuse_cut_patients(self, states: list[bytes]) -> None:
+        """Refuses patients whose rows are in more than one partition, by Spark's own count of them."""
+        records = sum(_native.counted_records(state) for state in states)
+        subject = self._columns["subject"]
+        patients = rounds.explained(self._events.select(subject).distinct().count)
+        if records != patients:
+            raise DataError(
+                f"{patients:,} patients have rows in {records:,} places: the rows of a patient are in more than one partition",
+                f"give shuffle=True, which brings the rows of each {subject} together",
+            )
+        self._whole = True
+
+
+class _Files(Records):
+    """A MEDS dataset whose data files are read by workers, one a partition."""
+
+    def __init__(self, spark: Any, path: str, name: str | None) -> None:
+        self._spark = spark
+        self._path = os.path.abspath(path)
+        self._outline, self._files = _native.outline_of_dataset(self._path, name or path)
+        self._name = name or path
+
+    def persist(self) -> Records:
+        """Leaves the files where they are: reading them again is as good as keeping them."""
+        return self
+
+    def unpersist(self) -> Records:
+        """Leaves the files where they are."""
+        return self
+
+    def sample(self, patients: int, *, seed: int = 1) -> Cohort:
+        """Some patients as a cohort in memory; see :meth:`Records.sample`."""
+        read = self._spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+        splits = os.path.join(self._path, "metadata", "subject_splits.parquet")
+        subjects = self._spark.read.parquet(splits) if os.path.exists(splits) else None
+        tables = _native.outline_tables(self.outline())
+        events = read.parquet(os.path.join(self._path, "data"))
+        return Records(events, subjects=subjects, name=self._name, **tables).sample(patients, seed=seed)
+
+    def count(self, round: Round) -> list[bytes]:
+        """Counts the records of every file."""
+        counts = self._numbers().mapInArrow(CountFile(round, self._path), COUNTED)
+        return rounds.collect(counts, round, self._files)
+
+    def repaired(self, round: Round) -> Any:
+        """The rows of repaired records, and what was counted."""
+        task = RepairFile(round, self._path, self.text_subjects)
+        return self._numbers().mapInArrow(task, event_columns(self.text_subjects))
+
+    def _numbers(self) -> Any:
+        return self._spark.range(0, self._files, 1, self._files)
+
+    @property
+    def text_subjects(self) -> bool:
+        """Whether subjects are texts: they are where ids are known that are no numbers."""
+        return True
+
+    @property
+    def ordinal(self) -> bool:
+        """Whether times tell the order of encounters alone."""
+        return False
+
+
+def _frame(given: Any, name: str) -> Any:
+    if not hasattr(given, "mapInArrow"):
+        raise InputError(f"{name} is a {type(given).__name__}, and no DataFrame of Spark", "give a DataFrame")
+    return given
+
+
+def _number_of_partitions(given: int | None) -> int | None:
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
+        raise InputError(f"partitions={given!r} is no number of partitions", "give a whole number above 0")
+    return given

@@ -1,0 +1,118 @@
+"""What the driver does: it has records counted, adds the counts up, and goes on until there is a report."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from .. import _call, _native
+from ..errors import ConseqError, DataError, MissingPackageError
+from .workers import COUNTED, AddUp, Round
+
+if TYPE_CHECKING:
+    from .._native import Finished
+
+logger = logging.getLogger("conseq")
+
+#: How many counts are added up at a time; what is more than that is added up by workers first.
+FAN_IN = 32
+
+
+class Source(Protocol):
+    """Records that can be counted."""
+
+    def outline(self) -> bytes:
+        """What is known of them."""
+
+    def count(self, round: Round) -> list[bytes]:
+        """What was counted of each part."""
+
+
+class Outcome(NamedTuple):
+    """What came of a verb: the rounds that were counted, then either its report or the round that is wanted next."""
+
+    work: str
+    outlines: tuple[bytes, ...]
+    known: tuple[bytes, ...]
+    wanted: str | None
+    finished: Finished | None
+    rules: str | None
+
+    def round(self, of_synthetic: bool = False) -> Round:
+        """The round that is wanted."""
+        return Round(self.work, self.outlines, self.known, of_synthetic)
+
+
+def run(work: str, sources: Sequence[Source], *, until: str | None = None) -> Outcome:
+    """Counts round after round, until there is a report or a round of this name is wanted."""
+    outlines = tuple(source.outline() for source in sources)
+    job = _native.Job(work, list(outlines))
+    call = _call.settings(None, False)
+    known: tuple[bytes, ...] = ()
+    _, wanted, finished, rules = job.merge([], [], call)
+    while wanted is not None and wanted[1] != until:
+        of_synthetic, name = wanted
+        logger.info("counting: %s", name)
+        states = sources[of_synthetic].count(Round(work, outlines, known, of_synthetic))
+        sum, wanted, finished, rules = job.merge(list(known), states, call)
+        if sum is not None:
+            known = (*known, sum)
+    return Outcome(work, outlines, known, wanted and wanted[1], finished, rules)
+
+
+def finish(outcome: Outcome, states: list[bytes]) -> Finished:
+    """The report, once the last round is counted."""
+    job = _native.Job(outcome.work, list(outcome.outlines))
+    finished = job.merge(list(outcome.known), states, _call.settings(None, False))[2]
+    if finished is None:
+        raise DataError("more is to be counted", "count it")
+    return finished
+
+
+def collect(counts: Any, round: Round | None, parts: int) -> list[bytes]:
+    """The counts of all partitions, some of them added up where there are many."""
+    while round is not None and parts > FAN_IN:
+        parts = -(-parts // FAN_IN)
+        counts = counts.repartition(parts).mapInArrow(AddUp(round), COUNTED)
+    states = []
+    for row in collected(counts):
+        if row["error"] is not None:
+            error = pickle.loads(bytes(row["error"]))
+            raise error if isinstance(error, ConseqError) else DataError(str(error))
+        states.append(bytes(row["state"]))
+    return states
+
+
+def collected(frame: Any) -> list[Any]:
+    """The rows of a DataFrame. What a worker lacks is said in our words."""
+    rows: list[Any] = explained(frame.collect)
+    return rows
+
+
+def explained(act: Callable[[], Any]) -> Any:
+    """Does what makes Spark work. What a worker lacks is said in our words."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return act()
+    except PySparkException as failed:
+        raise _understood(failed) from failed
+    except Exception as failed:  # Java's, which older versions of PySpark hand on as they are.
+        understood = _understood(failed)
+        if understood is failed:
+            raise
+        raise understood from failed
+
+
+def _understood(failed: Exception) -> Exception:
+    missing = re.search(r"No module named '(conseq|pyarrow)[.']", str(failed))
+    if missing is None:
+        return failed
+    return MissingPackageError(
+        f"a worker of the cluster has no {missing[1]}",
+        f"install conseq[spark]=={_native.VERSION} on every node, and let PYSPARK_PYTHON (spark.pyspark.python) be the "
+        "Python that has it",
+    )

@@ -1,0 +1,320 @@
+"""What runs on the workers of a cluster: rows in, repaired rows and counts out.
+
+Each class is one thing that a task does with the rows of its partition. It is pickled by its name, so that a worker uses
+its own copy of this package; what was made ready once is kept for the next task of the same worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from .. import _call, _files, _native
+from ..errors import ConseqError, MissingPackageError
+
+Made = TypeVar("Made")
+
+#: What a task that counts gives back: counts, or what went wrong.
+COUNTED = "state binary, error binary"
+#: How many records are generated at a time.
+_AT_A_TIME = 5_000
+#: What a worker keeps ready.
+_KEPT = 4
+
+_ready: dict[str, Any] = {}
+
+
+def _once(parts: Iterable[bytes], make: Callable[[], Made]) -> Made:
+    """What this worker made before of the same parts, or makes now."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    key = digest.hexdigest()
+    if key not in _ready:
+        while len(_ready) >= _KEPT:
+            _ready.pop(next(iter(_ready)))
+        _ready[key] = make()
+    made: Made = _ready[key]
+    return made
+
+
+def _one_thread() -> _call.Call:
+    """A task has one core, and nobody looks."""
+    return _call.settings(1, False)
+
+
+def check_version(of_driver: str) -> None:
+    """Refuses to work with another version of this package than the driver has."""
+    if of_driver != _native.VERSION:
+        raise MissingPackageError(
+            f"a worker has conseq {_native.VERSION}, and the driver has {of_driver}",
+            f"install conseq=={of_driver} on every node of the cluster",
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every task knows: the version that the driver has."""
+
+    version: str = field(default=_native.VERSION, kw_only=True)
+
+    def _counted(self, count: Callable[[], bytes]) -> Iterator[Any]:
+        """The counts as a row. What is wrong with the records is one as well: Spark would try again, in vain."""
+        import pyarrow
+
+        state: bytes | None = None
+        error: bytes | None = None
+        try:
+            check_version(self.version)
+            state = count()
+        except ConseqError as failed:
+            error = pickle.dumps(failed)
+        columns = {"state": [state], "error": [error]}
+        schema = pyarrow.schema([("state", pyarrow.binary()), ("error", pyarrow.binary())])
+        yield pyarrow.RecordBatch.from_pydict(columns, schema=schema)
+
+
+@dataclass(frozen=True)
+class CountCodes(Task):
+    """Counts how codes are used."""
+
+    columns: dict[str, Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        def count() -> bytes:
+            counting = _native.CodeCounting(self.columns)
+            for batch in batches:
+                counting.push(batch)
+            return counting.finish()
+
+        return self._counted(count)
+
+
+@dataclass(frozen=True)
+class Round(Task):
+    """A round of a verb: what to find out, what is known of the cohorts, and what was counted before."""
+
+    work: str
+    outlines: tuple[bytes, ...]
+    known: tuple[bytes, ...]
+    of_synthetic: bool
+
+    def job(self) -> _native.Job:
+        """The work, with a plan that was proved once."""
+        return _once([self.work.encode(), *self.outlines], lambda: _native.Job(self.work, list(self.outlines)))
+
+
+@dataclass(frozen=True)
+class Count(Task):
+    """Counts the records of a partition."""
+
+    round: Round
+    columns: dict[str, Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        def count() -> bytes:
+            known, of_synthetic = list(self.round.known), self.round.of_synthetic
+            counting = self.round.job().counting(known, of_synthetic, self.columns, _one_thread())
+            for batch in batches:
+                counting.push(batch)
+            return counting.finish()[1]
+
+        return self._counted(count)
+
+
+@dataclass(frozen=True)
+class CountFile(Task):
+    """Counts the records of one data file of a MEDS dataset; the one row of the partition is its number."""
+
+    round: Round
+    path: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for number in _numbers(batches):
+            known, of_synthetic = list(self.round.known), self.round.of_synthetic
+
+            def count(number: int = number) -> bytes:
+                job = self.round.job()
+                return job.count_file(known, of_synthetic, self.path, number, None, _one_thread())[1]
+
+            yield from self._counted(count)
+
+
+@dataclass(frozen=True)
+class AddUp(Task):
+    """Adds up the counts of some partitions. One that went wrong goes on as it is."""
+
+    round: Round
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        total: bytes | None = None
+        for batch in batches:
+            for row in batch.to_pylist():
+                if row["error"] is not None:
+                    yield from self._counted(_raising(pickle.loads(row["error"])))
+                    continue
+                states = [state for state in (total, row["state"]) if state is not None]
+                total = self.round.job().add_up(list(self.round.known), states, _one_thread())
+        if total is not None:
+            sum = total
+            yield from self._counted(lambda: sum)
+
+
+def _raising(error: ConseqError) -> Callable[[], bytes]:
+    def count() -> bytes:
+        raise error
+
+    return count
+
+
+@dataclass(frozen=True)
+class Repair(Task):
+    """Repairs the records of a partition: their rows, and one more with what was counted."""
+
+    round: Round
+    columns: dict[str, Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        check_version(self.version)
+        known, text = list(self.round.known), bool(self.columns["text_subjects"])
+        counting = self.round.job().counting(known, False, self.columns, _one_thread())
+        for batch in batches:
+            for rows in counting.push(batch):
+                yield from _event_rows(rows)
+        last, state = counting.finish()
+        for rows in last:
+            yield from _event_rows(rows)
+        yield _state_row(state, text)
+
+
+@dataclass(frozen=True)
+class RepairFile(Task):
+    """Repairs the records of one data file of a MEDS dataset."""
+
+    round: Round
+    path: str
+    text_subjects: bool
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        check_version(self.version)
+        for number in _numbers(batches):
+            events, state = self.round.job().count_file(
+                list(self.round.known), False, self.path, number, self.text_subjects, _one_thread()
+            )
+            for rows in events:
+                yield from _event_rows(rows)
+            yield _state_row(state, self.text_subjects)
+
+
+@dataclass(frozen=True)
+class Generate(Task):
+    """Generates the records whose numbers are the rows of a partition: their rows, and one more with what was counted."""
+
+    model: dict[str, bytes] | str
+    rules: list[tuple[str, str]]
+    settings: dict[str, Any]
+    digest: bytes
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        check_version(self.version)
+        generation = self.generation()
+        for first, last in _ranges(batches):
+            events, state = generation.write(first, last, _one_thread())
+            for rows in events:
+                yield from _event_rows(rows)
+            yield _state_row(state, False)
+
+    def generation(self) -> _native.Generation:
+        """The model with its rules, proved once."""
+        call = _one_thread()
+
+        def make() -> _native.Generation:
+            def load(path: str) -> _native.Model:
+                return _native.Model.load(path, call)
+
+            native = load(self.model) if isinstance(self.model, str) else _files.unpacked(self.model, load)
+            return _native.Generation(native, self.rules, self.settings, call)
+
+        return _once([self.digest], make)
+
+
+@dataclass(frozen=True)
+class CountWritten(Task):
+    """Generates records, and keeps what was counted alone."""
+
+    generate: Generate
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        generation = self.generate.generation()
+        for first, last in _ranges(batches):
+            _, state = generation.write(first, last, _one_thread())
+            yield from self._counted(lambda state=state: state)  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class SampleKeys(Task):
+    """A number for each id, by which some of them are taken."""
+
+    seed: int
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        check_version(self.version)
+        for batch in batches:
+            subjects = batch.column(0)
+            keys = _native.sample_keys(subjects.cast(pyarrow.string()).to_pylist(), self.seed)
+            yield pyarrow.RecordBatch.from_arrays([subjects, pyarrow.array(keys, pyarrow.int64())], ["subject", "key"])
+
+
+def event_columns(text_subjects: bool) -> str:
+    """The columns of events, and one for what was counted."""
+    subject = "string" if text_subjects else "long"
+    return f"subject_id {subject}, time timestamp_ntz, code string, numeric_value float, visit_id long, state binary"
+
+
+def _event_rows(rows: _native.Batches) -> Iterator[Any]:
+    import pyarrow
+
+    for batch in pyarrow.table(rows).replace_schema_metadata(None).to_batches():
+        states = pyarrow.nulls(batch.num_rows, pyarrow.binary())
+        names = [*batch.schema.names, "state"]
+        yield pyarrow.RecordBatch.from_arrays([*batch.columns, states], names)
+
+
+def _state_row(state: bytes, text_subjects: bool) -> Any:
+    import pyarrow
+
+    types = [
+        pyarrow.string() if text_subjects else pyarrow.int64(),
+        pyarrow.timestamp("us"),
+        pyarrow.string(),
+        pyarrow.float32(),
+        pyarrow.int64(),
+    ]
+    names = ["subject_id", "time", "code", "numeric_value", "visit_id", "state"]
+    columns = [*(pyarrow.nulls(1, kind) for kind in types), pyarrow.array([state], pyarrow.binary())]
+    return pyarrow.RecordBatch.from_arrays(columns, names)
+
+
+def _numbers(batches: Iterator[Any]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def _ranges(batches: Iterator[Any]) -> Iterator[tuple[int, int]]:
+    """The numbers of a partition as ranges that are not too long."""
+    first = last = None
+    for number in _numbers(batches):
+        if first is not None and last is not None:
+            if number == last and last - first < _AT_A_TIME:
+                last += 1
+                continue
+            yield first, last
+        first, last = number, number + 1
+    if first is not None and last is not None:
+        yield first, last

@@ -1,0 +1,458 @@
+//! Records in many places: rows in, repaired rows and counts out.
+//!
+//! What is known of a cohort and what was counted travel as bytes; whoever has rows pushes them in as they come.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use consequence::arrow::{self, Column, EventBatches, ReadOptions, TableOptions, Tables};
+use consequence::generate::{GenerateTask, PreparedGeneration};
+use consequence::parts::{
+    self, FileBlocks, Merged, Outline, PartRecords, StreamBlocks, Work, sample_key,
+};
+use consequence::{Dataset, Error, State, Whose};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::call::{Call, Waiting};
+use crate::errors;
+use crate::given::{ModelGiven, RulesGiven, Settings};
+use crate::model::generate_task;
+use crate::report::Finished;
+use crate::rules::{NamedCode, vocabulary};
+use crate::stream::{Batches, Table};
+use crate::verbs::search;
+
+/// Which columns of events are what.
+pub fn read_options(settings: &Settings<'_>) -> PyResult<ReadOptions> {
+    let mut options = ReadOptions::default();
+    settings.put("subject", &mut options.columns.subject)?;
+    settings.put("time", &mut options.columns.time)?;
+    settings.put("code", &mut options.columns.code)?;
+    let named = |column: Option<String>| column.map_or(Column::Usual, Column::Named);
+    options.columns.value = named(settings.get("value")?);
+    options.columns.visit = named(settings.get("visit")?);
+    if let Some(split) = settings.get("split")? {
+        options.columns.split = Column::Named(split);
+    }
+    options.ordinal = settings.get("ordinal")?;
+    Ok(options)
+}
+
+fn states(bytes: &[PyBackedBytes]) -> Result<Vec<State>, Error> {
+    let read = |bytes: &PyBackedBytes| State::from_bytes(bytes).map_err(damaged);
+    bytes.iter().map(read).collect()
+}
+
+fn damaged(error: impl ToString) -> Error {
+    Error::refused(error.to_string(), "give it as it was given")
+}
+
+fn outline_of(bytes: &[u8]) -> Result<Outline, Error> {
+    Outline::from_bytes(bytes).map_err(damaged)
+}
+
+fn whose(of_synthetic: bool) -> Whose {
+    if of_synthetic { Whose::Synthetic } else { Whose::Cohort }
+}
+
+/// What is known of a cohort by tables of codes, concepts and values, by codes that are given, or by a table of events in
+/// which every code is; none where there is none of these.
+#[pyfunction]
+pub fn outline<'py>(
+    py: Python<'py>,
+    name: String,
+    tables: BTreeMap<String, Table>,
+    codes: Option<Vec<NamedCode>>,
+    columns: Settings<'_>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let codes = codes.map(|codes| vocabulary(py, codes)).transpose()?;
+    let options = read_options(&columns)?;
+    let made = py.detach(|| {
+        let (mut told, mut uses) = (Tables::default(), None);
+        for (name, table) in tables {
+            match name.as_str() {
+                "codes" => told.codes = Some(table.whole()?),
+                "concepts" => told.concepts = Some(table.whole()?),
+                "scales" => told.scales = Some(table.whole()?),
+                _ => {
+                    let uses = uses.get_or_insert_default();
+                    arrow::code_uses(&table.whole()?, 0, &options, uses)?;
+                }
+            }
+        }
+        let codes = match (codes, uses) {
+            (None, Some(uses)) => Some(arrow::codes_used(uses)?),
+            (codes, _) => codes,
+        };
+        Ok(Outline::of_tables(name, &told, codes)?)
+    });
+    let made = made.map_err(|error: Error| errors::raised(py, &error))?;
+    Ok(made.map(|outline| PyBytes::new(py, &outline.to_bytes())))
+}
+
+/// What is known of a MEDS dataset, how many data files it has, and whether its times tell an order alone.
+#[pyfunction]
+pub fn outline_of_dataset<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    name: String,
+) -> PyResult<(Bound<'py, PyBytes>, usize, bool)> {
+    let opened = py.detach(|| parts::open_dataset(&path, name, None));
+    let (stream, outline) = opened.map_err(|error| errors::raised(py, &error))?;
+    Ok((PyBytes::new(py, &outline.to_bytes()), stream.files().len(), !stream.dated()))
+}
+
+/// The tables of what is known of a cohort: codes, and where they are known concepts and values.
+#[pyfunction]
+pub fn outline_tables(py: Python<'_>, bytes: &[u8]) -> PyResult<BTreeMap<&'static str, Batches>> {
+    let made = outline_of(bytes).and_then(|outline| {
+        let tables = arrow::tables(&outline.dataset(), &TableOptions::default())?;
+        let named =
+            [("codes", tables.codes), ("concepts", tables.concepts), ("scales", tables.scales)];
+        let one = |(name, batch): (&'static str, Option<RecordBatch>)| {
+            batch.map(|batch| (name, Batches::new(batch.schema(), vec![batch])))
+        };
+        Ok(named.into_iter().filter_map(one).collect())
+    });
+    made.map_err(|error| errors::raised(py, &error))
+}
+
+/// A number for each id, by which some of them can be taken: those with the lowest.
+#[pyfunction]
+pub fn sample_keys(ids: Vec<String>, seed: u64) -> Vec<i64> {
+    // Spark has no unsigned numbers.
+    ids.iter().map(|id| (sample_key(id, seed) >> 1) as i64).collect()
+}
+
+/// What to find out, by which rules, as JSON. The defaults are those of the verbs.
+#[pyfunction]
+pub fn work(
+    py: Python<'_>,
+    verb: &str,
+    rules: Vec<(String, String)>,
+    settings: Settings<'_>,
+) -> PyResult<String> {
+    let split = || Ok::<_, PyErr>(settings.split()?.map(|split| split.name().to_owned()));
+    let (allow_unknown, no_own_rules) =
+        (settings.is_on("allow_unknown")?, settings.is_on("no_own_rules")?);
+    let top = settings.get("top")?.unwrap_or(20);
+    let hide_below = settings.get("hide_below")?.unwrap_or(0);
+    let work = match verb {
+        "describe" => Work::Describe { top, split: split()?, hide_below },
+        "audit" => Work::Audit {
+            rules,
+            allow_unknown,
+            no_own_rules,
+            top,
+            split: split()?,
+            hide_below,
+            referee: settings.is_on("referee")?,
+        },
+        "mine" => Work::Mine {
+            ages_and_days: settings.is_on("ages_and_days")?,
+            search: search(py, &settings)?,
+        },
+        "enforce" => Work::Enforce {
+            rules,
+            allow_unknown,
+            no_own_rules,
+            soft: settings.is_on("soft")?,
+            seed: settings.get("seed")?.unwrap_or(1),
+            model: settings.get("model")?,
+        },
+        _ => Work::Evaluate {
+            rules,
+            groups: settings.get("groups")?.unwrap_or_default(),
+            strata: settings.get("strata")?.unwrap_or_default(),
+            allow_unknown,
+            no_own_rules,
+            out: settings.get("out")?,
+            force: settings.is_on("force")?,
+        },
+    };
+    serde_json::to_string(&work).map_err(|error| errors::raised(py, &error.into()))
+}
+
+/// Work over records in many places, with what is known of the cohorts.
+#[pyclass(frozen, module = "conseq._native")]
+pub struct Job(Arc<parts::Job>);
+
+type MergedParts<'py> =
+    (Option<Bound<'py, PyBytes>>, Option<(bool, &'static str)>, Option<Finished>, Option<String>);
+
+#[pymethods]
+impl Job {
+    /// Work, as JSON, on cohorts of which this is known.
+    #[new]
+    fn new(py: Python<'_>, work: &str, outlines: Vec<PyBackedBytes>) -> PyResult<Self> {
+        let made = py.detach(|| {
+            let work: Work = serde_json::from_str(work)
+                .map_err(|error| Error::refused(error.to_string(), "give other settings"))?;
+            let outlines = outlines.iter().map(|bytes| outline_of(bytes));
+            parts::Job::new(work, outlines.collect::<Result<_, _>>()?)
+        });
+        made.map(|job| Self(Arc::new(job))).map_err(|error| errors::raised(py, &error))
+    }
+
+    /// What counts are of.
+    fn digest(&self) -> &str {
+        self.0.digest()
+    }
+
+    /// How often rules were proved.
+    fn proofs(&self) -> u64 {
+        self.0.proofs()
+    }
+
+    /// Begins to count records in the round after those that are known. With `repaired`, the rows of repaired records are
+    /// handed on: subjects as texts, or as numbers.
+    fn counting(
+        &self,
+        py: Python<'_>,
+        known: Vec<PyBackedBytes>,
+        of_synthetic: bool,
+        columns: Settings<'_>,
+        call: Call,
+    ) -> PyResult<Counting> {
+        let options = read_options(&columns)?;
+        let text_subjects = columns.get("text_subjects")?;
+        let (job, whose) = (Arc::clone(&self.0), whose(of_synthetic));
+        let (rows, input) = sync_channel::<RecordBatch>(1);
+        let (output, repaired) = channel();
+        let waiting = call.begin(py, move |watch| {
+            let known = states(&known)?;
+            let outline = job.outline(whose)?;
+            let options = ReadOptions { vocabulary: Some(outline.vocabulary.clone()), ..options };
+            let mut batches = input.into_iter().map(Ok);
+            let mut blocks = StreamBlocks::new(outline.stream(&options)?, &mut batches);
+            let records = PartRecords { whose, blocks: &mut blocks, shard: None };
+            let state = job.repair(&known, records, watch, &mut |part| match text_subjects {
+                Some(text_subjects) => hand_on(&part, text_subjects, &output),
+                None => Ok(()),
+            })?;
+            Ok(state.to_bytes())
+        })?;
+        Ok(Counting(Mutex::new(Some(Pushing { rows, repaired, waiting }))))
+    }
+
+    /// Counts the records of one data file of a MEDS dataset in the round after those that are known, and gives the rows
+    /// of repaired records, if they are asked for, with what was counted.
+    #[expect(clippy::too_many_arguments, reason = "one for each thing that is known of the file")]
+    fn count_file<'py>(
+        &self,
+        py: Python<'py>,
+        known: Vec<PyBackedBytes>,
+        of_synthetic: bool,
+        path: PathBuf,
+        file: usize,
+        text_subjects: Option<bool>,
+        call: Call,
+    ) -> PyResult<(Vec<Batches>, Bound<'py, PyBytes>)> {
+        let (job, whose) = (Arc::clone(&self.0), whose(of_synthetic));
+        let (output, repaired) = channel();
+        let state = call.run(py, move |watch| {
+            let known = states(&known)?;
+            let stream = parts::data_file(&path, file)?.over(job.vocabulary()?);
+            let mut blocks = FileBlocks::new(&stream);
+            let records = PartRecords { whose, blocks: &mut blocks, shard: None };
+            let state = job.repair(&known, records, watch, &mut |part| match text_subjects {
+                Some(text_subjects) => hand_on(&part, text_subjects, &output),
+                None => Ok(()),
+            })?;
+            Ok(state.to_bytes())
+        })?;
+        Ok((handed_on(&repaired), PyBytes::new(py, &state)))
+    }
+
+    /// Adds up what was counted of some parts.
+    fn add_up<'py>(
+        &self,
+        py: Python<'py>,
+        known: Vec<PyBackedBytes>,
+        counted: Vec<PyBackedBytes>,
+        call: Call,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let job = Arc::clone(&self.0);
+        let sum = call.run(py, move |watch| {
+            Ok(job.add_up(&states(&known)?, states(&counted)?, watch)?.to_bytes())
+        })?;
+        Ok(PyBytes::new(py, &sum))
+    }
+
+    /// Adds up what was counted of all parts: the sum, then either what is to be counted next, or the report with the rules
+    /// that were mined. Without counts, it is only told what is to be counted.
+    fn merge<'py>(
+        &self,
+        py: Python<'py>,
+        known: Vec<PyBackedBytes>,
+        counted: Vec<PyBackedBytes>,
+        call: Call,
+    ) -> PyResult<MergedParts<'py>> {
+        let job = Arc::clone(&self.0);
+        let merged =
+            call.run(py, move |watch| job.merge(&states(&known)?, states(&counted)?, watch))?;
+        let bytes = |sum: Option<State>| sum.map(|sum| PyBytes::new(py, &sum.to_bytes()));
+        Ok(match merged {
+            Merged::Wanted { sum, wanted } => {
+                (bytes(sum), Some((wanted.whose == Whose::Synthetic, wanted.name)), None, None)
+            }
+            Merged::Finished { sum, report } => {
+                let rules = report.rules.clone();
+                (bytes(sum), None, Some(Finished::from(*report)), rules)
+            }
+        })
+    }
+}
+
+/// How many records were counted.
+#[pyfunction]
+pub fn counted_records(py: Python<'_>, state: &[u8]) -> PyResult<u64> {
+    let state = State::from_bytes(state).map_err(damaged);
+    state.map(|state| state.records).map_err(|error| errors::raised(py, &error))
+}
+
+/// Hands on the events of records.
+fn hand_on(part: &Dataset, text_subjects: bool, output: &Sender<RecordBatch>) -> Result<(), Error> {
+    let options =
+        TableOptions { codes: arrow::CodeType::Text, text_subjects, ..TableOptions::default() };
+    for batch in EventBatches::new(part, &options)? {
+        // Whoever stopped taking rows needs no more of them.
+        output.send(batch?).map_err(|_| Error::halted("rows"))?;
+    }
+    Ok(())
+}
+
+/// What was handed on so far.
+fn handed_on(repaired: &Receiver<RecordBatch>) -> Vec<Batches> {
+    repaired.try_iter().map(|batch| Batches::new(batch.schema(), vec![batch])).collect()
+}
+
+/// Records that are counted as their rows come.
+#[pyclass(frozen, module = "conseq._native")]
+pub struct Counting(Mutex<Option<Pushing>>);
+
+struct Pushing {
+    rows: SyncSender<RecordBatch>,
+    repaired: Receiver<RecordBatch>,
+    waiting: Waiting<Vec<u8>>,
+}
+
+#[pymethods]
+impl Counting {
+    /// Takes more rows, and gives those of records that are repaired by then.
+    fn push(&self, py: Python<'_>, table: Table) -> PyResult<Vec<Batches>> {
+        let batches = table.batches().map_err(|error| errors::raised(py, &error))?;
+        // Not held while the interpreter's lock is given away.
+        let Some(Pushing { rows, repaired, waiting }) = self.taken() else { return Err(over(py)) };
+        let (rows, all_sent) = py.detach(move || {
+            let sent = batches.into_iter().try_for_each(|batch| rows.send(batch));
+            (rows, sent.is_ok())
+        });
+        if !all_sent {
+            // The work ended before its rows did, which is an error.
+            return Err(waiting.finish(py).err().unwrap_or_else(|| over(py)));
+        }
+        let handed = handed_on(&repaired);
+        let pushing = Pushing { rows, repaired, waiting };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pushing);
+        Ok(handed)
+    }
+
+    /// Waits until all rows are counted: the last rows of repaired records, and what was counted.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Batches>, Bound<'py, PyBytes>)> {
+        let Some(Pushing { rows, repaired, waiting }) = self.taken() else { return Err(over(py)) };
+        drop(rows);
+        let state = waiting.finish(py)?;
+        Ok((handed_on(&repaired), PyBytes::new(py, &state)))
+    }
+}
+
+impl Counting {
+    fn taken(&self) -> Option<Pushing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        let pushing = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pushing) = pushing {
+            pushing.waiting.stop();
+        }
+    }
+}
+
+fn over(py: Python<'_>) -> PyErr {
+    errors::unusable(py, "all rows are counted already", "count other rows anew")
+}
+
+/// A model with its rules, proved once and ready to write any of its records.
+#[pyclass(frozen, module = "conseq._native")]
+pub struct Generation {
+    task: Arc<GenerateTask>,
+    prepared: Arc<PreparedGeneration>,
+}
+
+#[pymethods]
+impl Generation {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        model: ModelGiven<'_>,
+        rules: RulesGiven,
+        settings: Settings<'_>,
+        call: Call,
+    ) -> PyResult<Self> {
+        let task = Arc::new(generate_task(model, None, rules, &settings)?);
+        let ready = Arc::clone(&task);
+        let prepared = call.run(py, move |watch| ready.prepared(watch))?;
+        Ok(Self { task, prepared: Arc::new(prepared) })
+    }
+
+    /// What is known of the records that are written.
+    fn outline<'py>(&self, py: Python<'py>, name: String) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.prepared.outline(name).to_bytes())
+    }
+
+    /// Whether records have dates.
+    fn dated(&self) -> bool {
+        self.prepared.dated()
+    }
+
+    /// Writes the records with numbers in a range, counted from 0: the rows, and what was written in numbers.
+    fn write<'py>(
+        &self,
+        py: Python<'py>,
+        first: u64,
+        last: u64,
+        call: Call,
+    ) -> PyResult<(Vec<Batches>, Bound<'py, PyBytes>)> {
+        let (task, prepared) = (Arc::clone(&self.task), Arc::clone(&self.prepared));
+        let (output, rows) = channel();
+        let state = call.run(py, move |watch| {
+            let parts = (first..last, last - first);
+            let totals =
+                prepared.each_part(&task, parts, watch, |part| hand_on(&part, false, &output))?;
+            Ok(prepared.state(&task, &totals)?.to_bytes())
+        })?;
+        Ok((handed_on(&rows), PyBytes::new(py, &state)))
+    }
+
+    /// Adds up what was written of all parts, and gives the report.
+    fn merge(
+        &self,
+        py: Python<'_>,
+        counted: Vec<PyBackedBytes>,
+        seconds: f64,
+    ) -> PyResult<Finished> {
+        let report = states(&counted)
+            .and_then(|counted| self.prepared.merged(&self.task, counted, seconds))
+            .and_then(|report| Finished::new(&report));
+        report.map_err(|error| errors::raised(py, &error))
+    }
+}
