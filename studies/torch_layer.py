@@ -1,7 +1,6 @@
 """`conseq.torch.ConstraintLayer`: the same visits as the writer, no violation, and what it costs.
 
-    python3 -m venv target/torch-env && target/torch-env/bin/pip install torch numpy maturin
-    (cd python && ../target/torch-env/bin/maturin develop --release)
+    make env-torch wheel && target/torch-env/bin/pip install --no-index --find-links target/wheels conseq
     target/torch-env/bin/python studies/torch_layer.py [equal] [train] [dense] [pishield]
 
 - `equal`: 2,000 random plans; every visit, and every ruling, is that of the rest of the package.

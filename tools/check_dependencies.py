@@ -38,7 +38,7 @@ SEVERAL_VERSIONS = {
 # Our crates, from the bottom up: one knows those of its own row and of the rows below.
 ROWS = [
     ["record", "prng", "store", "feedback"],
-    ["rules", "engine", "details"],
+    ["rules", "engine", "details", "tally"],
     ["tables", "enforce", "referee"],
     ["import"],
     ["model", "network"],

@@ -35,6 +35,7 @@ class Record:
     static: list
     visits: list
     ended: bool
+    id: str = ""
 
 
 class Cohort:
@@ -47,7 +48,8 @@ class Cohort:
                 record = json.loads(line)
                 numbers = lambda codes: sorted(vocabulary.numbers[code] for code in codes)
                 visits = [numbers(visit) for visit in record["visits"]]
-                self.records.append(Record(numbers(record["static"]), visits, record.get("ended", True)))
+                ended = record.get("ended", True)
+                self.records.append(Record(numbers(record["static"]), visits, ended, record["id"]))
 
     def at(self, indices):
         return [self.records[index] for index in indices]
@@ -59,7 +61,8 @@ def codes_only(records, vocabulary):
     if all(counted):
         return records
     keep = lambda codes: [code for code in codes if counted[code]]
-    return [Record(record.static, [keep(visit) for visit in record.visits], record.ended) for record in records]
+    kept = lambda record: [keep(visit) for visit in record.visits]
+    return [Record(record.static, kept(record), record.ended, record.id) for record in records]
 
 
 def frequencies(records, vocabulary):

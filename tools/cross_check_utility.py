@@ -5,11 +5,27 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 
+#: What keys of ids are for by which records are taken.
+PURPOSE = 0x7574696C
+
+
+def key(text):
+    """FNV-1a of an id, mixed with what it is for by the finish of SplitMix64."""
+    bits = (1 << 64) - 1
+    number = 0xCBF29CE484222325
+    for byte in text.encode():
+        number = (number ^ byte) * 0x100000001B3 & bits
+    number = ((number ^ PURPOSE * 0xD6E8FEB86659FD93 & bits) + 0x9E3779B97F4A7C15) & bits
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & bits
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & bits
+    return number ^ number >> 31
+
+
 def transitions(records, vocabulary, limit):
     """Features and next encounters: codes now and static ones, then codes of earlier encounters."""
     size = len(vocabulary.codes)
     features, current, following = [], [], []
-    for record in records:
+    for record in sorted(records, key=lambda record: key(record.id)):
         earlier = set()
         for visit, after in zip(record.visits, record.visits[1:]):
             row = np.zeros(2 * size)

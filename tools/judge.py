@@ -2,8 +2,10 @@
 
 It reads the long tables that `consequence export COHORT csv` writes, one of real records and one of
 generated ones, and titles of codes from the tables that the source itself came with. It counts absurd
-records: codes of the other sex, encounters after death, two sexes, two ages, no sex or no age where
-every real record has one. And it compares how frequent deaths, pregnancies and common codes are.
+records: codes of the other sex, encounters after death, deaths in stays that ended otherwise, two sexes, two
+ages, no sex or no age where every real record has one; encounters without a code; codes of families (what stands before
+the first `//`) that real encounters never have without a stay or a discharge; two discharges in one encounter; and
+diagnoses of two editions of the ICD in one encounter. And it compares how frequent deaths, pregnancies and common codes are.
 
     python tools/judge.py --real real.csv --synthetic synthetic.csv --titles CONCEPT.csv.gz
 
@@ -225,15 +227,71 @@ ABSURD = (
     "men with female codes",
     "women with male codes",
     "encounters after death",
+    "deaths told by half",
     "two sexes",
     "two ages",
     "no sex",
     "no age",
+    "encounters without a code",
+    "codes outside of stays",
+    "two ends of a stay",
+    "two editions of the ICD",
 )
 
 
-def judge(subjects, kinds):
+def family(code):
+    return code.partition("//")[0]
+
+
+def edition(code):
+    """The edition of the ICD that a code is of, if it is of one."""
+    match = re.match(r"(?:DIAGNOSIS//)?ICD(?://)?(9|10)", code.upper())
+    return match and match.group(1)
+
+
+# What says that an encounter is a stay, or ends one.
+STAYS = ("STAY", "DISCHARGE", "HOSPITAL_DISCHARGE")
+
+
+def bound_to_stays(subjects, least=10):
+    """Pairs of a family and one of `STAYS` that its codes never come without, in at least so many records. Told from real records."""
+    records, apart, all_of = Counter(), Counter(), Counter()
+    for subject in subjects.values():
+        seen, broken, whole = set(), set(), set()
+        for codes in subject.encounters.values():
+            here = {family(code) for code in codes}
+            seen |= {(one, stay) for one in here for stay in STAYS}
+            broken |= {(one, stay) for one in here for stay in STAYS if stay not in here}
+            whole |= {stay for stay in STAYS if stay not in here}
+        records.update(seen), apart.update(broken), all_of.update(whole)
+    return {
+        pair
+        for pair, count in records.items()
+        # Where every encounter is a stay nothing is outside of one.
+        if count >= least and not apart[pair] and all_of[pair[1]] and pair[0] != pair[1] and pair[0] != "GAP"
+    }
+
+
+def told_by_half(codes):
+    """Whether an encounter has a death in a stay that ended otherwise, or a stay that ended in a death that was none."""
+    dead = [code for code in codes if DEAD.search(code)]
+    ends = any(code.upper().startswith("DISCHARGE") for code in dead)
+    dies = any(not code.upper().startswith("DISCHARGE") for code in dead)
+    return ends and not dies or dies and not ends and any(code.startswith("STAY//") for code in codes)
+
+
+def judge(subjects, kinds, bound=frozenset()):
     """How many records are absurd, and how; how frequent deaths, pregnancies and codes are."""
+
+    def outside(codes):
+        here = {family(code) for code in codes}
+        return any(one in here and stay not in here for one, stay in bound)
+
+    def ends(codes):
+        return sum(family(code) in STAYS[1:] for code in codes)
+
+    # Only who has both kinds of codes can tell one without the other.
+    told = {code.upper().startswith("DISCHARGE") for code in kinds if DEAD.search(code)}
     counts = Counter({name: 0 for name in ABSURD})
     code_records, code_visits, offenders = Counter(), Counter(), Counter()
     men = women = dead = pregnant = visits = 0
@@ -256,10 +314,19 @@ def judge(subjects, kinds):
             "men with female codes": sexes == {"M"} and bool(found & {"female", "pregnant"}),
             "women with male codes": sexes == {"F"} and "male" in found,
             "encounters after death": bool(deaths) and max(subject.encounters) > min(deaths),
+            "deaths told by half": len(told) == 2 and any(map(told_by_half, subject.encounters.values())),
             "two sexes": len(sexes) > 1,
             "two ages": len(ages) > 1,
             "no sex": not sexes,
             "no age": not ages,
+            "encounters without a code": any(
+                all(family(code) == "GAP" for code in codes) for codes in subject.encounters.values()
+            ),
+            "codes outside of stays": any(map(outside, subject.encounters.values())),
+            "two ends of a stay": any(ends(codes) > 1 for codes in subject.encounters.values()),
+            "two editions of the ICD": any(
+                len({edition(code) for code in codes} - {None}) > 1 for codes in subject.encounters.values()
+            ),
         }
         if wrong["men with female codes"]:
             offenders.update(code for code in seen if kinds[code] in ("female", "pregnant"))
@@ -355,7 +422,8 @@ def main():
         for code in codes
     }
     kinds = {code: kind_of(code, titles) for code in names}
-    of = [judge(subjects, kinds) for subjects in (real, synthetic)]
+    bound = bound_to_stays(real)
+    of = [judge(subjects, kinds, bound) for subjects in (real, synthetic)]
     found = compare(*of)
     found["off_by_luck"] = off_by_luck(real, kinds, len(synthetic))
     if arguments.json:

@@ -68,15 +68,46 @@ class Verdicts(unittest.TestCase):
             subject(["SEX//M", "AGE//20-40"], ["ICD9CM//650"], ["ICD9CM//650", "ICD9CM//V22"]),
             subject(["SEX//F", "AGE//20-40"], ["ICD9CM//185"]),
             subject(["SEX//F", "AGE//20-40"], ["DEATH"], ["ICD9CM//401"]),
+            subject(["SEX//F", "AGE//20-40"], ["ICD9CM//401"], ["DISCHARGE//EXPIRED"]),
             subject(["SEX//F", "SEX//M", "AGE//20-40", "AGE//80+"], []),
             subject([], ["ICD9CM//401"]),
         )
-        self.assertEqual(set(found["absurd"].values()), {1})
-        self.assertEqual(found["records"], 5)
+        structure = judge.ABSURD[judge.ABSURD.index("no age") + 1 :]
+        others = {name: count for name, count in found["absurd"].items() if name not in structure}
+        self.assertEqual(set(others.values()), {1})
+        self.assertEqual(found["records"], 6)
+
+    def test_deaths_in_stays_are_how_they_ended_where_both_are_told(self):
+        whole = subject(["SEX//F", "AGE//80+"], ["STAY//2d", "DEATH", "DISCHARGE//EXPIRED"])
+        at_home = subject(["SEX//F", "AGE//80+"], ["DEATH"])
+        half = subject(["SEX//F", "AGE//80+"], ["STAY//2d", "DEATH", "DISCHARGE//HOME"])
+        of = lambda *subjects: verdict(*subjects)["absurd"]["deaths told by half"]
+        self.assertEqual(of(whole, at_home), 0)
+        self.assertEqual(of(whole, at_home, half), 1)
+        self.assertEqual(of(at_home, half), 0)
+
+    def test_what_encounters_are_made_of(self):
+        person = ["SEX//F", "AGE//80+"]
+        real = [subject(person, ["STAY//2d", "ICD9CM//401"], ["DEATH"])] * 10
+        bound = judge.bound_to_stays(dict(enumerate(real)))
+        self.assertEqual(bound, {("ICD9CM", "STAY")})
+        self.assertEqual(judge.bound_to_stays(dict(enumerate(real[:9]))), set())
+        everywhere = [subject(person, ["STAY//2d", "ICD9CM//401"])] * 10
+        self.assertEqual(judge.bound_to_stays(dict(enumerate(everywhere))), set())
+        odd = [
+            subject(person, ["ICD9CM//401", "DEATH"]),
+            subject(person, ["GAP//2d"], []),
+            subject(person, ["STAY//2d", "HOSPITAL_DISCHARGE//HOME", "HOSPITAL_DISCHARGE//DIED"]),
+            subject(person, ["STAY//2d", "DIAGNOSIS//ICD//9//401", "DIAGNOSIS//ICD//10//I10"]),
+        ]
+        kinds = {code: None for one in real + odd for codes in one.encounters.values() for code in codes}
+        for people, count in ((real, 0), (odd, 1)):
+            found = judge.judge(dict(enumerate(people)), kinds, bound)["absurd"]
+            self.assertEqual([found[name] for name in judge.ABSURD[-4:]], [count] * 4)
 
     def test_sensible_records_are_let_pass(self):
         found = verdict(
-            subject(["SEX//F", "AGE//20-40"], ["ICD9CM//650"], ["ICD9CM//401", "DISCHARGE//EXPIRED"]),
+            subject(["SEX//F", "AGE//20-40"], ["ICD9CM//650"], ["ICD9CM//401", "DISCHARGE//EXPIRED", "DEATH"]),
             subject(["SEX//M", "AGE//60-80"], ["ICD9CM//185"], ["DEATH"]),
         )
         self.assertEqual(set(found["absurd"].values()), {0})
@@ -88,7 +119,7 @@ class Verdicts(unittest.TestCase):
             *[subject(["SEX//F", "AGE//20-40"], ["A"])] * 7, *[subject(["SEX//F"], [])] * 3
         )
         found = judge.compare(real, synthetic)
-        self.assertEqual(found["worse"], ["no age"])
+        self.assertEqual(found["worse"], ["no age", "encounters without a code"])
         self.assertEqual([row["name"] for row in found["off"]], ["A"])
 
 

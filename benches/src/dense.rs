@@ -7,7 +7,7 @@
 //! one temporal component share its history. Both are in the paper's favour.
 
 use consequence_record::{Code, Kind};
-use consequence_rules::{Derivation, LiteralId, Order, Plan, Window};
+use consequence_rules::{Atom, Derivation, LiteralId, Order, Plan, Window};
 
 /// One connection of a rule neuron.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ impl DensePass {
                 let conditions = &implication.conditions;
                 let begin = inputs.len() as u32;
                 inputs.extend(conditions.iter().filter_map(|literal| {
-                    let code = plan.atoms().code(literal.atom()?);
+                    let (code, _) = plan.atoms().seen_in(literal.atom()?)?;
                     Some(input(literal, order.position(code)))
                 }));
                 let middle = inputs.len() as u32;
@@ -203,7 +203,10 @@ fn grouped(plan: &Plan) -> Vec<(Vec<u32>, Vec<Implication>)> {
             .conditions
             .iter()
             .filter_map(|literal| literal.atom())
-            .map(|atom| plan.atoms().atoms()[atom as usize].window)
+            .filter_map(|atom| match plan.atoms().atoms()[atom as usize] {
+                Atom::In { window, .. } => Some(window),
+                Atom::Fact(_) | Atom::FactBefore(_) => None,
+            })
             .collect();
         windows.sort_unstable();
         windows.dedup();

@@ -49,6 +49,19 @@ const WORDS: &[&str] = &[
     "ago",
     "last",
     "to",
+    "days",
+    "weeks",
+    "times",
+    "once",
+    "only",
+    "since",
+    "first",
+    "between",
+    "for",
+    "version",
+    "AGE",
+    " >= ",
+    " < ",
     "(",
     ")",
     "{",
@@ -108,6 +121,16 @@ const JSON_WORDS: &[&str] = &[
     "\"iff\"",
     "\"exactly one of\"",
     "\"last 3 visits\"",
+    "\"last 30 days\"",
+    "\"at least\"",
+    "\"at most\"",
+    "\"since\"",
+    "\"compare\"",
+    "\"first visit\"",
+    "\"for\"",
+    "\"version\"",
+    "\"> 6.5\"",
+    "2",
     "\"END\"",
     "1e-7",
 ];
@@ -137,7 +160,7 @@ const TUPLE_WORDS: [&str; 20] = [
 
 fn texts() -> Vec<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = seeds::corpus().into_iter().map(String::into_bytes).collect();
-    texts.push(seeds::file("examples/clinic.rules"));
+    texts.push(seeds::file("crates/consequence/src/clinic.rules"));
     texts
 }
 

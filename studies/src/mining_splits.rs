@@ -131,7 +131,7 @@ pub fn mine_split(dataset: &Dataset, seed: u64) -> Fallible<(Mined, Vec<Split>)>
     let splits: Vec<Split> =
         (0..cohort.len()).map(|index| Split::seeded(cohort.id(index), seed)).collect();
     let title = |name: &str| vocabulary.code(name).and_then(|code| titles.get(&code).cloned());
-    let known = Known { titles: &title, groups: &[] };
+    let known = Known { titles: &title, ..Known::NOTHING };
     let mined = mine_knowing(cohort, vocabulary, &splits, &known, &MineOptions::default())?;
     Ok((mined, splits))
 }

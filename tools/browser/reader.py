@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import NoAlertPresentException
+from selenium.common.exceptions import NoAlertPresentException, SessionNotCreatedException, TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
@@ -35,13 +35,29 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    # Where tests run, shared memory may be a few megabytes.
+    "--disable-dev-shm-usage",
 )
+# A browser that shares its machine with a compiler may not be up in time; then it is started once more.
+STARTS = 3
 
 # Parts of a report that have no name.
 NAMELESS = ("svg[role=img]:not([aria-label])", "table:not(:has(caption))", "th:not([scope])")
 
 
-def start_browser(profile):
+def start_browser():
+    """A browser, and the folder with its profile."""
+    for left in reversed(range(STARTS)):
+        profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        try:
+            return start_with(profile.name), profile
+        except (SessionNotCreatedException, TimeoutException, TimeoutError):
+            profile.cleanup()
+            if left == 0:
+                raise
+
+
+def start_with(profile):
     # The driver is at hand: selenium must not look for another one on the network.
     os.environ["SE_OFFLINE"] = "true"
     os.environ["SE_AVOID_STATS"] = "true"
@@ -58,8 +74,7 @@ class Reader(unittest.TestCase):
     def setUpClass(cls):
         OUT.mkdir(parents=True, exist_ok=True)
         run_example("sample_report", OUT)
-        cls.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        cls.browser = start_browser(cls.profile.name)
+        cls.browser, cls.profile = start_browser()
         # What the browser's own first page asks for is none of ours.
         cls.browser.get("about:blank")
         cls.browser.get_log("performance")
