@@ -4,7 +4,7 @@ CARGO ?= cargo
 PYTHON ?= python3
 # Packages that judge what we write; made by `make python-env`, and only used in tests.
 JUDGE := target/python/bin/python
-JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow' 2>/dev/null
+JUDGE_READY := $(JUDGE) -c 'import meds, pyarrow, pandas' 2>/dev/null
 CHECK_READY := $(JUDGE) -c 'import numpy, sklearn, pandas, pyarrow' 2>/dev/null
 
 # What opens reports as a reader does; see tools/browser.
@@ -24,6 +24,9 @@ WITH_ZIG := PATH="$(CURDIR)/target/package-env/bin:$$PATH" $(PACKAGE) -m maturin
 # What tests the part of it that needs PyTorch; made by `make env-torch`, which fetches gigabytes.
 TORCH := target/torch-env/bin/python
 TORCH_READY := $(TORCH) -c 'import torch, pytest' 2>/dev/null
+# The package as it is now beside PyTorch, and what it is measured beside.
+WITH_TORCH := $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall --no-index \
+	--find-links $(WHEELS) conseq && $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps pishield
 
 .PHONY: help demo test bench study comparison format wheel env-torch staged-package
 
@@ -45,7 +48,7 @@ demo:
 
 python-env:
 	@$(JUDGE_READY) || { $(PYTHON) -m venv target/python && \
-		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'meds>=0.4,<0.5' pyarrow; } || \
+		$(JUDGE) -m pip install --quiet --disable-pip-version-check 'meds>=0.4,<0.5' pyarrow pandas; } || \
 		echo "SKIPPED: pip could not install meds and pyarrow, so the meds package judges no dataset" >&2
 	@$(CHECK_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
 		$(JUDGE) -m pip install --quiet --disable-pip-version-check numpy scikit-learn pandas pyarrow; } || \
@@ -138,7 +141,7 @@ lints:
 
 rust-build:
 	$(CARGO) build --locked --workspace
-	$(CARGO) test --locked --workspace --lib --test '*' --examples --no-run
+	$(CARGO) test --locked --workspace --tests --examples --no-run
 
 rust-test:
 	CARGO="$(CARGO)" $(PYTHON) tools/run_tests.py
@@ -153,7 +156,8 @@ python-test:
 	$(PYTHON) studies/time_values.py inpatients --seeds 1 --program target/debug/consequence --short --check
 
 meds-test:
-	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py; \
+	@if $(JUDGE_READY); then $(JUDGE) tools/validate_meds.py && \
+		$(JUDGE) studies/guidance.py inpatients --records 500 --seeds 1 --epochs 1 --program target/debug/consequence --check; \
 		else echo "SKIPPED: the meds package is not there, so it judged no dataset" >&2; fi
 
 figures-test:
@@ -177,9 +181,20 @@ study:
 	$(PYTHON) studies/unprepared.py
 	@echo "== time_values"
 	$(PYTHON) studies/time_values.py
+	@echo "== fact_worlds, guidance"
+	CONSEQUENCE_WORLDS=3000 $(CARGO) test --quiet --locked --release -p consequence-enforce --test fact_worlds
+	@if $(JUDGE_READY); then $(JUDGE) studies/guidance.py --check; \
+		else echo "SKIPPED: pyarrow is not there, so no rules of guidance were kept" >&2; fi
 	@echo "== python_package"
 	$(MAKE) --no-print-directory wheel
-	for claim in install start audit copies; do $(PACKAGE) studies/python_package.py $$claim $(WHEELS) || exit 1; done
+	for claim in sources install start audit copies; do $(PACKAGE) studies/python_package.py $$claim $(WHEELS) || exit 1; done
+	@echo "== torch_layer"
+	@if ! { $(TORCH_READY); }; then \
+		echo "SKIPPED: PyTorch is not there, so nothing was shown of conseq.torch; make env-torch study" >&2; \
+	elif ! test -d ../shared/reference; then \
+		echo "SKIPPED: ../shared is missing, so conseq.torch was not measured on the published rules" >&2; \
+		$(WITH_TORCH) && $(TORCH) studies/torch_layer.py equal train; \
+	else $(WITH_TORCH) && $(TORCH) studies/torch_layer.py; fi
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"
