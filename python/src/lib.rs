@@ -48,7 +48,7 @@ mod _native {
     use super::model_tensors::{network, with_network};
     #[pymodule_export]
     use super::parts::{
-        Counting, Generation, Job, counted_records, outline, outline_of_dataset, outline_tables,
+        Counting, Generation, Job, Repairing, outline, outline_of_dataset, outline_tables,
         sample_keys, work,
     };
     #[pymodule_export]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
@@ -13,7 +13,7 @@ use consequence::generate::{GenerateTask, PreparedGeneration};
 use consequence::parts::{
     self, FileBlocks, Merged, Outline, PartRecords, StreamBlocks, Work, sample_key,
 };
-use consequence::{Dataset, Error, State, Whose};
+use consequence::{Dataset, Error, State, Watch, Whose};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -232,7 +232,9 @@ impl Job {
             let mut blocks = StreamBlocks::new(outline.stream(&options)?, &mut batches);
             let records = PartRecords { whose, blocks: &mut blocks, shard: None };
             let state = job.repair(&known, records, watch, &mut |part| match text_subjects {
-                Some(text_subjects) => hand_on(&part, text_subjects, &output),
+                Some(text_subjects) => {
+                    hand_on(&part, text_subjects, |batch| output.send(batch).is_ok())
+                }
                 None => Ok(()),
             })?;
             Ok(state.to_bytes())
@@ -240,33 +242,40 @@ impl Job {
         Ok(Counting(Mutex::new(Some(Pushing { rows, repaired, waiting }))))
     }
 
-    /// Counts the records of one data file of a MEDS dataset in the round after those that are known, and gives the rows
-    /// of repaired records, if they are asked for, with what was counted.
-    #[expect(clippy::too_many_arguments, reason = "one for each thing that is known of the file")]
+    /// Counts the records of one data file of a MEDS dataset in the round after those that are known.
     fn count_file<'py>(
         &self,
         py: Python<'py>,
         known: Vec<PyBackedBytes>,
         of_synthetic: bool,
-        path: PathBuf,
-        file: usize,
-        text_subjects: Option<bool>,
+        file: (PathBuf, usize),
         call: Call,
-    ) -> PyResult<(Vec<Batches>, Bound<'py, PyBytes>)> {
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let (job, whose) = (Arc::clone(&self.0), whose(of_synthetic));
-        let (output, repaired) = channel();
         let state = call.run(py, move |watch| {
-            let known = states(&known)?;
-            let stream = parts::data_file(&path, file)?.over(job.vocabulary()?);
-            let mut blocks = FileBlocks::new(&stream);
-            let records = PartRecords { whose, blocks: &mut blocks, shard: None };
-            let state = job.repair(&known, records, watch, &mut |part| match text_subjects {
-                Some(text_subjects) => hand_on(&part, text_subjects, &output),
-                None => Ok(()),
-            })?;
-            Ok(state.to_bytes())
+            file_counted(&job, &known, whose, &file, watch, &mut |_| Ok(()))
         })?;
-        Ok((handed_on(&repaired), PyBytes::new(py, &state)))
+        Ok(PyBytes::new(py, &state))
+    }
+
+    /// Repairs the records of one data file of a MEDS dataset: rows as they come, then what was counted.
+    fn repair_file(
+        &self,
+        py: Python<'_>,
+        known: Vec<PyBackedBytes>,
+        file: (PathBuf, usize),
+        text_subjects: bool,
+        call: Call,
+    ) -> PyResult<Repairing> {
+        let job = Arc::clone(&self.0);
+        // Some rows wait while the next are made.
+        let (output, repaired) = sync_channel(1);
+        let waiting = call.begin(py, move |watch| {
+            file_counted(&job, &known, Whose::Cohort, &file, watch, &mut |part| {
+                hand_on(&part, text_subjects, |batch| output.send(batch).is_ok())
+            })
+        })?;
+        Ok(Repairing(Mutex::new(Some((repaired, waiting)))))
     }
 
     /// Adds up what was counted of some parts.
@@ -309,20 +318,34 @@ impl Job {
     }
 }
 
-/// How many records were counted.
-#[pyfunction]
-pub fn counted_records(py: Python<'_>, state: &[u8]) -> PyResult<u64> {
-    let state = State::from_bytes(state).map_err(damaged);
-    state.map(|state| state.records).map_err(|error| errors::raised(py, &error))
+/// Counts the records of one data file in the round after those that are known; repaired ones are handed on.
+fn file_counted(
+    job: &parts::Job,
+    known: &[PyBackedBytes],
+    whose: Whose,
+    (path, file): &(PathBuf, usize),
+    watch: &dyn Watch,
+    take: &mut dyn FnMut(Dataset) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
+    let stream = parts::data_file(path, *file)?.over(job.vocabulary()?);
+    let mut blocks = FileBlocks::new(&stream);
+    let records = PartRecords { whose, blocks: &mut blocks, shard: None };
+    Ok(job.repair(&states(known)?, records, watch, take)?.to_bytes())
 }
 
-/// Hands on the events of records.
-fn hand_on(part: &Dataset, text_subjects: bool, output: &Sender<RecordBatch>) -> Result<(), Error> {
+/// Hands on the events of records, as long as they are taken.
+fn hand_on(
+    part: &Dataset,
+    text_subjects: bool,
+    take: impl Fn(RecordBatch) -> bool,
+) -> Result<(), Error> {
     let options =
         TableOptions { codes: arrow::CodeType::Text, text_subjects, ..TableOptions::default() };
     for batch in EventBatches::new(part, &options)? {
         // Whoever stopped taking rows needs no more of them.
-        output.send(batch?).map_err(|_| Error::halted("rows"))?;
+        if !take(batch?) {
+            return Err(Error::halted("rows"));
+        }
     }
     Ok(())
 }
@@ -387,6 +410,39 @@ impl Drop for Counting {
     }
 }
 
+/// Records of a file that are repaired, their rows as they come.
+#[pyclass(frozen, module = "conseq._native")]
+pub struct Repairing(Mutex<Option<(Receiver<RecordBatch>, Waiting<Vec<u8>>)>>);
+
+#[pymethods]
+impl Repairing {
+    /// The next rows, or at the end what was counted.
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Option<Batches>, Option<Bound<'py, PyBytes>>)> {
+        // Not held while the interpreter's lock is given away.
+        let state = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((repaired, waiting)) = state().take() else { return Err(over(py)) };
+        match waiting.next(py, repaired)? {
+            Some((batch, repaired)) => {
+                *state() = Some((repaired, waiting));
+                Ok((Some(Batches::new(batch.schema(), vec![batch])), None))
+            }
+            None => Ok((None, Some(PyBytes::new(py, &waiting.finish(py)?)))),
+        }
+    }
+}
+
+impl Drop for Repairing {
+    fn drop(&mut self) {
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, waiting)) = state {
+            waiting.stop();
+        }
+    }
+}
+
 fn over(py: Python<'_>) -> PyErr {
     errors::unusable(py, "all rows are counted already", "count other rows anew")
 }
@@ -436,8 +492,9 @@ impl Generation {
         let (output, rows) = channel();
         let state = call.run(py, move |watch| {
             let parts = (first..last, last - first);
-            let totals =
-                prepared.each_part(&task, parts, watch, |part| hand_on(&part, false, &output))?;
+            let totals = prepared.each_part(&task, parts, watch, |part| {
+                hand_on(&part, false, |batch| output.send(batch).is_ok())
+            })?;
             Ok(prepared.state(&task, &totals)?.to_bytes())
         })?;
         Ok((handed_on(&rows), PyBytes::new(py, &state)))

@@ -12,7 +12,7 @@ from ..cohort import Cohort
 from ..errors import DataError, InputError
 from ..rules import codes_of
 from . import rounds
-from .workers import COUNTED, Count, CountCodes, CountFile, Repair, RepairFile, Round, SampleKeys, event_columns
+from .workers import COUNTED, Count, CountFile, Repair, RepairFile, Round, SampleKeys, event_columns
 
 if TYPE_CHECKING:
     from ..vocabulary import Vocabulary
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _USUAL_VALUES = ("numeric_value", "value")
 _USUAL_VISITS = ("visit_id", "hadm_id")
 #: The column that says in which order rows came.
-_ROW = "_consequence_row"
+ROW = "_consequence_row"
 
 
 class Records:
@@ -116,8 +116,8 @@ class Records:
         """
         from .omop import events_of
 
-        events, titles = events_of(tables)
-        return cls(events, codes=titles, name=name, **settings)
+        events, told = events_of(tables)
+        return cls(events, name=name, **told, **settings)
 
     @property
     def name(self) -> str:
@@ -147,7 +147,7 @@ class Records:
         kind = ids.schema[0].dataType.simpleString()
         chosen = ids.mapInArrow(SampleKeys(seed), f"subject {kind}, key long").orderBy("key", "subject").limit(patients)
         chosen = chosen.select(chosen["subject"].alias(subject))
-        rows = self._with_row(self._events).join(chosen, subject, "left_semi").orderBy(_ROW).drop(_ROW)
+        rows = self._with_row(self._events).join(chosen, subject, "left_semi").orderBy(ROW).drop(ROW)
         columns = {key: value for key, value in self._columns.items() if key != "split"}
         tables = {key: table for key, table in self._told().items() if table is not None}
         splits = None
@@ -164,13 +164,10 @@ class Records:
         """What is known of the records without them. Where no list says which codes there are, they are counted."""
         if self._outline is None:
             told = {key: table for key, table in self._told().items() if table is not None}
-            made = _native.outline(self._name, told, self._codes, [])
+            columns = {key: self._columns[key] for key in ("subject", "time", "code")}
+            made = _native.outline(self._name, told, self._codes, columns)
             if made is None:
-                columns = [self._columns[key] for key in ("subject", "time", "code")]
-                names = {key: self._columns[key] for key in ("subject", "time", "code")}
-                counts = self._events.select(*columns).mapInArrow(CountCodes(names), COUNTED)
-                states = rounds.collect(counts, None, 1)
-                made = _native.outline(self._name, told, None, states)
+                made = _native.outline(self._name, {**told, "events": self._codes_used()}, None, columns)
             if made is None:
                 raise DataError("the table has no events", "give a table with rows")
             self._outline = made
@@ -178,11 +175,9 @@ class Records:
 
     def count(self, round: Round) -> list[bytes]:
         """Counts the records of every partition."""
+        self._refuse_cut_patients()
         counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
-        states = rounds.collect(counts, round, self._parts())
-        if not self._whole:
-            self._refuse_cut_patients(states)
-        return states
+        return rounds.collect(counts, round, self._parts())
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted, as a DataFrame that nothing has been made of yet."""
@@ -238,9 +233,9 @@ class Records:
     def _with_row(self, rows: Any) -> Any:
         from pyspark.sql import functions
 
-        if _ROW in rows.columns:
+        if ROW in rows.columns:
             return rows
-        return rows.withColumn(_ROW, functions.monotonically_increasing_id())
+        return rows.withColumn(ROW, functions.monotonically_increasing_id())
 
     def _in_order(self) -> Any:
         """The rows that are read, those of a patient together and by time."""
@@ -251,9 +246,9 @@ class Records:
             rows = self._events
             if self._shuffle:
                 subject, time = self._columns["subject"], self._columns["time"]
-                rows = self._with_row(rows).select(*dict.fromkeys(columns), _ROW)
+                rows = self._with_row(rows).select(*dict.fromkeys(columns), ROW)
                 rows = rows.repartition(*([self._partitions] if self._partitions else []), subject)
-                rows = rows.sortWithinPartitions(subject, functions.col(time).asc_nulls_first(), _ROW)
+                rows = rows.sortWithinPartitions(subject, functions.col(time).asc_nulls_first(), ROW)
             elif self._partitions:
                 raise InputError("partitions= brings rows together, and shuffle=False leaves them", "leave one of them out")
             self._rows = rows.select(*dict.fromkeys(columns))
@@ -282,15 +277,32 @@ class Records:
 
         return _frame(self._spark.createDataFrame(pyarrow.table(table)), name)
 
-    def _refuse_cut_patients(self, states: list[bytes]) -> None:
+    def _codes_used(self) -> Any:
+        """A table on the driver with one event for each code, and one more for each that is static as well."""
+        from pyspark.sql import functions
+
+        subject, time, code = (self._columns[key] for key in ("subject", "time", "code"))
+        events = self._events
+        now = functions.lit("2000-01-01").cast("timestamp_ntz")
+        when = functions.when(events[time].isNotNull(), now)
+        someone = functions.lit(0).cast("long")
+        used = events.select(someone.alias(subject), when.alias(time), events[code].alias(code)).distinct()
+        return rounds.explained(used.orderBy(code, time).toArrow)
+
+    def _refuse_cut_patients(self) -> None:
         """Refuses patients whose rows are in more than one partition, by Spark's own count of them."""
-        records = sum(_native.counted_records(state) for state in states)
+        from pyspark.sql import functions
+
+        if self._whole:
+            return
         subject = self._columns["subject"]
-        patients = rounds.explained(self._events.select(subject).distinct().count)
-        if records != patients:
+        places = self._events.select(subject, functions.spark_partition_id().alias("_partition")).distinct()
+        cut = places.groupBy(subject).count().where("count > 1")
+        patients = rounds.explained(cut.count)
+        if patients:
             raise DataError(
-                f"{patients:,} patients have rows in {records:,} places: the rows of a patient are in more than one partition",
-                f"give shuffle=True, which brings the rows of each {subject} together",
+                f"{patients:,} patients of column {subject!r} have rows in more than one partition",
+                "give shuffle=True, which brings the rows of each patient together",
             )
         self._whole = True
 
@@ -301,8 +313,8 @@ class _Files(Records):
     def __init__(self, spark: Any, path: str, name: str | None) -> None:
         self._spark = spark
         self._path = os.path.abspath(path)
-        self._outline, self._files = _native.outline_of_dataset(self._path, name or path)
         self._name = name or path
+        self._outline, self._files, self._ordinal = _native.outline_of_dataset(self._path, self._name)
 
     def persist(self) -> Records:
         """Leaves the files where they are: reading them again is as good as keeping them."""
@@ -342,7 +354,7 @@ class _Files(Records):
     @property
     def ordinal(self) -> bool:
         """Whether times tell the order of encounters alone."""
-        return False
+        return self._ordinal
 
 
 def _frame(given: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .. import _call, _native
+from .. import _call, _native, errors
 from ..errors import ConseqError, DataError, MissingPackageError
 from .workers import COUNTED, AddUp, Round
 
@@ -108,11 +108,17 @@ def explained(act: Callable[[], Any]) -> Any:
 
 
 def _understood(failed: Exception) -> Exception:
-    missing = re.search(r"No module named '(conseq|pyarrow)[.']", str(failed))
-    if missing is None:
+    """What a worker said in our words, or lacks; anything else as it is."""
+    said = str(failed)
+    missing = re.search(r"No module named '(conseq|pyarrow)[.']", said)
+    if missing is not None:
+        return MissingPackageError(
+            f"a worker of the cluster has no {missing[1]}",
+            f"install conseq[spark]=={_native.VERSION} on every node, and let PYSPARK_PYTHON (spark.pyspark.python) be the "
+            "Python that has it",
+        )
+    ours = re.search(r"conseq\.errors\.(\w+): (.+)(?:\n  = help: (.+))?", said)
+    kind = getattr(errors, ours[1], None) if ours else None
+    if ours is None or not (isinstance(kind, type) and issubclass(kind, ConseqError)):
         return failed
-    return MissingPackageError(
-        f"a worker of the cluster has no {missing[1]}",
-        f"install conseq[spark]=={_native.VERSION} on every node, and let PYSPARK_PYTHON (spark.pyspark.python) be the "
-        "Python that has it",
-    )
+    return kind(ours[2], ours[3])

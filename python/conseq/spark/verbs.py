@@ -149,7 +149,7 @@ def enforce(
         "enforce",
         source.repaired(outcome.round()),
         source.outline(),
-        name=source.name,
+        name=f"{source.name} (repaired)",
         ordinal=source.ordinal,
         counted=counted,
     )
@@ -194,10 +194,10 @@ def generate(
     sources = _given.rules(rules)
     packed: dict[str, bytes] | str
     if isinstance(model, Model):
-        packed = _files.packed(lambda folder: model.save(folder))
+        packed, called = _files.packed(lambda folder: model.save(folder)), model.name
     else:
-        packed = os.path.abspath(os.fspath(model))
-    task = Generate(packed, sources, settings, _digest(packed, sources, settings))
+        packed, called = os.path.abspath(os.fspath(model)), os.fspath(model)
+    task = Generate(packed, called, sources, settings, _digest(packed, sources, settings))
     generation = task.generation()
     if partitions is None:
         partitions = max(1, -(-records // _TASK_RECORDS))

@@ -79,22 +79,6 @@ class Task:
 
 
 @dataclass(frozen=True)
-class CountCodes(Task):
-    """Counts how codes are used."""
-
-    columns: dict[str, Any]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        def count() -> bytes:
-            counting = _native.CodeCounting(self.columns)
-            for batch in batches:
-                counting.push(batch)
-            return counting.finish()
-
-        return self._counted(count)
-
-
-@dataclass(frozen=True)
 class Round(Task):
     """A round of a verb: what to find out, what is known of the cohorts, and what was counted before."""
 
@@ -138,8 +122,7 @@ class CountFile(Task):
             known, of_synthetic = list(self.round.known), self.round.of_synthetic
 
             def count(number: int = number) -> bytes:
-                job = self.round.job()
-                return job.count_file(known, of_synthetic, self.path, number, None, _one_thread())[1]
+                return self.round.job().count_file(known, of_synthetic, (self.path, number), _one_thread())
 
             yield from self._counted(count)
 
@@ -202,11 +185,13 @@ class RepairFile(Task):
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         check_version(self.version)
         for number in _numbers(batches):
-            events, state = self.round.job().count_file(
-                list(self.round.known), False, self.path, number, self.text_subjects, _one_thread()
-            )
-            for rows in events:
-                yield from _event_rows(rows)
+            file = (self.path, number)
+            repairing = self.round.job().repair_file(list(self.round.known), file, self.text_subjects, _one_thread())
+            state: bytes | None = None
+            while state is None:
+                rows, state = repairing.next()
+                if rows is not None:
+                    yield from _event_rows(rows)
             yield _state_row(state, self.text_subjects)
 
 
@@ -215,6 +200,7 @@ class Generate(Task):
     """Generates the records whose numbers are the rows of a partition: their rows, and one more with what was counted."""
 
     model: dict[str, bytes] | str
+    name: str
     rules: list[tuple[str, str]]
     settings: dict[str, Any]
     digest: bytes
@@ -237,7 +223,7 @@ class Generate(Task):
                 return _native.Model.load(path, call)
 
             native = load(self.model) if isinstance(self.model, str) else _files.unpacked(self.model, load)
-            return _native.Generation(native, self.rules, self.settings, call)
+            return _native.Generation(native.renamed(self.name), self.rules, self.settings, call)
 
         return _once([self.digest], make)
 
@@ -249,10 +235,12 @@ class CountWritten(Task):
     generate: Generate
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        generation = self.generate.generation()
         for first, last in _ranges(batches):
-            _, state = generation.write(first, last, _one_thread())
-            yield from self._counted(lambda state=state: state)  # type: ignore[misc]
+
+            def count(first: int = first, last: int = last) -> bytes:
+                return self.generate.generation().write(first, last, _one_thread())[1]
+
+            yield from self._counted(count)
 
 
 @dataclass(frozen=True)
