@@ -64,8 +64,8 @@ pub struct RepairedCode {
     pub code: Code,
     /// Whether it was put in, rather than taken out.
     pub added: bool,
-    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, or if
-    /// rules that depend on each other left no other value.
+    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, if rules that
+    /// depend on each other left no other value, or if it led to a later visit that could not obey.
     pub clause: Option<u32>,
 }
 

@@ -10,7 +10,7 @@ use consequence_pipeline::load::{self, RuleOptions};
 use consequence_pipeline::{
     Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
 };
-use consequence_record::{Cohort, CohortDetails, Selection, Split};
+use consequence_record::{AgeBand, Cohort, CohortDetails, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_tables::Dataset;
 use consequence_train::{TrainError, TrainMode};
@@ -93,6 +93,15 @@ impl Lesson {
             let train = Selection::new(&cohort, &train);
             DetailModel::fit(train, details, &vocabulary, &scales)
         });
+        let dated = fitted.as_ref().is_some_and(DetailModel::dated);
+        let untold = rules.ask_ages() && AgeBand::of_statics(&vocabulary).is_empty();
+        if !dated && (rules.ask_dates() || untold) {
+            return Err(Error::refused(
+                "the rules speak of days or ages, and a model of these records could tell no dates",
+                "give records with dates and codes of the days between them, such as `GAP//7-14d`, or leave these \
+                 rules out",
+            ));
+        }
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
