@@ -194,3 +194,39 @@ impl Lesson {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Unwatched;
+    use consequence_pipeline::{RecordInputs, RuleInput};
+
+    use super::*;
+
+    #[test]
+    fn rules_about_days_that_a_model_could_not_tell_are_refused_before_training() {
+        let folder = tempfile::tempdir().unwrap();
+        let cohort = folder.path().join("cohort.jsonl");
+        let line = |number: usize, age: &str| {
+            format!(
+                r#"{{"id": {number}, "static": ["{age}"], "visits": [["A"], ["B"]], "times": ["2020-01-01", "2020-01-09"]}}"#
+            )
+        };
+        let train = |age: &str, rule: &str| {
+            let lines: Vec<String> = (0..60).map(|number| line(number, age)).collect();
+            std::fs::write(&cohort, lines.join("\n")).unwrap();
+            let inputs = RecordInputs::new(&cohort).with_rules([RuleInput::text("a.rules", rule)]);
+            let model_kind = ModelChoice::Markov;
+            let task = TrainTask { inputs, model_kind, ..TrainTask::new(&cohort, "model") };
+            task.trained(&Unwatched).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let refused = "a model of these records could tell no dates";
+        for (age, rule) in [
+            ("AGE//18+", "rule days: A in last 3 days => not B"),
+            ("OLD", "rule days: B in 10 to 20 days ago => not A"),
+        ] {
+            let error = train(age, rule).unwrap_err();
+            assert!(error.contains(refused), "{error}");
+        }
+        assert_eq!(train("AGE//18+", "rule age: AGE < 18 => not B"), Ok(()));
+    }
+}
