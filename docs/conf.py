@@ -28,8 +28,8 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-# The page of the layer is made without PyTorch too.
-autodoc_mock_imports = ["torch"]
+# The pages of what is optional are made without it too.
+autodoc_mock_imports = ["torch", "pyspark"]
 autodoc_default_options = {"members": True}
 
 html_theme = "furo"

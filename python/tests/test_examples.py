@@ -14,6 +14,7 @@ NEEDS = {
     "constrain_a_gru": ["torch"],
     "from_duckdb": ["duckdb", "pyarrow"],
     "from_polars": ["polars"],
+    "on_spark": ["pyspark", "pyarrow"],
 }
 
 
@@ -29,6 +30,6 @@ def test_example_runs(example: Path) -> None:
 
 
 def test_notebooks_are_of_their_scripts() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     done = subprocess.run([sys.executable, "tools/notebooks.py", "--check"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
