@@ -359,7 +359,7 @@ macro_rules! argument_of {
     )*};
 }
 
-argument_of!(u32, i32, f32, u64, i64);
+argument_of!(u32, i32, f32, u64, i64, f64);
 
 impl<T> From<Part<'_, T>> for Argument {
     fn from(part: Part<'_, T>) -> Self {

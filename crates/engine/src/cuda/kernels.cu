@@ -403,8 +403,8 @@ extern "C" __global__ void score(float* logits, double* nats, const float* bias,
   }
 }
 
-// Adds up values on one block: `to` grows by their sum.
-extern "C" __global__ void add_up(double* to, const double* values, int count) {
+// Adds up values on one block: `to` grows by their sum and by what more there is.
+extern "C" __global__ void add_up(double* to, const double* values, int count, double more) {
   __shared__ double kept[1024];
   double total = 0.0;
   for (int at = threadIdx.x; at < count; at += blockDim.x) total += values[at];
@@ -413,7 +413,7 @@ extern "C" __global__ void add_up(double* to, const double* values, int count) {
     __syncthreads();
     if (threadIdx.x < half) kept[threadIdx.x] += kept[threadIdx.x + half];
   }
-  if (threadIdx.x == 0) *to += kept[0];
+  if (threadIdx.x == 0) *to += kept[0] + more;
 }
 
 // A range of parameters that a step changes.

@@ -351,14 +351,19 @@ impl Gpu {
         self.launch(Kernel::score, ([piece.states.len(), 1], [128, 1]), arguments)
     }
 
-    /// Adds all values to a number.
+    /// Adds all values to a number, and what more there is.
     ///
     /// # Panics
     ///
     /// If there is no number to add to.
-    pub fn add_up(&self, to: PartMut<'_, f64>, values: Part<'_, f64>) -> Result<(), GpuError> {
+    pub fn add_up(
+        &self,
+        to: PartMut<'_, f64>,
+        values: Part<'_, f64>,
+        more: f64,
+    ) -> Result<(), GpuError> {
         assert_eq!(to.len, 1);
-        let arguments = arguments![to, values, int(values.len)];
+        let arguments = arguments![to, values, int(values.len), more];
         self.launch(Kernel::add_up, ([1, 1], [1_024, 1]), arguments)
     }
 }

@@ -139,7 +139,7 @@ pub(super) struct Pass {
     head: Head,
     /// The nats of every state.
     nats: Memory<f64>,
-    /// What they come to, of all passes since it was cleared.
+    /// What they come to, of all passes since it was set.
     pub total: Memory<f64>,
 }
 
@@ -188,14 +188,14 @@ struct Head {
 }
 
 impl Pass {
-    /// Queues a pass of a batch. Gives the nats that are known on the host: to be added to the total.
+    /// Queues a pass of a batch, whose nats are added to the total.
     pub fn run(
         &mut self,
         net: Net<'_>,
         batch: &mut GpuBatch,
         (objective, staging): (&dyn Objective, &Staging),
         mut wanted: Wanted<'_>,
-    ) -> Result<f64, GpuError> {
+    ) -> Result<(), GpuError> {
         if let Some(staged) = batch.staged.take() {
             self.words.take(net.gpu, staged, staging)?;
         }
@@ -240,12 +240,12 @@ impl Pass {
                 }
             }
         }
-        net.gpu.add_up(self.total.all_mut(), self.nats.all())?;
+        net.gpu.add_up(self.total.all_mut(), self.nats.all(), nats)?;
         if let Wanted::Gradients(into) = &mut wanted {
             self.head.backward(&net, batch, &self.words, &mut self.history, into)?;
             self.history.backward(&net, batch, &self.words, into)?;
         }
-        Ok(nats)
+        Ok(())
     }
 }
 

@@ -8,8 +8,8 @@ use consequence_engine::cuda::{AdamState, Gpu, GpuError, ParameterRange, Staging
 use super::GpuBatch;
 use super::pass::{Gradients, Net, Pass, Wanted};
 use crate::Objective;
+use crate::recurrent::Shape;
 use crate::recurrent::weights::Ranges;
-use crate::recurrent::{Shape, Weights};
 
 /// Parameters of a network, and what the steps of Adam remember of them.
 #[derive(Debug)]
@@ -57,8 +57,6 @@ pub struct GpuTrainer {
     pass: Pass,
     state: AdamState,
     sums: Sums,
-    /// Nats that were added up on the host.
-    host_nats: f64,
 }
 
 impl GpuTrainer {
@@ -82,7 +80,7 @@ impl GpuTrainer {
         pass.total.fit(&gpu, 1)?;
         pass.total.clear(&gpu)?;
         let staging = Arc::new(Staging::new(&gpu));
-        Ok(Self { gpu, staging, shape, ranges, pass, state, sums: Sums::default(), host_nats: 0.0 })
+        Ok(Self { gpu, staging, shape, ranges, pass, state, sums: Sums::default() })
     }
 
     /// The GPU.
@@ -124,10 +122,11 @@ impl GpuTrainer {
         self.state.average.read(&self.gpu, average)
     }
 
-    /// Sends the weights of a network, and makes them their own average.
-    pub fn send_weights(&mut self, weights: &Weights) -> Result<(), GpuError> {
+    /// Sends parameters alone, and makes them their own average.
+    pub fn send_weights(&mut self, weights: &[f32]) -> Result<(), GpuError> {
         self.gpu.bind()?;
-        self.state.weights.write(&self.gpu, weights.values())?;
+        assert_eq!(weights.len(), self.ranges.total, "the parameters of this network");
+        self.state.weights.write(&self.gpu, weights)?;
         self.state.average.copy(&self.gpu, &self.state.weights)
     }
 
@@ -138,7 +137,7 @@ impl GpuTrainer {
         objective: &dyn Objective,
         (read, wanted): (Read, Asked),
     ) -> Result<(), GpuError> {
-        let Self { gpu, staging, shape, ranges, pass, state, sums, host_nats } = self;
+        let Self { gpu, staging, shape, ranges, pass, state, sums } = self;
         gpu.bind()?;
         let AdamState { weights, average, gradient, .. } = state;
         let values = match read {
@@ -153,11 +152,10 @@ impl GpuTrainer {
                 Wanted::Gradients(Gradients { products: gradient, sums, scale })
             }
         };
-        *host_nats += pass.run(net, batch, (objective, staging), wanted)?;
-        Ok(())
+        pass.run(net, batch, (objective, staging), wanted)
     }
 
-    /// Adds the nats of a batch to those that [`GpuTrainer::take_nats`] gives.
+    /// Adds the nats of a batch to those that [`GpuTrainer::total_nats`] gives.
     ///
     /// # Panics
     ///
@@ -207,30 +205,49 @@ impl GpuTrainer {
         self.state.fault(&self.gpu)
     }
 
-    /// The nats of all batches since they were taken last. Waits for the steps that are under way.
-    pub fn take_nats(&mut self) -> Result<f64, GpuError> {
+    /// The nats of all batches, and of what [`GpuTrainer::begin_nats`] was given. Waits for the steps that
+    /// are under way.
+    pub fn total_nats(&self) -> Result<f64, GpuError> {
         self.gpu.bind()?;
         let mut total = [0.0];
         self.pass.total.read(&self.gpu, &mut total)?;
-        self.pass.total.clear(&self.gpu)?;
-        Ok(total[0] + std::mem::take(&mut self.host_nats))
+        Ok(total[0])
     }
 
-    /// By how much more often each code is expected in batches than it is there, where nothing else
-    /// decides it and its objective has no part in it.
+    /// From now on nats are added to so many.
+    pub fn begin_nats(&mut self, nats: f64) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        self.pass.total.write(&self.gpu, &[nats])
+    }
+
+    /// From now on counts by how much more often codes are expected than they are there
+    /// ([`GpuTrainer::add_surplus`]); the gradient is lost.
+    pub fn begin_surplus(&mut self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        self.sums.begin(&self.gpu, self.ranges.total, 1.0)
+    }
+
+    /// Counts in a batch. What something else decides has no part in it, and no changes that an objective
+    /// gives may have.
     ///
     /// # Panics
     ///
-    /// If a code of a batch is not one of the network.
-    pub fn surplus<'a>(
+    /// If a code of the batch is not one of the network.
+    pub fn add_surplus(
         &mut self,
-        batches: &mut dyn FnMut() -> Option<(GpuBatch, &'a dyn Objective)>,
-    ) -> Result<Vec<f64>, GpuError> {
+        batch: &mut GpuBatch,
+        objective: &dyn Objective,
+    ) -> Result<(), GpuError> {
+        self.run(batch, objective, (Read::Weights, Asked::Surplus))
+    }
+
+    /// What came of it, by code.
+    ///
+    /// # Panics
+    ///
+    /// If none was counted.
+    pub fn surplus(&self) -> Result<Vec<f64>, GpuError> {
         self.gpu.bind()?;
-        self.sums.begin(&self.gpu, self.ranges.total, 1.0)?;
-        while let Some((mut batch, objective)) = batches() {
-            self.run(&mut batch, objective, (Read::Weights, Asked::Surplus))?;
-        }
         self.sums.read(&self.gpu, self.ranges.bias.clone())
     }
 }
