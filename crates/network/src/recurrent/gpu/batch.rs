@@ -99,9 +99,10 @@ impl GpuBatch {
         let states = StateLists { rows, ends, from, until };
 
         let held = Memories::new(batch, lengths);
-        let of = |(codes, row): (&Range<usize>, u32)| within(held.of(row as usize), codes).to_vec();
-        let all: Vec<(u32, Vec<HeldCode>)> =
-            asked().map(|asked| (held.visits[asked.1 as usize], of(asked))).collect();
+        let of = |(codes, row): (&Range<usize>, u32)| {
+            (held.visits[row as usize], within(held.of(row as usize), codes))
+        };
+        let all: Vec<(u32, &[HeldCode])> = asked().map(of).collect();
         let each = || all.iter().flat_map(|(visit, held)| held.iter().map(move |one| (visit, one)));
         let held_lists = [
             packing.list(each().map(|(_, one)| one.code)),
