@@ -197,12 +197,16 @@ extern "C" __global__ void gelu_linear_backward(float* gradient, const float* fr
 }
 
 // The gated average after every row; one thread for each column of each sequence.
-extern "C" __global__ void gated_average(float* averages, const float* mixed, const float* bias,
-                                         const word* ends, int sequences, int width) {
+extern "C" __global__ void gated_average(float* __restrict__ averages,
+                                         const float* __restrict__ mixed,
+                                         const float* __restrict__ bias,
+                                         const word* __restrict__ ends, int sequences, int width) {
   EACH(index, (long long)sequences * width) {
     int sequence = index / width, at = index % width;
     float average = 0.0f, gates = bias[at] - 1.0f, candidates = bias[width + at];
-    for (size_t row = start_of(ends, sequence); row < ends[sequence]; row++) {
+    size_t last = ends[sequence];
+#pragma unroll 8
+    for (size_t row = start_of(ends, sequence); row < last; row++) {
       float gate = sigmoid(mixed[row * 2 * width + at] + gates);
       average += gate * (mixed[row * 2 * width + width + at] + candidates - average);
       averages[row * width + at] = average;
@@ -210,14 +214,18 @@ extern "C" __global__ void gated_average(float* averages, const float* mixed, co
   }
 }
 
-extern "C" __global__ void gated_average_backward(float* to, const float* gradient,
-                                                  const float* averages, const float* mixed,
-                                                  const float* bias, const word* ends,
+extern "C" __global__ void gated_average_backward(float* __restrict__ to,
+                                                  const float* __restrict__ gradient,
+                                                  const float* __restrict__ averages,
+                                                  const float* __restrict__ mixed,
+                                                  const float* __restrict__ bias,
+                                                  const word* __restrict__ ends,
                                                   int sequences, int width) {
   EACH(index, (long long)sequences * width) {
     int sequence = index / width, at = index % width;
     float carried = 0.0f, gates = bias[at] - 1.0f, candidates = bias[width + at];
     long long first = start_of(ends, sequence);
+#pragma unroll 4
     for (long long row = (long long)ends[sequence] - 1; row >= first; row--) {
       float total = carried + gradient[row * width + at];
       float gate = sigmoid(mixed[row * 2 * width + at] + gates);
@@ -451,14 +459,16 @@ extern "C" __global__ void adam(float* weights, float* mean, float* square, floa
                                 int range_count, long long count, float clip, float beta1,
                                 float beta2, float epsilon, float rate, float root, float kept,
                                 float keep) {
-  __shared__ double length;
-  if (threadIdx.x == 0) {
-    double total = 0.0;
-    for (int at = 0; at < square_count; at++) total += squares[at];
-    length = sqrt(total);
+  __shared__ double parts[256];
+  double total = 0.0;
+  for (int at = threadIdx.x; at < square_count; at += blockDim.x) total += squares[at];
+  parts[threadIdx.x] = total;
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
   }
   __syncthreads();
-  float long_as = (float)length;
+  float long_as = (float)sqrt(parts[0]);
   if (!isfinite(long_as) || !isfinite(*nats)) {
     if (blockIdx.x == 0 && threadIdx.x == 0) atomicMin(fault, number);
     return;
