@@ -111,7 +111,7 @@ pub fn outline_of_dataset<'py>(
 #[pyfunction]
 pub fn outline_tables(py: Python<'_>, bytes: &[u8]) -> PyResult<BTreeMap<&'static str, Batches>> {
     let made = outline_of(bytes).and_then(|outline| {
-        let tables = arrow::tables(&outline.dataset(), &TableOptions::default())?;
+        let tables = arrow::code_tables(&outline.dataset(), outline.listed_codes.as_deref())?;
         let named =
             [("codes", tables.codes), ("concepts", tables.concepts), ("scales", tables.scales)];
         let one = |(name, batch): (&'static str, Option<RecordBatch>)| {

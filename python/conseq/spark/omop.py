@@ -54,7 +54,7 @@ _READ = ("person", "visit_occurrence", *(table.name for table in _EVENTS), "deat
 
 
 def events_of(tables: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The events of all patients, and the tables that tell of their codes."""
+    """The events of all patients, and the tables that tell of their codes; that of codes by events that may be kept."""
     given = _given_tables(tables)
     persons = _persons(given["person"])
     rows = _rows(given, persons)
@@ -62,7 +62,7 @@ def events_of(tables: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     deaths, encounters, rows = _with_deaths(given.get("death"), persons, encounters, rows)
     names, described = _named(given, rows)
     events = _events(persons, encounters, deaths, rows.join(names, ["concept", "result"]))
-    return events, {"codes": _codes(events, names), "concepts": described}
+    return events, {"codes": lambda events: _codes(events, names), "concepts": described}
 
 
 def _given_tables(tables: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Records:
             self._join(subjects)
         self._outline: bytes | None = None
         self._rows: Any = None
+        self._kept = False
         self._whole = shuffle
 
     @classmethod
@@ -127,19 +128,23 @@ class Records:
     def persist(self) -> Records:
         """Keeps the rows in the cluster, in order: verbs that go through them more than once are faster."""
         self._in_order().persist()
+        self._kept = True
         return self
 
     def unpersist(self) -> Records:
         """Keeps the rows no longer."""
         if self._rows is not None:
             self._rows.unpersist()
+        self._kept = False
         return self
 
     def sample(self, patients: int, *, seed: int = 1) -> Cohort:
         """Some patients as a cohort in memory, to train a model on: those with the lowest keys of their ids.
 
-        Who is chosen depends on the ids and the seed alone.
+        Who is chosen depends on the ids and the seed alone. They come by their ids.
         """
+        from pyspark.sql import functions
+
         if isinstance(patients, bool) or not isinstance(patients, int) or patients < 1:
             raise InputError(f"patients={patients!r} is no number of patients", "give a whole number above 0")
         subject = self._columns["subject"]
@@ -147,7 +152,8 @@ class Records:
         kind = ids.schema[0].dataType.simpleString()
         chosen = ids.mapInArrow(SampleKeys(seed), f"subject {kind}, key long").orderBy("key", "subject").limit(patients)
         chosen = chosen.select(chosen["subject"].alias(subject))
-        rows = self._with_row(self._events).join(chosen, subject, "left_semi").orderBy(ROW).drop(ROW)
+        rows = self._with_row(self._events).join(chosen, subject, "left_semi")
+        rows = rows.orderBy(subject, functions.col(self._columns["time"]).asc_nulls_first(), ROW).drop(ROW)
         columns = {key: value for key, value in self._columns.items() if key != "split"}
         tables = {key: table for key, table in self._told().items() if table is not None}
         splits = None
@@ -167,7 +173,9 @@ class Records:
             columns = {key: self._columns[key] for key in ("subject", "time", "code")}
             made = _native.outline(self._name, told, self._codes, columns)
             if made is None:
-                made = _native.outline(self._name, {**told, "events": self._codes_used()}, None, columns)
+                used = self._codes_used()
+                if used.num_rows:
+                    made = _native.outline(self._name, {**told, "events": used}, None, columns)
             if made is None:
                 raise DataError("the table has no events", "give a table with rows")
             self._outline = made
@@ -177,7 +185,13 @@ class Records:
         """Counts the records of every partition."""
         self._refuse_cut_patients()
         counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
-        return rounds.collect(counts, round, self._parts())
+        try:
+            return rounds.collect(counts, round, self._parts())
+        except DataError as failed:
+            if self._shuffle:
+                raise
+            more = f"or give shuffle=True, which puts rows in order by {self._columns['subject']!r} and {self._columns['time']!r}"
+            raise DataError(failed.message, "; ".join(filter(None, [failed.advice, more]))) from failed
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted, as a DataFrame that nothing has been made of yet."""
@@ -254,6 +268,10 @@ class Records:
             self._rows = rows.select(*dict.fromkeys(columns))
         return self._rows
 
+    def _rows_at_hand(self) -> Any:
+        """The rows in any order, where that is cheapest."""
+        return self._in_order() if self._kept else self._events
+
     def _parts(self) -> int:
         """How many partitions there may be."""
         return self._partitions or int(self._spark.conf.get("spark.sql.shuffle.partitions", "200"))
@@ -261,6 +279,8 @@ class Records:
     def _told(self) -> dict[str, Any]:
         """The tables that tell of codes, on the driver."""
         for key, table in self._tables.items():
+            if callable(table):
+                table = table(self._rows_at_hand())
             if hasattr(table, "toArrow"):
                 self._tables[key] = rounds.explained(table.toArrow)
         return self._tables
@@ -282,7 +302,7 @@ class Records:
         from pyspark.sql import functions
 
         subject, time, code = (self._columns[key] for key in ("subject", "time", "code"))
-        events = self._events
+        events = self._rows_at_hand()
         now = functions.lit("2000-01-01").cast("timestamp_ntz")
         when = functions.when(events[time].isNotNull(), now)
         someone = functions.lit(0).cast("long")
@@ -326,12 +346,21 @@ class _Files(Records):
 
     def sample(self, patients: int, *, seed: int = 1) -> Cohort:
         """Some patients as a cohort in memory; see :meth:`Records.sample`."""
-        read = self._spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
-        splits = os.path.join(self._path, "metadata", "subject_splits.parquet")
-        subjects = self._spark.read.parquet(splits) if os.path.exists(splits) else None
-        tables = _native.outline_tables(self.outline())
-        events = read.parquet(os.path.join(self._path, "data"))
-        return Records(events, subjects=subjects, name=self._name, **tables).sample(patients, seed=seed)
+        events = self._spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+        subjects = None
+        for name in ("subjects", "subject_splits"):
+            path = os.path.join(self._path, "metadata", f"{name}.parquet")
+            if os.path.exists(path):
+                told = self._spark.read.parquet(path)
+                subjects = told if subjects is None else subjects.join(told, "subject_id", "full")
+        records = Records(
+            events.parquet(os.path.join(self._path, "data")),
+            subjects=subjects,
+            ordinal=self._ordinal or None,
+            name=self._name,
+            **_native.outline_tables(self.outline()),
+        )
+        return records.sample(patients, seed=seed)
 
     def count(self, round: Round) -> list[bytes]:
         """Counts the records of every file."""

@@ -57,6 +57,9 @@ def run(work: str, sources: Sequence[Source], *, until: str | None = None) -> Ou
         of_synthetic, name = wanted
         logger.info("counting: %s", name)
         states = sources[of_synthetic].count(Round(work, outlines, known, of_synthetic))
+        if not states:
+            # A frame without rows has no partitions either.
+            raise DataError("the table has no events", "give a table with rows")
         sum, wanted, finished, rules = job.merge(list(known), states, call)
         if sum is not None:
             known = (*known, sum)

@@ -48,7 +48,7 @@ pub use columns::{Column, Columns};
 pub use long::long_table;
 pub use read::{ReadOptions, RowOrder, ToldCodes, code_uses, codes_used, read, told_codes};
 pub use stream::RecordStream;
-pub use write::{CodeType, EventBatches, TableOptions, tables};
+pub use write::{CodeType, EventBatches, TableOptions, code_tables, tables};
 
 /// What the schema of our events calls what their times tell: `ordinal`, or `recorded`.
 const TIME_KEY: &str = "consequence_time";

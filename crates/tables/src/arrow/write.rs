@@ -14,7 +14,7 @@ use consequence_store::StoreError;
 
 use super::{TIME_KEY, Tables};
 use crate::meds::encode::{self, Events, Shard, coded, event_fields};
-use crate::meds::layout::{ORIGINAL, SPLIT, SUBJECT};
+use crate::meds::layout::{AGE_KIND, ORIGINAL, SPLIT, SUBJECT, age_named};
 use crate::meds::metadata::{self, Extent, NewTable};
 use crate::meds::write::Numbering;
 use crate::meds::{concepts, scales};
@@ -194,25 +194,42 @@ pub(super) fn unmade(error: ArrowError) -> WriteError {
 
 /// Makes the tables that tell all that is known of a cohort.
 pub fn tables(dataset: &Dataset, options: &TableOptions) -> Result<Tables, WriteError> {
-    let events = EventBatches::new(dataset, options)?;
-    let (names, numbers) = (Arc::clone(&events.names), Arc::clone(&events.numbers));
-    let vocabulary = &dataset.vocabulary;
     let mut extent = Extent { detailed: !dataset.scales.is_empty(), ..Extent::default() };
     (0..dataset.cohort.len()).for_each(|index| extent.take(dataset.details_of(index)));
-    let batch = |(fields, columns): NewTable| {
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unmade)
-    };
-    let codes = metadata::list_codes(vocabulary, &names, &dataset.titles, &extent);
+    let events = EventBatches::new(dataset, options)?;
+    let subjects = batch(subjects(dataset, &events.numbers))?;
+    let tables = told(dataset, &events.names, &extent)?;
+    Ok(Tables { subjects: Some(subjects), events: events.collect::<Result<_, _>>()?, ..tables })
+}
+
+/// Makes the tables that tell what codes mean, with every marker that their events may have; `listed` is what a list of
+/// codes said of the source, by which ages are known.
+pub fn code_tables(
+    dataset: &Dataset,
+    listed: Option<&[(String, String)]>,
+) -> Result<Tables, WriteError> {
+    let marked = listed.into_iter().flatten().filter(|(_, kind)| kind == AGE_KIND);
+    let ages = marked.filter_map(|(name, _)| age_named(name)).collect();
+    let names = metadata::names(&dataset.vocabulary);
+    told(dataset, &names, &Extent { detailed: true, ages })
+}
+
+fn told(dataset: &Dataset, names: &StringArray, extent: &Extent) -> Result<Tables, WriteError> {
+    let vocabulary = &dataset.vocabulary;
+    let codes = metadata::list_codes(vocabulary, names, &dataset.titles, extent);
     let concepts =
         (!dataset.concepts.is_empty()).then(|| concepts::table(vocabulary, &dataset.concepts));
     let scales = (!dataset.scales.is_empty()).then(|| scales::table(vocabulary, &dataset.scales));
     Ok(Tables {
         codes: Some(batch(codes)?),
-        subjects: Some(batch(subjects(dataset, &numbers))?),
         concepts: concepts.map(batch).transpose()?,
         scales: scales.map(batch).transpose()?,
-        events: events.collect::<Result<_, _>>()?,
+        ..Tables::default()
     })
+}
+
+fn batch((fields, columns): NewTable) -> Result<RecordBatch, WriteError> {
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unmade)
 }
 
 /// The id, the number and the split of each record.

@@ -137,7 +137,7 @@ pub(super) fn age_name(vocabulary: &Vocabulary, band: AgeBand) -> String {
 }
 
 /// The age that the name of an event tells.
-pub(super) fn age_named(name: &str) -> Option<AgeBand> {
+pub(crate) fn age_named(name: &str) -> Option<AgeBand> {
     name.strip_prefix(AGE_PREFIX)?.split("//").next()?.parse().ok()
 }
 
