@@ -24,11 +24,17 @@ WITH_ZIG := PATH="$(CURDIR)/target/package-env/bin:$$PATH" $(PACKAGE) -m maturin
 # What tests the part of it that needs PyTorch; made by `make env-torch`, which fetches gigabytes.
 TORCH := target/torch-env/bin/python
 TORCH_READY := $(TORCH) -c 'import torch, pytest' 2>/dev/null
+# What tests the part of it that runs on Spark; made by `make env-spark`, which needs half a gigabyte and Java.
+SPARK := target/spark-env/bin/python
+SPARK_READY := command -v java >/dev/null && $(SPARK) -c 'import pyspark, pyarrow, pytest' 2>/dev/null
+# A cluster of two executors on this machine, or a server of Spark Connect.
+ON_SPARK = cd python/tests && CONSEQ_SPARK=$$session PYTHONPATH=$(STAGED):$(CURDIR)/python/tests \
+	../../$(SPARK) -m pytest --quiet -p no:cacheprovider --disable-warnings
 # The package as it is now beside PyTorch, and what it is measured beside.
 WITH_TORCH := $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall --no-index \
 	--find-links $(WHEELS) conseq && $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps pishield
 
-.PHONY: help demo test bench study comparison format wheel env-torch staged-package
+.PHONY: help demo test bench study comparison format wheel env-torch env-spark staged-package
 
 help:
 	@echo "make demo    simulated records: find rules in them, prove, train, generate, audit"
@@ -92,6 +98,19 @@ torch-test: staged-package
 			'python/tests/test_examples.py::test_example_runs[constrain_a_gru]'; \
 		else echo "SKIPPED: PyTorch is not there, so conseq.torch was not tested; make env-torch torch-test" >&2; fi
 
+env-spark:
+	@command -v java >/dev/null || apt-get install -y default-jre-headless || \
+		echo "Spark needs Java, 17 or newer: install it, then run this again" >&2
+	@$(SPARK_READY) || { $(PYTHON) -m venv target/spark-env && \
+		$(SPARK) -m pip install --quiet --disable-pip-version-check 'pyspark[connect]>=4,<5' pyarrow 'pandas<3' pytest; }
+
+# Every verb on a cluster and over Spark Connect; many partitions and the larger tables are left to `make study`.
+spark-test: staged-package
+	@if $(SPARK_READY); then set -e; \
+		(session=cluster; $(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py -k 'not 64 and not synthea'); \
+		(session=connect; $(ON_SPARK) test_spark.py -k 'not partitions'); \
+		else echo "SKIPPED: PySpark or Java is not there, so conseq.spark was not tested; make env-spark spark-test" >&2; fi
+
 # Wheels that run on any Linux of the last ten years, by the C library that zig brings. The one for aarch64 is
 # built and its symbols are looked at; it is not run here.
 wheel: package-env
@@ -115,7 +134,7 @@ browser-test:
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
 # files, so what compiles or reads goes on beside them once they are built.
 TEST_FIRST := python-env layout rust-build
-TEST_BESIDE := lints documentation python-test package-test docs torch-test meds-test figures-test browser-test
+TEST_BESIDE := lints documentation python-test package-test docs torch-test spark-test meds-test figures-test browser-test
 TIMES := target/test-times
 TIMED = echo "== $$part"; began=$$(date +%s); $(MAKE) --no-print-directory $$part; \
 	printf '%5d s  %s\n' $$(($$(date +%s) - began)) $$part >> $(TIMES)
@@ -195,6 +214,11 @@ study:
 		echo "SKIPPED: ../shared is missing, so conseq.torch was not measured on the published rules" >&2; \
 		$(WITH_TORCH) && $(TORCH) studies/torch_layer.py equal train; \
 	else $(WITH_TORCH) && $(TORCH) studies/torch_layer.py; fi
+	@echo "== spark"
+	@if $(SPARK_READY); then set -e; for session in cluster connect; do \
+		($(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py); done; \
+		PYTHONPATH=$(STAGED) $(SPARK) studies/spark.py; \
+		else echo "SKIPPED: PySpark or Java is not there, so nothing was shown of conseq.spark; make env-spark study" >&2; fi
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets
 	@echo "== kills"

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import conseq as cq
+from spark_cluster import spark  # noqa: F401
 
 
 @pytest.fixture(scope="session")

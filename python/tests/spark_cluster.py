@@ -38,7 +38,9 @@ def started():
     else:
         builder = builder.master("local-cluster[2,1,1024]")
     for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
+        # A server has its own settings; those of a session can be changed.
+        if key.startswith("spark.sql.") or not connect_is_asked_for():
+            builder = builder.config(key, value)
     session = builder.getOrCreate()
     if not connect_is_asked_for():
         session.sparkContext.setLogLevel("OFF")

@@ -14,7 +14,6 @@ except ImportError:
     pytest.skip("PySpark is not installed: conseq.spark was not tested", allow_module_level=True)
 
 from conseq import spark as cs
-from spark_cluster import spark  # noqa: F401
 from test_faces import plain
 
 NAME = "records"

@@ -20,7 +20,7 @@ except ImportError:
 from conseq import spark as cs
 from conseq.spark import records as records_module
 from conseq.spark import verbs, workers
-from spark_cluster import connect_is_asked_for, spark  # noqa: F401
+from spark_cluster import connect_is_asked_for
 from test_spark import broken, held, records_by_id, records_of, rules, same  # noqa: F401
 
 # Workers have no such module; what is defined here goes along with the tasks.

@@ -17,7 +17,6 @@ except ImportError:
     pytest.skip("PySpark is not installed: OMOP tables were not joined by Spark", allow_module_level=True)
 
 from conseq import spark as cs
-from spark_cluster import spark  # noqa: F401
 from test_spark import held, records_by_id
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared/data/outpatient/synthea1k_omop"

@@ -1,7 +1,7 @@
 //! Finding every violation in a cohort, from any source.
 
 use consequence_feedback::Watch;
-use consequence_record::{RecordView, Selection};
+use consequence_record::{Record, RecordView, Selection};
 use consequence_rules::WrittenRules;
 use consequence_tally::{Counts, coded, counts};
 use rayon::prelude::*;
@@ -282,22 +282,50 @@ impl Reader<'_> {
         });
     }
 
-    /// Hands on the clauses that each visit breaks, of visits that break any.
-    fn each_broken(
+    /// Every violation of a record whose visits became others, with the dates, births and values that it has.
+    pub(crate) fn violations_as(
         &mut self,
         record: RecordView<'_>,
+        changed: &Record,
+        found: &mut Vec<Violation>,
+    ) {
+        found.clear();
+        let auditor = self.auditor;
+        self.each_broken_as(record, Some(changed), |visit, clauses| {
+            let rules = clauses.iter().map(|&clause| auditor.rule_of[clause as usize] as usize);
+            found.extend(rules.map(|rule| Violation { visit, rule }));
+        });
+        found.sort_unstable();
+        found.dedup();
+    }
+
+    /// Hands on the clauses that each visit breaks, of visits that break any.
+    fn each_broken(&mut self, record: RecordView<'_>, hand_on: impl FnMut(usize, &mut Vec<u32>)) {
+        self.each_broken_as(record, None, hand_on);
+    }
+
+    /// The same with other visits in the place of those of the record, if there are any.
+    fn each_broken_as(
+        &mut self,
+        record: RecordView<'_>,
+        changed: Option<&Record>,
         mut hand_on: impl FnMut(usize, &mut Vec<u32>),
     ) {
         let auditor = self.auditor;
         let layout = &auditor.layout;
-        for visit in 0..record.len() {
+        for visit in 0..changed.map_or(record.len(), |changed| changed.visits.len()) {
             if visit > 0 && layout.asks_facts() {
                 self.history.reveal(layout, &Moment::of(record, visit));
             }
-            for &code in record.visit(visit) {
+            let codes = changed.map_or_else(|| record.visit(visit), |one| &one.visits[visit]);
+            for &code in codes {
                 self.history.set_present(layout.order.position(code));
             }
-            if record.ends_at(visit) {
+            let ends = match changed {
+                Some(one) => one.ended && visit > 0 && visit + 1 == one.visits.len(),
+                None => record.ends_at(visit),
+            };
+            if ends {
                 self.history.set_present(layout.order.end());
             }
             self.broken.clear();

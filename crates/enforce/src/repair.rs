@@ -7,6 +7,10 @@
 //! [`Plan::stage`](consequence_rules::Plan::stage)) the number of visits that follow is not known;
 //! there a rule that was derived may end a record too.
 //!
+//! A plan takes the worst of days, ages and values that are not known yet. Those of a record that exists are given, so
+//! where rules ask for them a valid record is written as it was whatever could have been, and what the plan
+//! cannot promise is tried: the codes that led to a visit which cannot obey are taken out before it, one by one.
+//!
 //! What a record becomes depends on its id, on itself, and on the [`Shares`] that choices are made by:
 //! not on its place among others.
 
@@ -16,11 +20,14 @@ use std::sync::Arc;
 use consequence_feedback::{Unwatched, Watch};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Code, Cohort, Record, RecordView, Selection};
-use consequence_rules::{CompileError, CompileOptions, Plan, RuleSet, Stage, compile};
+use consequence_rules::{
+    CompileError, CompileOptions, Plan, RuleSet, Stage, WrittenRules, compile,
+};
 use consequence_tally::{Counts as _, counts};
 use rayon::prelude::*;
 
-use crate::{Choice, Enforcer, Shares, Writer};
+use crate::auditor::Violation;
+use crate::{Auditor, Choice, Enforcer, Reader, Shares, Writer};
 
 /// What a repair did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +64,8 @@ pub struct RepairedCode {
     pub code: Code,
     /// Whether it was put in, rather than taken out.
     pub added: bool,
-    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, or if
-    /// rules that depend on each other left no other value.
+    /// The clause of the plan that decided it, by its number. None if a soft rule drew it, if rules that
+    /// depend on each other left no other value, or if it led to a later visit that could not obey.
     pub clause: Option<u32>,
 }
 
@@ -77,6 +84,8 @@ pub struct Repaired {
 #[derive(Debug)]
 pub struct RepairPlan {
     enforcer: Enforcer,
+    /// What the rules say of a record with its dates, births and values, where they speak of facts.
+    auditor: Option<Auditor>,
 }
 
 impl RepairPlan {
@@ -87,7 +96,10 @@ impl RepairPlan {
         // One visit more than the longest record has, so that no position forces an end.
         let max_visits = options.max_visits.saturating_add(1);
         let options = CompileOptions { max_visits, end_first: true, ..options.clone() };
-        Ok(Self { enforcer: Enforcer::new(&compile(rules, &options)?) })
+        let enforcer = Enforcer::new(&compile(Arc::clone(&rules), &options)?);
+        let asks_facts = enforcer.layout.asks_facts();
+        let written = asks_facts.then(|| WrittenRules::new(rules, &options.limits)).transpose()?;
+        Ok(Self { enforcer, auditor: written.as_ref().map(Auditor::new) })
     }
 
     /// The plan.
@@ -226,7 +238,7 @@ impl RepairPlan {
 }
 
 /// What became of one record.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Outcome {
     /// The record; none if no record of its length obeys the rules.
     record: Option<Record>,
@@ -255,12 +267,19 @@ fn outcomes(
         .into_par_iter()
         .with_min_len(64)
         .map_init(
-            || plan.enforcer.writer(),
-            |writer, at| {
+            || (plan.enforcer.writer(), plan.auditor.as_ref().map(Auditor::reader)),
+            |(writer, reader), at| {
                 let index = some.map_or(at, |some| some[at]);
                 let mut outcome = Outcome::default();
                 let number = Draws::record(records.cohort().id(records.index(index)));
-                repair_record(writer, records.record(index), (draws, number), by, &mut outcome);
+                let record = records.record(index);
+                match reader {
+                    None => repair_record(writer, record, (draws, number), by, &mut outcome),
+                    Some(reader) => {
+                        let dated = Dated { record, reader };
+                        dated.repair(writer, (draws, number), by, &mut outcome);
+                    }
+                }
                 let at = records.index(index);
                 outcome.changes.iter_mut().for_each(|change| change.record = at);
                 watch.advance(1);
@@ -282,27 +301,138 @@ fn joined(records: Selection<'_>, outcomes: Vec<Outcome>) -> Repaired {
     all
 }
 
-/// Repairs one record.
+/// Repairs one record by rules that speak of codes alone.
 fn repair_record(
     writer: &mut Writer<'_>,
     record: RecordView<'_>,
-    (draws, number): (&Draws, u64),
+    draws: (&Draws, u64),
     by: By<'_>,
     outcome: &mut Outcome,
 ) {
     *outcome = Outcome::refused();
-    let own = (record.len() - 1, record.ended());
-    // A rule that ends the record comes first; where no record can end there, the record's own end.
-    let by_rule = writer.ended_by_rule(record).map(|encounters| (encounters, true));
     let plan = writer.plan();
     if record.len() > plan.max_visits() {
         return;
     }
-    let mut ends = by_rule.into_iter().chain([own]);
+    let mut ends = ends(writer, record);
     let possible = ends.find(|&(following, ended)| writer.goes_on(plan.stage(following, ended)));
-    let Some((encounters, ended)) = possible else { return };
-    let mut stage = plan.stage(encounters, ended);
+    if let Some(end) = possible {
+        attempt(writer, record, end, &BTreeSet::new(), draws, by, outcome);
+    }
+}
+
+/// Where a record may end: the number of its encounters, and whether it ends with the last. A rule that ends it comes
+/// first; where no record can end there, the record's own end.
+fn ends(
+    writer: &mut Writer<'_>,
+    record: RecordView<'_>,
+) -> impl Iterator<Item = (usize, bool)> + use<> {
+    let own = (record.len() - 1, record.ended());
+    let by_rule = writer.ended_by_rule(record).map(|encounters| (encounters, true));
+    by_rule.into_iter().chain([own])
+}
+
+/// The most codes that are taken out of a record so that later visits can obey.
+const MOST_OUT: usize = 100;
+
+/// Visits and codes that are taken out before anything is decided.
+type Without = BTreeSet<(usize, Code)>;
+
+/// A record by rules that speak of facts: its dates, births and values are given.
+struct Dated<'a, 'r> {
+    record: RecordView<'a>,
+    reader: &'a mut Reader<'r>,
+}
+
+impl Dated<'_, '_> {
+    fn repair(
+        self,
+        writer: &mut Writer<'_>,
+        draws: (&Draws, u64),
+        by: By<'_>,
+        outcome: &mut Outcome,
+    ) {
+        let Self { record, reader } = self;
+        *outcome = Outcome::refused();
+        let plan = writer.plan();
+        if record.len() > plan.max_visits() {
+            return;
+        }
+        let mut found = Vec::new();
+        if plan.soft().is_empty() {
+            reader.violations(record, &mut found);
+            if found.is_empty() {
+                outcome.repair.refused = 0;
+                outcome.record = Some(record.to_record());
+                return;
+            }
+        }
+        for end in ends(writer, record) {
+            let mut without = Without::new();
+            loop {
+                attempt(writer, record, end, &without, draws, by, outcome);
+                let Some(written) = &outcome.record else { break };
+                reader.violations_as(record, written, &mut found);
+                let Some(&broken) = found.first() else { return };
+                let led = led_to(plan, reader, record, written, broken);
+                if without.len() >= MOST_OUT || !led.is_some_and(|one| without.insert(one)) {
+                    break;
+                }
+            }
+            *outcome =
+                Outcome { choices: std::mem::take(&mut outcome.choices), ..Outcome::refused() };
+        }
+    }
+}
+
+/// The latest code of an earlier visit without which a rule would not be broken as it is; else, where one is not
+/// enough, the latest of those that the rule looks for.
+fn led_to(
+    plan: &Plan,
+    reader: &mut Reader<'_>,
+    record: RecordView<'_>,
+    written: &Record,
+    broken: Violation,
+) -> Option<(usize, Code)> {
+    let mut codes: Vec<Code> = Vec::new();
+    plan.rules()[broken.rule].formula().for_each_code(&mut |code, window| {
+        codes.extend(window.map(|_| code));
+    });
+    let mut tried = Record { visits: written.visits[..=broken.visit].to_vec(), ended: false };
+    tried.ended = written.ended && tried.visits.len() == written.visits.len();
+    let (mut found, mut latest) = (Vec::new(), None);
+    for visit in (0..broken.visit).rev() {
+        for at in 0..tried.visits[visit].len() {
+            let code = tried.visits[visit][at];
+            if !codes.contains(&code) {
+                continue;
+            }
+            tried.visits[visit].remove(at);
+            reader.violations_as(record, &tried, &mut found);
+            tried.visits[visit].insert(at, code);
+            if !found.contains(&broken) {
+                return Some((visit, code));
+            }
+            latest.get_or_insert((visit, code));
+        }
+    }
+    latest
+}
+
+/// Repairs a record that ends so, without some of its codes.
+fn attempt(
+    writer: &mut Writer<'_>,
+    record: RecordView<'_>,
+    (encounters, ended): (usize, bool),
+    without: &Without,
+    (draws, number): (&Draws, u64),
+    by: By<'_>,
+    outcome: &mut Outcome,
+) {
+    let plan = writer.plan();
     let end = writer.end();
+    let mut stage = plan.stage(encounters, ended);
+    outcome.changes.clear();
     let Outcome { changes, choices, .. } = outcome;
     let mut repair = Repair { records: 1, ..Repair::default() };
     let mut given = Vec::new();
@@ -315,19 +445,14 @@ fn repair_record(
             stage = counted;
         }
         writer.set_stage(stage);
-        if writer.asks_facts() && !writer.is_possible() {
-            // Dates, births and values are given: no codes obey the rules with these.
-            writer.take();
-            *outcome = Outcome::refused();
-            return;
-        }
+        let is_out = |code: Code| without.contains(&(visit, code));
         given.clear();
-        given.extend_from_slice(codes);
+        given.extend(codes.iter().copied().filter(|&code| !is_out(code)));
         given.extend((ended && left == 0).then_some(end));
         let mut drawn = draws.visit(number, 0, visit as u16, Purpose::Alternative);
         let before = writer.record().visits.last().map(Vec::as_slice);
         let told = model.as_mut().and_then(|model| model.next(before, &given).then_some(model));
-        writer.overridden_by(&given, draws, number, |choice: Choice<'_>| {
+        let visit_codes = writer.overridden_by(&given, draws, number, |choice: Choice<'_>| {
             repair.last_resorts += u64::from(choice.left.len() == 1);
             if !choices.contains(&choice.clause) {
                 choices.push(choice.clause);
@@ -345,22 +470,28 @@ fn repair_record(
                 }
             }
         });
-        let changed = writer.changes().iter();
-        let changed = changed.map(|change| (plan.order().code(change.position), change));
-        for (code, change) in changed.filter(|&(code, _)| code != end) {
-            let (added, clause) = (change.added, change.clause);
-            changes.push(RepairedCode { record: 0, visit, code, added, clause });
-            *if added { &mut repair.added } else { &mut repair.removed } += 1;
-        }
+        let gone = |&code: &Code| is_out(code) && visit_codes.binary_search(&code).is_err();
+        let gone = codes.iter().copied().filter(gone);
+        let gone =
+            gone.map(|code| RepairedCode { record: 0, visit, code, added: false, clause: None });
+        changes.extend(gone);
+        let changed = writer.changes().iter().map(|change| {
+            let (code, added, clause) =
+                (plan.order().code(change.position), change.added, change.clause);
+            RepairedCode { record: 0, visit, code, added, clause }
+        });
+        changes.extend(changed.filter(|change| change.code != end && !is_out(change.code)));
         if writer.record().ended {
             break;
         }
     }
     let written = writer.take();
     if ended && !written.ended {
-        *outcome = Outcome::refused();
+        *outcome = Outcome { choices: std::mem::take(choices), ..Outcome::refused() };
         return;
     }
+    repair.added = changes.iter().filter(|change| change.added).count() as u64;
+    repair.removed = changes.len() as u64 - repair.added;
     repair.dropped_visits = (record.len() - written.visits.len()) as u64;
     repair.cut = u64::from(repair.dropped_visits > 0);
     let ended = written.ended != record.ended();

@@ -197,6 +197,24 @@ impl Formula {
         }
     }
 
+    /// The formula with others in the place of its facts.
+    pub(crate) fn with_facts(self, other: &dyn Fn(Fact) -> Self) -> Self {
+        let each =
+            |parts: Vec<Self>| parts.into_iter().map(|part| part.with_facts(other)).collect();
+        let boxed = |part: Box<Self>| Box::new(part.with_facts(other));
+        match self {
+            Self::Fact(fact) => other(fact),
+            Self::Constant(_) | Self::Now(_) | Self::In(..) => self,
+            Self::Not(inner) => Self::Not(boxed(inner)),
+            Self::And(parts) => Self::And(each(parts)),
+            Self::Or(parts) => Self::Or(each(parts)),
+            Self::Implies(left, right) => Self::Implies(boxed(left), boxed(right)),
+            Self::Iff(left, right) => Self::Iff(boxed(left), boxed(right)),
+            Self::AtMostOne(parts) => Self::AtMostOne(each(parts)),
+            Self::ExactlyOne(parts) => Self::ExactlyOne(each(parts)),
+        }
+    }
+
     /// Calls `visit` for every code with its window, `None` for now.
     pub fn for_each_code<'a>(&'a self, visit: &mut dyn FnMut(Code, Option<&'a Window>)) {
         match self {

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
-use consequence_record::{Code, Kind, Vocabulary};
+use consequence_record::{AgeBand, Code, Kind, Vocabulary};
 use thiserror::Error;
 
-use crate::{Fact, Formula};
+use crate::{Fact, Formula, Window};
 
 /// What a rule says, and whether it must hold or holds with a stated probability.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,6 +231,50 @@ impl RuleSet {
         Self { vocabulary: Arc::clone(&self.vocabulary), rules }
     }
 
+    /// The same rules where the age is what static codes such as `AGE//40-60` tell at every encounter: that of the
+    /// first year of the band. So it is of records without dates and births.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use consequence_record::{Kind, Vocabulary};
+    /// use consequence_rules::RuleSet;
+    ///
+    /// let codes = [("AGE//0-18", Kind::Static), ("AGE//18+", Kind::Static), ("A", Kind::Encounter)];
+    /// let vocabulary = Arc::new(Vocabulary::new(codes)?);
+    /// let rules = RuleSet::parse("rule adults: A => AGE >= 18", Some(vocabulary.clone()))?;
+    /// let told = rules.with_static_ages();
+    /// assert_eq!(told[0].formula().text(&vocabulary), "A => AGE//18+ in static");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_static_ages(&self) -> Self {
+        let bands = AgeBand::of_statics(&self.vocabulary);
+        let told = |fact: Fact| match fact {
+            Fact::Age { least } => {
+                let codes = bands.iter().filter(|(_, band)| band.from >= least);
+                let told = |(&code, _)| Formula::In(code, Window::static_visit());
+                let mut told: Vec<Formula> = codes.map(told).collect();
+                match told.len() {
+                    0 => Formula::Constant(false),
+                    1 => told.remove(0),
+                    _ => Formula::Or(told),
+                }
+            }
+            other => Formula::Fact(other),
+        };
+        let rules = self.rules.iter().map(|rule| {
+            let says = match rule.says.clone() {
+                Says::Hard(formula) => Says::Hard(formula.with_facts(&told)),
+                Says::Soft { when, code, present, probability } => {
+                    let when = when.map(|when| when.with_facts(&told));
+                    Says::Soft { when, code, present, probability }
+                }
+            };
+            Rule { says, ..rule.clone() }
+        });
+        Self { rules: rules.collect(), vocabulary: Arc::clone(&self.vocabulary) }
+    }
+
     /// The codes the rules speak of.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
@@ -310,6 +354,11 @@ impl RuleSet {
     /// Whether a rule speaks of days.
     pub fn ask_dates(&self) -> bool {
         self.any_fact(Fact::needs_dates)
+    }
+
+    /// Whether a rule speaks of ages.
+    pub fn ask_ages(&self) -> bool {
+        self.any_fact(|fact| matches!(fact, Fact::Age { .. }))
     }
 
     fn any_fact(&self, mut is: impl FnMut(&Fact) -> bool) -> bool {

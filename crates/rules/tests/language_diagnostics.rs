@@ -307,10 +307,7 @@ fn windows_that_do_not_fit() {
         "visit number `99999999999` is over 10000"
     );
     assert_eq!(brief("rule a: SMOKER in future").0, "expected a window after `in`, found `future`");
-    assert_eq!(
-        brief("rule a: SMOKER in 3 visits").0,
-        "expected a window after `in`, found the end of the file"
-    );
+    assert_eq!(brief("rule a: SMOKER in 3 visits").0, "expected `ago`, found the end of the file");
 }
 
 #[test]

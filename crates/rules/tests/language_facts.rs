@@ -227,6 +227,58 @@ fn what_is_written_wrong_is_pointed_at() {
             "windows count visits, days or weeks: a month is `30 days`, a year `365 days`",
         ),
         (
+            "A in last 3 fortnights",
+            "`fortnights` is no unit of a window",
+            "fortnights",
+            "windows count visits, days or weeks: a month is `30 days`, a year `365 days`",
+        ),
+        (
+            "A in last 3d",
+            "expected a number of visits or days, found `3d`",
+            "3d",
+            "it is a whole number, with a blank after it: `last 3 visits`, `last 30 days`",
+        ),
+        (
+            "A in 3 to 14 days => B",
+            "expected `ago`, found `=>`",
+            "3 to 14 days =>",
+            "windows look back: `in 3 visits ago`, `in 3 to 14 days ago`, `in last 14 days`",
+        ),
+        (
+            "A within 3 days => B",
+            "expected an operator or the next statement, found `within`",
+            "within",
+            "windows begin with `in` and look back: `in last 30 days`, `in 3 to 14 days ago`",
+        ),
+        (
+            "A more than 2 times => B",
+            "expected an operator or the next statement, found `more`",
+            "more",
+            "counts are `A at least 2 times in last 365 days`, `A at least 2 times in past`, `A at most 3 times`, \
+             `A only once`",
+        ),
+        (
+            "A exactly 2 times => B",
+            "expected an operator or the next statement, found `exactly`",
+            "exactly",
+            "counts are `A at least 2 times in last 365 days`, `A at least 2 times in past`, `A at most 3 times`, \
+             `A only once`",
+        ),
+        (
+            "last visit => B",
+            "expected an operator or the next statement, found `visit`",
+            "visit",
+            "the last encounter is `END`",
+        ),
+        (
+            "A > 200 mg/dL => B",
+            "expected an operator or the next statement, found `mg/dL`",
+            "mg/dL",
+            "a comparison ends with its number: ages are in years, values in the unit that the cohort keeps them in",
+        ),
+        ("AGE => B", "unknown code `AGE`", "AGE", "ages are compared: `AGE >= 18`"),
+        ("age >= 18 => B", "unknown code `age`", "age", "ages are compared: `AGE >= 18`"),
+        (
             "A in last 50001 days",
             "a window of more than 50000 days",
             "50001",
@@ -381,7 +433,29 @@ fn what_a_cohort_cannot_tell_is_pointed_at() {
         assert_eq!((&*said.0, &*said.1), (message, at), "{text}");
     }
     let said = refused("AGE < 12", Some(undated.clone()));
-    assert_eq!(said.2, "only age bands are known; they begin and end at 0, 18, 40");
+    assert_eq!(
+        said.2,
+        "only age bands are known; compare with where they begin and end: 0, 18, 40"
+    );
+    // A border of one band may lie inside another.
+    let bands = |names: &[&str]| {
+        let bands = names.iter().map(|name| name.parse().unwrap()).collect();
+        Some(Knows { ages: Some(Ages::Bands(bands)), ..Knows::default() })
+    };
+    let overlapping = bands(&["0-40", "30-60", "60+"]);
+    for (text, said) in [
+        ("AGE < 30", "age 30 lies inside the band `0-40`"),
+        ("AGE >= 40", "age 40 lies inside the band `30-60`"),
+    ] {
+        let refused = refused(text, overlapping.clone());
+        assert_eq!(
+            (&*refused.0, &*refused.2),
+            (said, "only age bands are known; compare with where they begin and end: 0, 60")
+        );
+    }
+    assert_eq!(formula_of("AGE >= 60", overlapping), age(60));
+    let all = refused("AGE < 30", bands(&["0-40", "30+"]));
+    assert_eq!(all.2, "only age bands are known; compare with where they begin and end: 0");
     assert_eq!(formula_of("AGE >= 18", Some(undated.clone())), age(18));
     assert_eq!(formula_of("AGE < 40", Some(undated.clone())), formula("AGE < 40"));
     assert_eq!(
@@ -405,8 +479,13 @@ fn what_a_cohort_cannot_tell_is_pointed_at() {
     assert!(warned("LAB//a1c > 10.5", Some(dated.clone())).is_empty());
     assert_eq!(warned("LAB//a1c > 60", Some(dated.clone())), ["no value of `LAB//a1c` is `> 60`"]);
     assert_eq!(warned("A < 3", Some(dated.clone())), ["no value of `A` is `< 3`"]);
-    let said = resolved("rule r: LAB//a1 > 6", Some(dated), UnknownCodes::Refuse).unwrap_err();
+    let refuse = |text| resolved(text, Some(dated.clone()), UnknownCodes::Refuse).unwrap_err();
+    let said = refuse("rule r: LAB//a1 > 6");
     assert!(said.contains("did you mean `LAB//a1c`?"), "{said}");
+    let said = refuse("rule r: LAB//a1c => A");
+    let help = "`LAB//a1c` is a test, whose values are kept in codes: compare it, as in `LAB//a1c` `> 6.5`, or name \
+                a code, such as `LAB//a1c//low`";
+    assert!(said.contains(help) && !said.contains("did you mean"), "{said}");
 }
 
 #[test]
@@ -415,6 +494,8 @@ fn what_a_file_is_made_for() {
     let warnings = resolved(one, None, UnknownCodes::Refuse).unwrap().warnings;
     let said: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
     assert_eq!(said, ["made for `loinc`, of which there is no code"]);
+    let part = resolved("for LAB//a1c rule r: A", None, UnknownCodes::Refuse).unwrap();
+    assert!(part.warnings.is_empty(), "codes begin with it");
     let limits = LanguageLimits::default();
     let texts = ["for LAB version 1 rule a: A", "for LAB version 2 rule b: A"];
     let files = texts.map(|text| parse("a.rules", text, &limits).unwrap());

@@ -265,6 +265,8 @@ fn a_name_in_quotes_is_a_code_and_else_a_title() {
     }
     let unknown = read(r#"rule r: "no such title" => X"#).1.unwrap_err();
     assert!(unknown.to_string().contains("unknown code `no such title`"), "{unknown}");
+    let misspelt = read(r#"rule r: "Neuropathi" => X"#).1.unwrap_err();
+    assert!(misspelt.to_string().contains("did you mean the title \"neuropathy\"?"), "{misspelt}");
     let bare = read("rule r: Neuropathy => X").1.unwrap_err();
     assert!(bare.to_string().contains("unknown code `Neuropathy`"), "a title needs quotes: {bare}");
 }

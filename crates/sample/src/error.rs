@@ -197,7 +197,10 @@ impl Advise for SampleError {
             Self::Nothing(_) => "ask for at least one",
             Self::PassAlone => "ask for mode `off` without them",
             Self::OtherCodes => "read them over the model's vocabulary",
-            Self::NoDates => "train a model on records with dates, or leave these rules out",
+            Self::NoDates => {
+                "train a model on records with dates and codes of the days between them, such as `GAP//7-14d`, or leave \
+                 these rules out"
+            }
             Self::PrefixDates { .. } => "give records with dates, or leave these rules out",
             Self::EmptyPrefix => "give a cohort with at least one",
             Self::PrefixCodes { .. } => "read the prefix over the model's vocabulary",

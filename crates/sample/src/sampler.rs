@@ -1,5 +1,6 @@
 //! A model that writes records under rules.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use consequence_details::{Checker, DetailModel, Drawer};
 use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
-use consequence_record::{Code, Details, Record, Scale, Vocabulary};
+use consequence_record::{AgeBand, Code, Details, Record, Scale, Vocabulary};
 use consequence_referee::{Referee, Visits};
 use consequence_rules::{CompileOptions, Order, Plan, Rule, RuleSet, compile};
 
@@ -468,10 +469,22 @@ impl Obeyed {
         };
         let rules = Arc::new(set);
         let referee = Referee::new(&rules);
-        match compile(Arc::clone(&rules), &options) {
+        // Without dates the age is what the static visit tells, if it tells any.
+        let dated = request.details.is_some_and(DetailModel::dated);
+        let has_bands = || !AgeBand::of_statics(rules.vocabulary()).is_empty();
+        let by_statics = !dated && rules.ask_ages() && has_bands();
+        let planned = match by_statics {
+            true => Arc::new(rules.with_static_ages()),
+            false => Arc::clone(&rules),
+        };
+        match compile(planned, &options) {
             Ok(plan) => {
+                let trained_with = request.trained_with.map(|rules| match by_statics {
+                    true => Cow::Owned(rules.with_static_ages()),
+                    false => Cow::Borrowed(rules),
+                });
                 let enforcer = match request.mode {
-                    Mode::Guided | Mode::Off => Enforcer::for_model(&plan, request.trained_with),
+                    Mode::Guided | Mode::Off => Enforcer::for_model(&plan, trained_with.as_deref()),
                     // Weights correct what is proposed, so that nothing need be tested.
                     Mode::Exact | Mode::Override | Mode::Reject => Enforcer::new(&plan),
                 };

@@ -131,6 +131,46 @@ fn every_record_obeys_by_its_dates_and_values() {
 }
 
 #[test]
+fn without_dates_ages_are_those_of_static_codes() {
+    let names = ["AGE//0-18", "AGE//18-65", "AGE//65+"].map(|name| (name, Kind::Static));
+    let codes = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
+    let vocabulary = Arc::new(Vocabulary::new(names.into_iter().chain(codes)).unwrap());
+    let code = |name: &str| vocabulary.code(name).unwrap();
+    let rules = rules(
+        "rule one-age: exactly one of AGE//*
+         rule adults: A => AGE between 18 and 64
+         rule old: AGE >= 65 and B in previous => C
+         rule young: AGE < 18 => not B
+         rule rarely: AGE >= 18 => C with probability 10%",
+        &vocabulary,
+    );
+    let referee = Referee::new(&rules);
+    for mode in [Mode::Guided, Mode::Override, Mode::Reject, Mode::Exact] {
+        let generator = network(&vocabulary, 5, 7);
+        let trained_with = Some(&rules);
+        let request = Request { mode, attempts: 10_000, trained_with, ..Request::default() };
+        let sampler = Sampler::new(&generator, &rules, request).unwrap();
+        let (mut totals, mut adults, mut as_old) = (Totals::default(), 0, 0);
+        let written = sampler.each(0..200, &mut totals, |sampled| {
+            let visits = &sampled.record.visits;
+            assert!(referee.is_valid(&sampled.record), "{mode}: {visits:?}");
+            adults += usize::from(visits.iter().any(|codes| codes.contains(&code("A"))));
+            as_old += usize::from(visits[0].contains(&code("AGE//65+")));
+            Ok(())
+        });
+        written.unwrap_or_else(|error| panic!("{mode}: {error}"));
+        assert!(adults > 0 && as_old > 0, "{mode}: {adults}, {as_old}");
+    }
+    // Where static codes tell none either, nobody could.
+    let vocabulary =
+        Arc::new(Vocabulary::new([("SEX//F", Kind::Static), ("A", Kind::Encounter)]).unwrap());
+    let rules = common::rules("rule adults: A => AGE >= 18", &vocabulary);
+    let generator = network(&vocabulary, 2, 1);
+    let refused = Sampler::new(&generator, &rules, Request::default()).err();
+    assert!(matches!(refused, Some(SampleError::NoDates)));
+}
+
+#[test]
 fn what_cannot_be_kept_is_refused() {
     let (vocabulary, details) = world();
     let rules = rules(RULES, &vocabulary);

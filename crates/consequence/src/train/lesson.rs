@@ -10,7 +10,7 @@ use consequence_pipeline::load::{self, RuleOptions};
 use consequence_pipeline::{
     Advice, CodeSource, Error, OpenedRecords, Watch, model_rules, records_digest, watched,
 };
-use consequence_record::{Cohort, CohortDetails, Selection, Split};
+use consequence_record::{AgeBand, Cohort, CohortDetails, Selection, Split};
 use consequence_rules::{CompileError, CompileOptions, Order, Plan, RuleSet, compile};
 use consequence_tables::Dataset;
 use consequence_train::{TrainError, TrainMode};
@@ -93,6 +93,15 @@ impl Lesson {
             let train = Selection::new(&cohort, &train);
             DetailModel::fit(train, details, &vocabulary, &scales)
         });
+        let dated = fitted.as_ref().is_some_and(DetailModel::dated);
+        let untold = rules.ask_ages() && AgeBand::of_statics(&vocabulary).is_empty();
+        if !dated && (rules.ask_dates() || untold) {
+            return Err(Error::refused(
+                "the rules speak of days or ages, and a model of these records could tell no dates",
+                "give records with dates and codes of the days between them, such as `GAP//7-14d`, or leave these \
+                 rules out",
+            ));
+        }
         let natural = Order::natural(Arc::clone(rules.vocabulary()));
         let mut lesson = Self {
             codes: natural,
@@ -183,5 +192,41 @@ impl Lesson {
             concepts_digest: self.concepts.digest(),
             ..Card::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Unwatched;
+    use consequence_pipeline::{RecordInputs, RuleInput};
+
+    use super::*;
+
+    #[test]
+    fn rules_about_days_that_a_model_could_not_tell_are_refused_before_training() {
+        let folder = tempfile::tempdir().unwrap();
+        let cohort = folder.path().join("cohort.jsonl");
+        let line = |number: usize, age: &str| {
+            format!(
+                r#"{{"id": {number}, "static": ["{age}"], "visits": [["A"], ["B"]], "times": ["2020-01-01", "2020-01-09"]}}"#
+            )
+        };
+        let train = |age: &str, rule: &str| {
+            let lines: Vec<String> = (0..60).map(|number| line(number, age)).collect();
+            std::fs::write(&cohort, lines.join("\n")).unwrap();
+            let inputs = RecordInputs::new(&cohort).with_rules([RuleInput::text("a.rules", rule)]);
+            let model_kind = ModelChoice::Markov;
+            let task = TrainTask { inputs, model_kind, ..TrainTask::new(&cohort, "model") };
+            task.trained(&Unwatched).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let refused = "a model of these records could tell no dates";
+        for (age, rule) in [
+            ("AGE//18+", "rule days: A in last 3 days => not B"),
+            ("OLD", "rule days: B in 10 to 20 days ago => not A"),
+        ] {
+            let error = train(age, rule).unwrap_err();
+            assert!(error.contains(refused), "{error}");
+        }
+        assert_eq!(train("AGE//18+", "rule age: AGE < 18 => not B"), Ok(()));
     }
 }

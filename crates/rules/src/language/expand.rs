@@ -14,7 +14,7 @@ use super::parser::Failed;
 use super::resolve::{ResolveOptions, UnknownCodes};
 use super::source::{Source, Span};
 use super::titles::TitledCodes;
-use super::tree::{Expression, ExpressionKind, LetItem, LookBack, Quantifier};
+use super::tree::{AGE_NAME, Expression, ExpressionKind, LetItem, LookBack, Quantifier};
 use super::vocabulary::Absent;
 use super::window::weight;
 use crate::{Fact, Formula, Scope};
@@ -378,9 +378,16 @@ impl<'a> Expander<'a> {
                 let meant = |candidate: &&str| may_mean(name, candidate, known);
                 let lets = self.lets.keys().copied().filter(|_| !name.contains("//"));
                 let tests = self.knows.into_iter().flat_map(Knows::tests);
-                let guess = closest(name, names().filter(meant).chain(lets).chain(tests));
-                diagnostic.help = guess.map(|guess| format!("did you mean {}?", show(guess)));
-                diagnostic.meant = guess.map(str::to_owned);
+                if let Some(help) = self.said_of_no_code(name) {
+                    diagnostic.help = Some(help);
+                } else if let Some(guess) =
+                    closest(name, names().filter(meant).chain(lets).chain(tests))
+                {
+                    diagnostic.help = Some(format!("did you mean {}?", show(guess)));
+                    diagnostic.meant = Some(guess.to_owned());
+                } else if let Some(title) = self.titles.closest(name) {
+                    diagnostic.help = Some(format!("did you mean the title \"{title}\"?"));
+                }
             }
             self.error(diagnostic, span);
         } else {
@@ -392,6 +399,20 @@ impl<'a> Expander<'a> {
                 .at(source.location(span))
             });
         }
+    }
+
+    /// How a name is written that is no code, but says something with a comparison.
+    fn said_of_no_code(&self, name: &str) -> Option<String> {
+        if name.eq_ignore_ascii_case(AGE_NAME) {
+            return Some(format!("ages are compared: `{AGE_NAME} >= 18`"));
+        }
+        let codes = self.knows?.codes_of(name);
+        let first = show(self.vocabulary.name(*codes.first()?));
+        let name = show(name);
+        Some(format!(
+            "{name} is a test, whose values are kept in codes: compare it, as in {name} `> 6.5`, or name a \
+             code, such as {first}"
+        ))
     }
 
     fn glob(&mut self, pattern: &str, span: Span) -> Result<Vec<Formula>, Failed> {

@@ -132,10 +132,15 @@ impl<'a> Expander<'a> {
     fn warn_no_value(&mut self, codes: &[Code], what: &Expression, range: ValueRange, span: Span) {
         let (source, knows) = (self.source, self.knows);
         self.warnings.push(Topic::NoValue, || {
+            let values = knows.and_then(|knows| knows.values.as_ref());
+            let measured =
+                values.is_none_or(|values| codes.iter().any(|code| values.contains_key(code)));
             let unit = codes.iter().find_map(|code| knows?.scales.get(code)?.unit.as_deref());
-            let message = format!("no value of {} is `{range}`", show(&what.to_string()));
+            let what = show(&what.to_string());
+            let message = format!("no value of {what} is `{range}`");
             let help = match unit {
-                Some(unit) => format!("its values are in {}", show(unit)),
+                _ if !measured => format!("it is never true here: {what} has no values"),
+                Some(unit) => format!("it is never true here; the values are in {}", show(unit)),
                 None => "it is never true here; look at the unit of the values".to_owned(),
             };
             Diagnostic::warning(message).at(source.location(span)).help(help)
@@ -186,14 +191,18 @@ impl<'a> Expander<'a> {
                 };
                 let borders: std::collections::BTreeSet<u16> =
                     bands.iter().flat_map(|band| [Some(band.from), band.to]).flatten().collect();
-                let borders: Vec<String> =
-                    borders.into_iter().take(20).map(|year| year.to_string()).collect();
-                Diagnostic::error(format!("age {year} lies inside the band `{band}`")).help(
-                    format!(
-                        "only age bands are known; they begin and end at {}",
+                // Where bands overlap, a border of one may lie inside another.
+                let borders = borders.into_iter().filter(|border| inside(border).is_none());
+                let borders: Vec<String> = borders.take(20).map(|year| year.to_string()).collect();
+                let help = match borders.is_empty() {
+                    true => "only age bands are known, and every border of one lies inside another"
+                        .to_owned(),
+                    false => format!(
+                        "only age bands are known; compare with where they begin and end: {}",
                         borders.join(", ")
                     ),
-                )
+                };
+                Diagnostic::error(format!("age {year} lies inside the band `{band}`")).help(help)
             }
         };
         Err(self.error(refused, span))

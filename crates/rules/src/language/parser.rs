@@ -7,9 +7,13 @@ use super::diagnostic::{Diagnostic, Diagnostics, Topic, Warnings};
 use super::lexer::{Lexer, Token, TokenKind, read_probability};
 use super::names::{self, show};
 use super::source::{Form, Source, Span, read_source};
+use super::terms::COUNTS;
 use super::tree::{
     Expression, ExpressionKind, ForItem, Item, LetItem, Name, RuleFile, RuleItem, StaticItem,
 };
+
+/// What may follow a formula.
+const OPERATOR: &str = "an operator";
 
 /// Reads one file of rules. `name` is what diagnostics call it.
 ///
@@ -212,7 +216,7 @@ impl<'a> Parser<'a> {
                 Item::For(made) => Item::For(ForItem { span, ..made }),
             });
         }
-        Err(self.unexpected("an operator or the next statement"))
+        Err(self.unexpected(&format!("{OPERATOR} or the next statement")))
     }
 
     fn rule(&mut self) -> Parsed<RuleItem> {
@@ -372,6 +376,9 @@ impl<'a> Parser<'a> {
             TokenKind::Colon => Some("a name that ends in `:` needs quotes".to_owned()),
             TokenKind::Equals => Some("`=` is for `let`; implication is written `=>`".to_owned()),
             TokenKind::Word => match text {
+                _ if expected.starts_with(OPERATOR) && self.said_help().is_some() => {
+                    self.said_help().map(str::to_owned)
+                }
                 "&" | "&&" => Some("write `and`".to_owned()),
                 "|" | "||" => Some("write `or`".to_owned()),
                 "!" => Some("write `not`".to_owned()),
@@ -393,6 +400,31 @@ impl<'a> Parser<'a> {
             Some(help) => self.fail_with(span, message, help),
             None => self.fail_at(span, message),
         }
+    }
+
+    /// How what a word may have been meant to say of a term is said.
+    fn said_help(&self) -> Option<&'static str> {
+        let before = self.source.slice(self.last.span);
+        Some(match self.word()? {
+            "within" | "during" | "before" | "after" | "ago" | "day" | "days" | "week"
+            | "weeks" => {
+                "windows begin with `in` and look back: `in last 30 days`, `in 3 to 14 days ago`"
+            }
+            "once" | "twice" | "time" | "times" | "exactly" | "more" | "less" | "fewer" => COUNTS,
+            "visit" if before == "last" => "the last encounter is `END`",
+            _ if self.is_compared_with(self.last.span) => {
+                "a comparison ends with its number: ages are in years, values in the unit that the cohort \
+                 keeps them in"
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether a sign that compares stands before a token.
+    fn is_compared_with(&self, span: Span) -> bool {
+        let before = self.source.slice(Span { start: 0, end: span.start });
+        let sign = before.split_whitespace().next_back();
+        matches!(sign, Some(">" | ">=" | "<" | "<="))
     }
 
     /// What a sign without blanks may have meant: a comparison, unless a code is begun.

@@ -184,9 +184,13 @@ impl<'a> Resolver<'a> {
     /// Warns of a file that was made for other codes than there are.
     fn made_for(&mut self, source: &'a Source, made: &'a ForItem) {
         let wanted = made.vocabulary.text.trim_end_matches('/');
-        let family = |code| self.vocabulary.name(code).split_once("//").map(|(family, _)| family);
-        let mut families = self.vocabulary.codes().filter_map(family);
-        if self.given && !families.any(|family| family.eq_ignore_ascii_case(wanted)) {
+        let is_of = |code| {
+            let parts = self.vocabulary.name(code).split_at_checked(wanted.len());
+            parts.is_some_and(|(family, rest)| {
+                family.eq_ignore_ascii_case(wanted) && rest.starts_with("//")
+            })
+        };
+        if self.given && !self.vocabulary.codes().any(is_of) {
             self.expander.warnings.push(Topic::MadeForAnother, || {
                 let message = format!("made for {}, of which there is no code", show(wanted));
                 Diagnostic::warning(message)

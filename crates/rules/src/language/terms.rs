@@ -13,7 +13,7 @@ use crate::{Fact, ValueRange};
 const COMPARISONS: &str =
     "comparisons are `> 6.5`, `>= 6.5`, `< 6.5`, `<= 6.5` and `between 4 and 6`";
 
-const COUNTS: &str = "counts are `A at least 2 times in last 365 days`, `A at least 2 times in past`, \
+pub(super) const COUNTS: &str = "counts are `A at least 2 times in last 365 days`, `A at least 2 times in past`, \
                       `A at most 3 times`, `A only once`";
 
 /// Reads a comparison written by itself, as JSON holds it; else what is wrong with it.

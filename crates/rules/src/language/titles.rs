@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use consequence_record::{Code, Vocabulary};
 
+use super::names::closest;
 use super::tree::{Expression, ExpressionKind, Item, LetItem, Quantifier, RuleFile, RuleItem};
 
 /// The codes of each title, whether it is written in capital or small letters.
@@ -46,6 +47,11 @@ impl TitledCodes {
             return &[];
         }
         self.0.get(&folded(title)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The title that is most like a name, if one is, in small letters.
+    pub(super) fn closest(&self, name: &str) -> Option<&str> {
+        closest(&folded(name), self.0.keys().map(String::as_str))
     }
 }
 

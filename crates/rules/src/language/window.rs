@@ -3,7 +3,7 @@
 use super::LanguageLimits;
 use super::diagnostic::Diagnostic;
 use super::lexer::TokenKind;
-use super::names::show;
+use super::names::{is_keyword, show};
 use super::parser::{Parsed, Parser};
 use super::source::{Form, Source, Span};
 use super::tree::LookBack;
@@ -136,7 +136,12 @@ impl<'a> Parser<'a> {
                 Days { from, to }.into()
             }
         };
-        if self.take_word("ago") { Ok(window) } else { self.not_a_window(start) }
+        if self.take_word("ago") {
+            return Ok(window);
+        }
+        let message = format!("expected `ago`, found {}", self.found());
+        let help = "windows look back: `in 3 visits ago`, `in 3 to 14 days ago`, `in last 14 days`";
+        Err(self.fail_with(start.to(self.token.span), message, help))
     }
 
     fn unit(&mut self, start: Span) -> Parsed<Unit> {
@@ -144,10 +149,7 @@ impl<'a> Parser<'a> {
             Some("visit" | "visits") => Unit::Visits,
             Some("day" | "days") => Unit::Days(1),
             Some("week" | "weeks") => Unit::Days(7),
-            Some(
-                unit @ ("month" | "months" | "year" | "years" | "hour" | "hours" | "minute"
-                | "minutes" | "d" | "w" | "m" | "y" | "h"),
-            ) => {
+            Some(unit) if !is_keyword(unit) => {
                 let message = format!("`{unit}` is no unit of a window");
                 let help = "windows count visits, days or weeks: a month is `30 days`, a year \
                             `365 days`";
@@ -175,7 +177,12 @@ impl<'a> Parser<'a> {
     fn whole_number(&mut self, what: &str) -> Parsed<(&'a str, Span)> {
         match self.word() {
             Some(word) if is_number(word) => Ok((word, self.advance().span)),
-            _ => Err(self.unexpected(what)),
+            _ => {
+                let message = format!("expected {what}, found {}", self.found());
+                let help =
+                    "it is a whole number, with a blank after it: `last 3 visits`, `last 30 days`";
+                Err(self.fail_with(self.token.span, message, help))
+            }
         }
     }
 
