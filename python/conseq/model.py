@@ -68,6 +68,7 @@ class Model:
         dropout: float | None = None,
         train_mode: str | None = None,
         writing_rules: RulesLike = None,
+        device: str | None = None,
         max_visits: int | None = None,
         accept_broken: bool = False,
         allow_unknown: bool = False,
@@ -90,6 +91,7 @@ class Model:
         :param size: ``"tiny"``, ``"small"``, ``"large"`` or ``"paper"``
         :param train_mode: ``"causal"``, ``"paper"`` or ``"off"``: how rules take part in training
         :param writing_rules: what the model obeys when it writes, and that has no part in training
+        :param device: ``"auto"`` for a GPU if there is one, ``"cpu"``, or ``"cuda:0"``, ``"cuda:1"`` and so on
         :param accept_broken: train with rules that more than one record in a hundred breaks
         :param checkpoint_every: seconds between checkpoints
         """
@@ -110,6 +112,7 @@ class Model:
             heads=heads,
             dropout=dropout,
             train_mode=train_mode,
+            device=device,
             max_visits=None if max_visits is None else visits_of(max_visits),
             accept_broken=accept_broken,
             allow_unknown=allow_unknown,

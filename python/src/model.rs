@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use consequence::generate::{GenerateTask, Mode};
 use consequence::train::{
-    ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask, save,
+    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask, save,
 };
 use consequence::{Error, HeldCohort, ModelInput, Out, Task};
 use pyo3::prelude::*;
@@ -133,6 +133,13 @@ pub fn model_choice(py: Python<'_>, settings: &Settings<'_>) -> PyResult<ModelCh
     chosen.map_err(|error| errors::raised(py, &error))
 }
 
+/// Where a network is to train.
+fn device(py: Python<'_>, settings: &Settings<'_>) -> PyResult<DeviceChoice> {
+    let Some(given) = settings.get::<String>("device")? else { return Ok(DeviceChoice::Auto) };
+    let unknown = |error: &dyn std::fmt::Display| errors::input(py, &error.to_string(), None);
+    given.parse().map_err(|error| unknown(&error))
+}
+
 /// Trains a model, and gives it with the report.
 #[pyfunction]
 pub fn train(
@@ -148,6 +155,7 @@ pub fn train(
     let mut task = TrainTask {
         writing_rules: writing_rules.into(),
         model_kind: model_choice(py, &settings)?,
+        device: device(py, &settings)?,
         max_visits: settings.get("max_visits")?,
         accept_broken: settings.is_on("accept_broken")?,
         ..TrainTask::new(inputs.cohort.clone(), out.clone().unwrap_or_else(|| Out::new(TRAINED)))

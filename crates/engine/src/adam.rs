@@ -37,6 +37,17 @@ impl Default for Adam {
     }
 }
 
+impl Adam {
+    /// The learning rate of a step, counted from 1, and what roots of mean squares are divided by: both
+    /// make up for averages that began with zero.
+    pub(crate) fn corrected(&self, number: u64) -> (f32, f32) {
+        let exponent = i32::try_from(number).unwrap_or(i32::MAX);
+        let correction = |keep: f32| 1.0 - f64::from(keep).powi(exponent);
+        let rate = (f64::from(self.learning_rate) / correction(self.beta1)) as f32;
+        (rate, correction(self.beta2).sqrt() as f32)
+    }
+}
+
 /// One step; `number` counts steps from 1.
 ///
 /// ```
@@ -73,10 +84,7 @@ pub fn adam_step_within(
     adam: &Adam,
     number: u64,
 ) {
-    let exponent = i32::try_from(number).unwrap_or(i32::MAX);
-    let correction = |keep: f32| 1.0 - f64::from(keep).powi(exponent);
-    let rate = (f64::from(adam.learning_rate) / correction(adam.beta1)) as f32;
-    let root = correction(adam.beta2).sqrt() as f32;
+    let (rate, root) = adam.corrected(number);
     let mut parts = Vec::with_capacity(ranges.len());
     let mut passed = 0;
     for range in pieces(ranges) {

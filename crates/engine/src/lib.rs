@@ -1,6 +1,6 @@
-//! Numeric kernels on the CPU, each with its gradient.
+//! Numeric kernels, each with its gradient: on the CPU, and what training needs of them on a GPU ([`cuda`]).
 //!
-//! Everything is `f32`, row-major, in slices. Work is spread over the rayon pool; the result has
+//! On the CPU everything is `f32`, row-major, in slices. Work is spread over the rayon pool; the result has
 //! the same bits at any number of threads, and a row of a product has the same bits whatever other
 //! rows are computed with it, because every sum is taken in one fixed order.
 //!
@@ -11,6 +11,7 @@
 mod adam;
 mod attention;
 mod binary;
+pub mod cuda;
 mod dropout;
 mod gated;
 mod gather;

@@ -152,6 +152,21 @@ impl Batch {
         self.targets.len()
     }
 
+    /// Calls a function with every code that is present and that nothing else decides.
+    pub fn each_open(&self, mut each: impl FnMut(u32)) {
+        for group in &self.outputs {
+            for &row in &group.rows {
+                let first = group.codes.start as u32;
+                let mut settled: Vec<u32> =
+                    self.settled(row as usize).iter().map(|one| one.output).collect();
+                settled.sort_unstable();
+                let target = self.target(row as usize).iter();
+                let open = target.filter(|&code| settled.binary_search(&(code - first)).is_err());
+                open.for_each(|&code| each(code));
+            }
+        }
+    }
+
     pub(crate) fn sequences(&self) -> Sequences {
         Sequences::of(self.lengths.iter().copied())
     }

@@ -38,7 +38,7 @@ mod tensors;
 pub use ahead::Ahead;
 pub use batch::{Batch, Glance};
 pub use either::{Past, Sampler, Shape, StepBuffers, TrainingPass, Weights};
-pub use objective::{Asked, Codewise, Objective, Said};
+pub use objective::{Asked, Beyond, Codewise, Objective, Reading, Said, Scoring};
 pub use tensors::WeightsError;
 
 use thiserror::Error;

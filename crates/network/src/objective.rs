@@ -30,9 +30,43 @@ pub trait Objective: Sync {
         true
     }
 
+    /// What of the network's outputs it needs; where it is not all of them, a GPU can train for it.
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Outputs
+    }
+
     /// The loss of every row, in nats. What the network says is replaced by `factor` times the gradient
     /// of the loss.
     fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64>;
+}
+
+/// What an objective needs of the outputs of a network.
+#[derive(Clone, Copy)]
+pub enum Scoring<'a> {
+    /// All of them.
+    Outputs,
+    /// It is the likelihood code by code.
+    Codewise,
+    /// It is the likelihood code by code, and something beyond that of a few logits.
+    Beyond(&'a dyn Beyond),
+}
+
+/// What an objective has beyond the likelihood of codes that are not settled: a function of some logits.
+pub trait Beyond: Sync {
+    /// The logits that it reads for a row of the batch.
+    fn readings(&self, row: usize) -> Vec<Reading>;
+
+    /// The nats of a row, by the logits that are read for it; `changes` takes their gradient.
+    fn score(&self, row: usize, read: &[f64], changes: &mut [f64]) -> f64;
+}
+
+/// A logit of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The code.
+    pub code: u32,
+    /// How many of the visit's first codes are known; none: all that come before the code.
+    pub known: Option<u32>,
 }
 
 /// What a network says of some rows, one row after the other.
@@ -52,6 +86,10 @@ pub struct Said<'a> {
 pub struct Codewise;
 
 impl Objective for Codewise {
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Codewise
+    }
+
     fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
         let Said { logits, side, ahead } = said;
         side.fill(0.0);

@@ -13,6 +13,7 @@ use consequence_network::{Asked, Codewise, Objective, Said, TrainingPass};
 use consequence_record::Selection;
 use consequence_rules::Order;
 
+use crate::TrainError;
 use crate::teacher::{TaughtBatch, Teacher};
 
 /// Times that the biases are set.
@@ -69,22 +70,14 @@ impl Seen {
 /// sexes must come out in their shares all the same.
 pub(crate) fn calibrate(
     network: &mut Network,
-    teacher: &Teacher<'_>,
-    pass: &mut TrainingPass,
-    train: Selection<'_>,
-    batches: &[Vec<usize>],
-    mut nats: impl FnMut(&Network, &mut TrainingPass) -> f64,
-) {
+    mut counts: impl FnMut(&Network) -> Result<Counts, TrainError>,
+    mut nats: impl FnMut(&Network) -> Result<f64, TrainError>,
+) -> Result<(), TrainError> {
     let statics = network.codes().statics();
-    let mut cost = nats(network, pass);
+    let mut cost = nats(network)?;
     let mut encounters_too = true;
     for _ in 0..PASSES {
-        let mut counts = Counts::new(network.codes(), train);
-        for records in batches {
-            let taught = teacher.batch(network, train.others(records));
-            let counting = Counting { taught: &taught, counts: Mutex::new(&mut counts) };
-            pass.nats(network.weights(), &taught.batch, &counting);
-        }
+        let counts = counts(network)?;
         let (wanted, expected) = (counts.seen.logits(|_| 0.0), counts.expected());
         let before = network.weights().output_bias().to_vec();
         let change =
@@ -94,7 +87,7 @@ pub(crate) fn calibrate(
             before.iter().zip(changes).map(|(bias, more)| bias + more).collect();
         if encounters_too {
             network.weights_mut().set_output_bias(&after);
-            let now = nats(network, pass);
+            let now = nats(network)?;
             encounters_too = now <= (1.0 + WORSE) * cost;
             cost = cost.min(now);
         }
@@ -103,17 +96,54 @@ pub(crate) fn calibrate(
             network.weights_mut().set_output_bias(&after);
         }
     }
+    Ok(())
+}
+
+/// What a network expects of records.
+pub(crate) fn counts(
+    network: &Network,
+    teacher: &Teacher<'_>,
+    pass: &mut TrainingPass,
+    train: Selection<'_>,
+    batches: &[Vec<usize>],
+) -> Counts {
+    let mut counts = Counts::new(network.codes(), train);
+    for records in batches {
+        let taught = teacher.batch(network, train.others(records));
+        let counting = Counting { taught: &taught, counts: Mutex::new(&mut counts) };
+        pass.nats(network.weights(), &taught.batch, &counting);
+    }
+    counts
 }
 
 /// How often codes are there that no rule decides, and by how much more often they are expected.
-struct Counts {
+pub(crate) struct Counts {
     seen: Seen,
     surplus: Vec<f64>,
 }
 
 impl Counts {
-    fn new(codes: &Order, records: Selection<'_>) -> Self {
+    pub fn new(codes: &Order, records: Selection<'_>) -> Self {
         Self { seen: Seen::visits(codes, records), surplus: vec![0.0; codes.len()] }
+    }
+
+    /// Takes in that a code is there.
+    pub fn see(&mut self, code: u32) {
+        self.seen.present[code as usize] += 1;
+    }
+
+    /// Takes in by how much more often codes are expected than they are there.
+    pub fn expect(&mut self, surplus: impl IntoIterator<Item = (usize, f64)>) {
+        surplus.into_iter().for_each(|(position, more)| self.surplus[position] += more);
+    }
+
+    /// Takes in codes that a look-ahead touches: how likely each is, and whether it is there.
+    pub fn touch(&mut self, touched: impl IntoIterator<Item = (u32, f64, bool)>) {
+        for (position, probability, present) in touched {
+            let there = u8::from(present);
+            self.surplus[position as usize] += probability - f64::from(there);
+            self.seen.present[position as usize] += u64::from(there);
+        }
     }
 
     /// The logits of the frequencies that are expected.
@@ -136,19 +166,15 @@ impl Objective for Counting<'_> {
         let nats = Codewise.score(rows, factor, Said { logits, side, ahead });
         let width = logits.len() / rows.len().max(1);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Counts { seen, surplus } = &mut **counts;
         for (asked, changes) in rows.iter().zip(logits.chunks_exact(width.max(1))) {
-            let own = &mut surplus[asked.first..];
-            own.iter_mut().zip(changes).for_each(|(sum, change)| *sum += f64::from(*change));
+            let more = changes.iter().map(|change| f64::from(*change));
+            counts.expect(more.enumerate().map(|(at, more)| (asked.first + at, more)));
             let settled: HashSet<u32> = asked.settled.iter().map(|one| one.output).collect();
             for output in asked.present.iter().filter(|output| !settled.contains(output)) {
-                seen.present[asked.first + *output as usize] += 1;
+                counts.see(asked.first as u32 + *output);
             }
         }
-        for (position, probability, present) in touched {
-            surplus[position as usize] += probability - f64::from(u8::from(present));
-            seen.present[position as usize] += u64::from(present);
-        }
+        counts.touch(touched);
         nats
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use consequence_engine::cuda::GpuError;
 use consequence_feedback::{Advice, Advise};
 use consequence_store::StoreError;
 use thiserror::Error;
@@ -40,6 +41,12 @@ pub enum TrainError {
         /// Nats of a record before training.
         untrained: f64,
     },
+    /// Something that trains on the CPU alone was to train on a GPU.
+    #[error("{0} trains on the CPU alone")]
+    NotOnGpu(&'static str),
+    /// A GPU cannot be used, or could not go on.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
     /// A checkpoint cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -66,6 +73,16 @@ impl Advise for TrainError {
             Self::NotANumber { .. } | Self::Diverged { .. } => {
                 Some(Advice::new("try a lower {rate}, half of it for a start"))
             }
+            Self::NotOnGpu(_) => Some(Advice::new("leave {device} out, or give {device=cpu}")),
+            Self::Gpu(error) => Some(Advice::new(match error {
+                GpuError::OutOfMemory => {
+                    "a smaller {batch}, such as {batch=1024}, takes less of it"
+                }
+                GpuError::NoLibrary(_) => {
+                    "install CUDA's run-time libraries, or name their folder in LD_LIBRARY_PATH; on the                      CPU, {device=cpu}, it trains without"
+                }
+                _ => "train on the CPU: {device=cpu}",
+            })),
             Self::Checkpoint { .. } => Some(Advice::new("delete it to begin anew")),
             Self::Store(error) => error.advice(),
         }

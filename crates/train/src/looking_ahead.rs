@@ -1,7 +1,9 @@
 //! The likelihood of visits in which clauses are looked ahead to: what sampling under rules draws from.
 
 use consequence_enforce::{Outlook, Reading};
-use consequence_network::{Asked, Codewise, Glance, Objective, Said};
+use consequence_network::{
+    Asked, Beyond, Codewise, Glance, Objective, Reading as Logit, Said, Scoring,
+};
 use consequence_rules::Plan;
 use rayon::prelude::*;
 
@@ -29,6 +31,11 @@ impl<'a> LookingAhead<'a> {
         let scored = self.scored(rows, said);
         let touched = scored.par_iter().with_min_len(4).flatten();
         touched.flat_map_iter(|one| one.outlook.expected(self.plan, &one.read(said))).collect()
+    }
+
+    /// The same of one row, by all that it reads.
+    pub fn expected_by(&self, row: usize, read: &[f64]) -> Vec<(u32, f64, bool)> {
+        self.outlooks[row].expected(self.plan, read)
     }
 
     /// What each row looks ahead to, if it does.
@@ -89,7 +96,26 @@ enum Place {
     Glance(usize),
 }
 
+impl Beyond for LookingAhead<'_> {
+    fn readings(&self, row: usize) -> Vec<Logit> {
+        let outlook = &self.outlooks[row];
+        let logit = |reading: &Reading| Logit { code: reading.position, known: reading.known };
+        match outlook.is_empty() {
+            true => Vec::new(),
+            false => outlook.readings().iter().map(logit).collect(),
+        }
+    }
+
+    fn score(&self, row: usize, read: &[f64], changes: &mut [f64]) -> f64 {
+        self.outlooks[row].score(self.plan, read, changes)
+    }
+}
+
 impl Objective for LookingAhead<'_> {
+    fn scoring(&self) -> Scoring<'_> {
+        Scoring::Beyond(self)
+    }
+
     fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
         let mut scored = self.scored(rows, &said);
         scored.par_iter_mut().with_min_len(4).flatten().for_each(|one| {

@@ -118,6 +118,27 @@ impl<'a> Teacher<'a> {
             .with_min_len(8)
             .map_init(|| self.reader(), |reader, number| reader.read(codes, records.record(number)))
             .collect();
+        self.taught(network, records, known)
+    }
+
+    /// The same, on this thread alone.
+    pub(crate) fn batch_by(
+        &self,
+        reader: &mut TeacherReader<'_>,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> TaughtBatch<'_> {
+        let codes = network.codes();
+        let known = records.records().map(|record| reader.read(codes, record)).collect();
+        self.taught(network, records, known)
+    }
+
+    fn taught(
+        &self,
+        network: &Network,
+        records: Selection<'_>,
+        known: Vec<(KnownVisits, Vec<Outlook>)>,
+    ) -> TaughtBatch<'_> {
         let (mut batch, mut outlooks) = (network.batch(), Vec::new());
         for (record, (known, ahead)) in records.records().zip(known) {
             network.push(&mut batch, record, &known);
@@ -140,7 +161,7 @@ impl<'a> Teacher<'a> {
     }
 
     /// Someone to ask, one for each thread.
-    fn reader(&self) -> TeacherReader<'_> {
+    pub(crate) fn reader(&self) -> TeacherReader<'_> {
         match self {
             Self::Off => TeacherReader::Off,
             Self::Causal(enforcer) => TeacherReader::Causal(enforcer.writer()),
@@ -173,6 +194,14 @@ impl TaughtBatch<'_> {
         }
     }
 
+    /// What the likelihood looks ahead to, if it does.
+    pub(crate) fn looks_ahead(&self) -> Option<&LookingAhead<'_>> {
+        match &self.scored_by {
+            ScoredBy::LookingAhead(ahead) => Some(ahead),
+            ScoredBy::Codewise | ScoredBy::Aim(_) => None,
+        }
+    }
+
     /// Codes that a look-ahead touches in some rows: their positions, how likely each is, and whether it
     /// is there.
     pub(crate) fn touched(&self, rows: &[Asked<'_>], said: &Said<'_>) -> Vec<(u32, f64, bool)> {
@@ -184,7 +213,7 @@ impl TaughtBatch<'_> {
 }
 
 #[allow(clippy::large_enum_variant, reason = "one for each thread")]
-enum TeacherReader<'a> {
+pub(crate) enum TeacherReader<'a> {
     Off,
     Causal(Writer<'a>),
     Paper(&'a PaperRules),

@@ -1,20 +1,24 @@
 //! The loop: which records are trained on together, the learning rate, and what is kept.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::time::Instant;
 
+use consequence_engine::cuda::ParameterRange;
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_model::{Epoch, KnownVisits, Network, Sizes};
+use consequence_network::recurrent::gpu::StepSettings;
 use consequence_network::{Batch, Shape, ShapeError, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
 use consequence_rules::Order;
 use serde::Serialize;
 
-use crate::calibrate::{Seen, calibrate};
+use crate::calibrate::{Seen, calibrate, counts};
 use crate::checkpoint::{Checkpoint, Checkpoints, State};
+use crate::on_gpu::OnGpu;
 use crate::options::batch_visits;
-use crate::{Teacher, TrainError, TrainOptions};
+use crate::{Device, Teacher, TrainError, TrainOptions};
 
 /// Steps that a learning rate is given to gain something, however few an epoch has.
 const LEAST_STEPS: u64 = 300;
@@ -136,12 +140,29 @@ pub struct Trained {
     pub interrupted: bool,
 }
 
-/// Trains a network.
+/// Trains a network on the CPU.
 ///
 /// With `checkpoints`, all that is needed to go on is written there from time to time, and read
 /// from there if it is there: a run that was stopped ends in the same weights as one that was not.
 /// `watch` is told of every step, and stops the run, after a checkpoint, by giving false.
 pub fn train(
+    network: Network,
+    examples: &Examples<'_>,
+    teacher: &Teacher<'_>,
+    options: &TrainOptions,
+    checkpoints: Option<&Checkpoints>,
+    watch: &mut dyn FnMut(Event) -> bool,
+) -> Result<Trained, TrainError> {
+    train_on(Device::Cpu, network, examples, teacher, options, checkpoints, watch)
+}
+
+/// Trains a network on a device, as [`train`] does on the CPU.
+///
+/// Checkpoints are the same on all devices, and a run may go on upon another. On one GPU a run that was
+/// stopped ends in the same weights as one that was not; sums are taken in another order than on the CPU, so
+/// that the weights are not quite those that it would have come to.
+pub fn train_on(
+    device: Device,
     network: Network,
     examples: &Examples<'_>,
     teacher: &Teacher<'_>,
@@ -159,47 +180,44 @@ pub fn train(
     if let Some(found) = longest.filter(|&found| found > network.max_visits()) {
         return Err(TrainError::TooLong { found, room: network.max_visits() });
     }
-    let mut trainer = Trainer::new(teacher, options, &network);
+    let mut trainer = Trainer::new(device, teacher, options, &network)?;
     let silent_before = rayon::scope(|_| trainer.silent_units(&network, tuning));
     let mut checkpoint = checkpoints.map(Checkpoint::new);
     let mut state = match &checkpoint {
         Some(checkpoint) => checkpoint.read(network)?,
         None => State::new(network),
     };
-    let mut gradient = vec![0f32; state.mean.len()];
     let batch_visits = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
-    let estimate =
-        rayon::scope(|_| trainer.measured(&mut state, train, batch_visits, &mut gradient))?;
+    let estimate = trainer.measured(&mut state, train, batch_visits)?;
+    trainer.send(&mut state)?;
     let mut interrupted = !watch(Event::Begin { estimate, silent_units: silent_before });
     while !interrupted && state.progress.epochs < options.epochs && !is_over(&state, options) {
         let began = Instant::now();
         let epoch = state.progress.epochs + 1;
         let batches = epoch_batches(train, batch_visits, options.seed, epoch);
         let steps = batches.len() as u64;
-        for records in batches.iter().skip(state.progress.batches as usize) {
-            let chosen = train.others(records);
-            // On a thread of the pool, which then need not be woken for each of many small products.
-            rayon::scope(|_| trainer.step(&mut state, chosen, &mut gradient, steps))?;
-            let progress = &state.progress;
-            let nats = progress.nats / progress.records as f64;
-            let (more, of) = (records.len() as u64, train.len() as u64);
-            let records = progress.records;
-            interrupted = !watch(Event::Step { epoch, records, more, of, nats });
+        let rest = batches.get(state.progress.batches as usize..).unwrap_or_default();
+        let of = train.len() as u64;
+        let mut told = |bring: &mut Bring<'_>, state: &mut State, more: usize, nats: f64| {
+            let (more, records) = (more as u64, state.progress.records);
+            let mut goes_on = watch(Event::Step { epoch, records, more, of, nats });
             if let Some(checkpoint) = &mut checkpoint
-                && (interrupted || checkpoint.is_due())
+                && (!goes_on || checkpoint.is_due())
             {
-                checkpoint.write(&state)?;
-                interrupted |= !watch(Event::Checkpoint);
+                bring(state)?;
+                checkpoint.write(state)?;
+                goes_on &= watch(Event::Checkpoint);
             }
-            if interrupted {
-                break;
-            }
-        }
+            Ok(goes_on)
+        };
+        interrupted = !trainer.epoch(&mut state, (train, rest), steps, &mut told)?;
         if interrupted {
             break;
         }
-        let nats = rayon::scope(|_| trainer.averaged_nats(&mut state, tuning));
+        trainer.bring(&mut state)?;
+        let nats = trainer.averaged_nats(&mut state, tuning)?;
         let (figures, best) = close_epoch(&mut state, nats / tuning.len() as f64, steps, options)?;
+        trainer.send(&mut state)?;
         let seconds = began.elapsed().as_secs_f64();
         interrupted = !watch(Event::Epoch { figures, best, seconds });
         if let Some(checkpoint) = &mut checkpoint {
@@ -212,7 +230,7 @@ pub fn train(
     network.weights_mut().values_mut().copy_from_slice(&state.best);
     // Who asks to stop is not kept waiting.
     if !interrupted && teacher.expects_codewise() {
-        rayon::scope(|_| trainer.calibrate(&mut network, examples));
+        trainer.calibrate(&mut network, examples)?;
     }
     let before = silent_before.filter(|_| !interrupted);
     let silent_units = before.and_then(|before| {
@@ -273,36 +291,106 @@ fn close_epoch(
     Ok((figures, best))
 }
 
+/// Brings the state of training from where it is to where it can be written.
+pub(crate) type Bring<'a> = dyn FnMut(&mut State) -> Result<(), TrainError> + 'a;
+
+/// Is told after each step of its records, and of the mean nats of a record in this epoch; false ends it.
+pub(crate) type Told<'a> =
+    dyn FnMut(&mut Bring<'_>, &mut State, usize, f64) -> Result<bool, TrainError> + 'a;
+
 struct Trainer<'a> {
     teacher: &'a Teacher<'a>,
     options: &'a TrainOptions,
     pass: TrainingPass,
+    gradient: Vec<f32>,
     /// The ranges of all parameters that can make a difference.
     live: Vec<Range<usize>>,
     /// Those of them that are made smaller with every step, and the others.
     decaying: Vec<Range<usize>>,
     plain: Vec<Range<usize>>,
+    /// What it trains on in place of the CPU.
+    gpu: Option<OnGpu<'a>>,
 }
 
 impl<'a> Trainer<'a> {
-    fn new(teacher: &'a Teacher<'a>, options: &'a TrainOptions, network: &Network) -> Self {
+    fn new(
+        device: Device,
+        teacher: &'a Teacher<'a>,
+        options: &'a TrainOptions,
+        network: &Network,
+    ) -> Result<Self, TrainError> {
         let weights = network.weights();
         let live = match teacher.asks_head() {
             true => weights.live(network.codes().statics()),
             false => weights.live_without_head().into_iter().map(|range| (range, false)).collect(),
         };
+        let changed: Vec<ParameterRange> = live
+            .iter()
+            .map(|(range, decays)| ParameterRange { range: range.clone(), decays: *decays })
+            .collect();
+        let (gradient, gpu) = match device {
+            Device::Cpu => (vec![0.0; weights.values().len()], None),
+            Device::Gpu(gpu) => (Vec::new(), Some(OnGpu::new(*gpu, network, teacher, &changed)?)),
+        };
         let chosen = |decays: bool| {
             let ranges = live.iter().filter(move |(_, between)| *between == decays);
             ranges.map(|(range, _)| range.clone()).collect()
         };
-        Self {
+        Ok(Self {
             teacher,
             options,
             pass: TrainingPass::default(),
+            gradient,
             decaying: chosen(true),
             plain: chosen(false),
             live: live.iter().map(|(range, _)| range.clone()).collect(),
+            gpu,
+        })
+    }
+
+    /// Sends the state of training to where it goes on.
+    fn send(&mut self, state: &mut State) -> Result<(), TrainError> {
+        self.gpu.as_mut().map_or(Ok(()), |gpu| gpu.send(state))
+    }
+
+    /// Brings it back.
+    fn bring(&mut self, state: &mut State) -> Result<(), TrainError> {
+        self.gpu.as_mut().map_or(Ok(()), |gpu| gpu.bring(state))
+    }
+
+    /// Trains on batches, the rest of an epoch of so many steps. False if it was asked to stop.
+    fn epoch(
+        &mut self,
+        state: &mut State,
+        (train, batches): (Selection<'_>, &[Vec<usize>]),
+        steps: u64,
+        told: &mut Told<'_>,
+    ) -> Result<bool, TrainError> {
+        if let Some(gpu) = &mut self.gpu {
+            let options = self.options;
+            let settings = |state: &State, number: u64| {
+                let rate = rate(options, state.progress.rate_left, number);
+                let weight_kept = 1.0 - rate * options.decay;
+                let adam = Adam { learning_rate: rate, weight_kept, ..Adam::default() };
+                StepSettings {
+                    adam,
+                    clip: options.clip,
+                    number,
+                    keep: keep(options, steps, number),
+                }
+            };
+            return gpu.steps(state, (train, batches), settings, told);
         }
+        for records in batches {
+            let chosen = train.others(records);
+            // On a thread of the pool, which then need not be woken for each of many small products.
+            rayon::scope(|_| self.step(state, chosen, steps))?;
+            let nats = state.progress.nats / state.progress.records as f64;
+            if !told(&mut |_| Ok(()), state, records.len(), nats)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The share of units that never fire in these records; none where the head is not asked.
@@ -328,21 +416,21 @@ impl<'a> Trainer<'a> {
         state: &mut State,
         train: Selection<'_>,
         batch_visits: usize,
-        gradient: &mut [f32],
     ) -> Result<Estimate, TrainError> {
         let batches = epoch_batches(train, batch_visits, self.options.seed, 1);
         let first = train.others(&batches[0]);
-        let mut seconds = 0.0;
-        for _ in 0..2 {
-            let began = Instant::now();
-            let (batch, nats) = self.gradient(&state.network, first, 1, gradient)?;
-            seconds = began.elapsed().as_secs_f64() / batch.rows() as f64;
-            if state.progress.steps == 0 {
-                // Records of the first batch may be shorter than most.
-                let mean = |records: Selection<'_>| visits(records) as f64 / records.len() as f64;
-                let of_record = nats / first.len() as f64;
-                state.progress.untrained_nats = of_record * mean(train) / mean(first);
-            }
+        let (nats, seconds) = match &mut self.gpu {
+            Some(gpu) => gpu.measured(&state.network, first)?,
+            None => rayon::scope(|_| self.measured_here(&state.network, first))?,
+        };
+        if !nats.is_finite() {
+            return Err(TrainError::NotANumber { step: 1 });
+        }
+        if state.progress.steps == 0 {
+            // Records of the first batch may be shorter than most.
+            let mean = |records: Selection<'_>| visits(records) as f64 / records.len() as f64;
+            let of_record = nats / first.len() as f64;
+            state.progress.untrained_nats = of_record * mean(train) / mean(first);
         }
         let weights = state.network.weights();
         let visits: usize = train.records().map(|record| record.len()).sum();
@@ -358,15 +446,30 @@ impl<'a> Trainer<'a> {
         Ok(Estimate { parameters, bytes, batch: batch_visits, epoch_seconds })
     }
 
+    /// What records cost in all, and the seconds that a step takes for each of their visits.
+    fn measured_here(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<(f64, f64), TrainError> {
+        let mut measured = (0.0, 0.0);
+        for _ in 0..2 {
+            let began = Instant::now();
+            let (batch, nats) = self.gradient(network, records, 1)?;
+            measured = (nats, began.elapsed().as_secs_f64() / batch.rows() as f64);
+        }
+        Ok(measured)
+    }
+
     /// Fills the gradient for some records, and gives their batch and what they cost in all.
     fn gradient(
         &mut self,
         network: &Network,
         records: Selection<'_>,
         number: u64,
-        gradient: &mut [f32],
     ) -> Result<(Batch, f64), TrainError> {
         let taught = self.teacher.batch(network, records);
+        let gradient = &mut self.gradient;
         for range in &self.live {
             gradient[range.clone()].fill(0.0);
         }
@@ -387,11 +490,11 @@ impl<'a> Trainer<'a> {
         &mut self,
         state: &mut State,
         records: Selection<'_>,
-        gradient: &mut [f32],
         steps: u64,
     ) -> Result<(), TrainError> {
         let number = state.progress.steps + 1;
-        let (_, total) = self.gradient(&state.network, records, number, gradient)?;
+        let (_, total) = self.gradient(&state.network, records, number)?;
+        let gradient = &self.gradient;
         let length = squared_norm_within(gradient, &self.live).sqrt() as f32;
         if !length.is_finite() {
             return Err(TrainError::NotANumber { step: number });
@@ -406,11 +509,8 @@ impl<'a> Trainer<'a> {
             let (mean, square) = (&mut state.mean, &mut state.square);
             adam_step_within(weights, gradient, mean, square, ranges, &adam, number);
         }
-        // At first the average follows the weights closely, so that the first weights are soon
-        // gone.
-        let horizon = (f64::from(self.options.average) * steps as f64).max(AVERAGED_STEPS);
-        let keep = 1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0);
-        average_within(&mut state.average, weights, &self.live, keep as f32);
+        let keep = keep(self.options, steps, number);
+        average_within(&mut state.average, weights, &self.live, keep);
         state.progress.steps = number;
         state.progress.batches += 1;
         state.progress.records += records.len() as u64;
@@ -419,26 +519,47 @@ impl<'a> Trainer<'a> {
     }
 
     /// The nats of records, in all, under the average of the weights.
-    fn averaged_nats(&mut self, state: &mut State, records: Selection<'_>) -> f64 {
+    fn averaged_nats(
+        &mut self,
+        state: &mut State,
+        records: Selection<'_>,
+    ) -> Result<f64, TrainError> {
+        if let Some(gpu) = &mut self.gpu {
+            return gpu.averaged_nats(&state.network, records);
+        }
         state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
-        let nats = self.nats(&state.network, records);
+        let (teacher, pass) = (self.teacher, &mut self.pass);
+        let nats = rayon::scope(|_| nats(teacher, pass, &state.network, records));
         state.network.weights_mut().values_mut().swap_with_slice(&mut state.average);
-        nats
+        Ok(nats)
     }
 
     /// Sets the biases of the trained network.
-    fn calibrate(&mut self, network: &mut Network, examples: &Examples<'_>) {
-        let (teacher, pass) = (self.teacher, &mut self.pass);
+    fn calibrate(
+        &mut self,
+        network: &mut Network,
+        examples: &Examples<'_>,
+    ) -> Result<(), TrainError> {
         let Examples { train, tuning } = *examples;
+        if let Some(gpu) = &mut self.gpu {
+            let gpu = RefCell::new(gpu);
+            return calibrate(
+                network,
+                |network| gpu.borrow_mut().counts(network, train),
+                |network| gpu.borrow_mut().nats(network, tuning),
+            );
+        }
+        let (teacher, pass) = (self.teacher, RefCell::new(&mut self.pass));
         let batches = cut(train.cohort(), train.indices(), VALIDATED);
-        let nats =
-            |network: &Network, pass: &mut TrainingPass| nats(teacher, pass, network, tuning);
-        calibrate(network, teacher, pass, train, &batches, nats);
-    }
-
-    /// The nats of records, in all.
-    fn nats(&mut self, network: &Network, records: Selection<'_>) -> f64 {
-        nats(self.teacher, &mut self.pass, network, records)
+        let counts = |network: &Network| {
+            let pass = &mut *pass.borrow_mut();
+            Ok(rayon::scope(|_| counts(network, teacher, pass, train, &batches)))
+        };
+        let nats = |network: &Network| {
+            let pass = &mut *pass.borrow_mut();
+            Ok(rayon::scope(|_| nats(teacher, pass, network, tuning)))
+        };
+        calibrate(network, counts, nats)
     }
 }
 
@@ -456,6 +577,13 @@ fn nats(
         total += nats.iter().sum::<f64>();
     }
     total
+}
+
+/// What part of itself the average of the weights keeps in a step, of so many in an epoch. At first it follows
+/// the weights closely, so that the first weights are soon gone.
+fn keep(options: &TrainOptions, steps: u64, number: u64) -> f32 {
+    let horizon = (f64::from(options.average) * steps as f64).max(AVERAGED_STEPS);
+    (1.0 - 1.0 / horizon.clamp(1.0, 1.0 + number as f64 / 4.0)) as f32
 }
 
 /// The records of an epoch in an order of its own, cut into batches.
@@ -476,7 +604,7 @@ fn epoch_batches(
 
 /// Records in the order given, by their indices, cut into batches of so many visits at most. A
 /// longer record stands alone.
-fn cut(
+pub(crate) fn cut(
     cohort: &Cohort,
     order: impl IntoIterator<Item = usize>,
     batch_visits: usize,

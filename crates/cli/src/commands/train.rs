@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use consequence::train::{ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask};
+use consequence::train::{
+    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask,
+};
 use consequence::{Error, Out};
 
 use super::{Outcome, inputs};
@@ -26,6 +28,10 @@ pub struct TrainArguments {
     pub out: PathBuf,
     #[command(flatten)]
     pub training: TrainingArguments,
+    /// Where a network trains: auto, cpu, or a GPU: cuda:0, cuda:1 and so on [default: auto, a GPU if
+    /// there is one]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
     /// The most encounters that a record may have [default: as many as the longest record has]
     #[arg(long, value_name = "NUMBER", value_parser = visits)]
     pub max_visits: Option<u16>,
@@ -155,6 +161,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
         writing_rules: super::rule_inputs(&arguments.writing_rules),
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
+        device: arguments.device.unwrap_or_default(),
         max_visits: arguments.max_visits,
         checkpoint_every: Duration::from_secs(arguments.checkpoint_every as u64),
         ..TrainTask::new(&arguments.cohort, out)

@@ -23,6 +23,7 @@ fn from_records_to_rules_to_new_records() {
     // Records that mining never saw have codes that their sex never had.
     assert!(lines.next().is_some_and(|line| line.contains("real records break 2 hard rules")));
     let mut lines = lines.skip_while(|line| line.starts_with("  ") || line.is_empty());
+    assert!(lines.next().is_some_and(|line| line.starts_with("training on ")), "{}", ran.err);
     assert!(lines.next().is_some_and(|line| line.contains(" parameters, about ")), "{}", ran.err);
     assert!(lines.all(|line| line.starts_with("epoch ")), "{}", ran.err);
     let cohort = "consequence-demo/cohort";

@@ -7,8 +7,8 @@ use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_train::{
-    Checkpoints, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode, fit_ends, settle,
-    train, untrained,
+    Checkpoints, DeviceChoice, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode,
+    fit_ends, settle, train_on, untrained,
 };
 
 use super::NetworkTask;
@@ -31,7 +31,7 @@ pub(super) type Outcome = (Trained, Vec<Epoch>, Option<Run>);
 /// Trains a network; `checkpoint` is the file, how often it is written, and what the run depends on.
 pub(super) fn network(
     lesson: &Lesson,
-    task: &NetworkTask,
+    (task, device): (&NetworkTask, DeviceChoice),
     checkpoint: (PathBuf, Duration, String),
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
@@ -43,15 +43,18 @@ pub(super) fn network(
         Some(enforcer) => Teacher::new(lesson.mode, enforcer),
         None => Teacher::Off,
     };
+    let chosen = device.find(&task.sizes, &teacher)?;
+    watch.note(&format!("training on {}", chosen.why));
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };
     let began = Instant::now();
     let mut meter = Meter { watch, records: 0 };
-    let trained =
-        train(fresh, &examples, &teacher, &task.options, Some(&checkpoints), &mut |event| {
-            meter.tell(event);
-            !watch.wants_stop()
-        });
+    let mut tell = |event| {
+        meter.tell(event);
+        !watch.wants_stop()
+    };
+    let (device, kept) = (chosen.device, Some(&checkpoints));
+    let trained = train_on(device, fresh, &examples, &teacher, &task.options, kept, &mut tell);
     watch.finish();
     let trained = trained?;
     if let Some(SilentUnits { after, .. }) = trained.silent_units {

@@ -24,7 +24,7 @@ use crate::broken::BrokenRecords;
 
 pub use consequence_model::{Epoch, HaloSizes, NetworkSizes, RecurrentSizes};
 pub use consequence_train::{
-    NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
+    DeviceChoice, NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
 };
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
 pub use settings::NetworkSettings;
@@ -176,7 +176,7 @@ fn fit(
     match &task.model_kind {
         ModelChoice::Network(network) => {
             let checkpoint = (checkpoint, task.checkpoint_every, fingerprint);
-            fit::network(lesson, network, checkpoint, watch)
+            fit::network(lesson, (network, task.device), checkpoint, watch)
         }
         ModelChoice::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);

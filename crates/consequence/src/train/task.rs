@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use consequence_model::{NetworkSizes, Sizes};
 use consequence_pipeline::{CohortInput, Out, RecordInputs, RuleInput};
-use consequence_train::{Preset, TrainMode, TrainOptions};
+use consequence_train::{DeviceChoice, Preset, TrainMode, TrainOptions};
 use serde_json::{Value, json};
 
 /// How often a checkpoint is written if nothing else is said.
@@ -41,6 +41,8 @@ pub struct TrainTask {
     pub out: Out,
     /// What is to be trained.
     pub model_kind: ModelChoice,
+    /// Where a network trains.
+    pub device: DeviceChoice,
     /// The most encounters that a record may have; none: as many as the longest record has.
     pub max_visits: Option<u16>,
     /// Whether to train with rules that more than one record in a hundred breaks.
@@ -57,6 +59,7 @@ impl TrainTask {
             writing_rules: Vec::new(),
             out: out.into(),
             model_kind: ModelChoice::Network(NetworkTask::of(Preset::default())),
+            device: DeviceChoice::Auto,
             max_visits: None,
             accept_broken: false,
             checkpoint_every: CHECKPOINT_EVERY,

@@ -14,11 +14,11 @@ pub(super) const TERMS: usize = 4;
 /// A code that a record has held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Held {
-    code: u32,
+    pub code: u32,
     /// Visits that had it.
-    times: u32,
+    pub times: u32,
     /// The last of them.
-    last: u32,
+    pub last: u32,
 }
 
 impl Held {
@@ -31,7 +31,7 @@ impl Held {
 }
 
 /// The part of an ascending list that lies in a range of codes.
-fn within<'a>(held: &'a [Held], codes: &Range<usize>) -> &'a [Held] {
+pub(super) fn within<'a>(held: &'a [Held], codes: &Range<usize>) -> &'a [Held] {
     let below = |end: usize| held.partition_point(|one| (one.code as usize) < end);
     &held[below(codes.start)..below(codes.end)]
 }

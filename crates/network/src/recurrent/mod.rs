@@ -22,6 +22,7 @@
 
 mod copies;
 mod file;
+pub mod gpu;
 mod head;
 mod history;
 mod pass;

@@ -2,5 +2,6 @@
 
 mod blocks;
 mod fixtures;
+mod gpu;
 mod one_pass;
 mod side;

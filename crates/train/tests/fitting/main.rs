@@ -1,6 +1,7 @@
 //! Networks as they train.
 
 mod ends;
+mod gpu;
 mod looking_ahead;
 mod rules_in_training;
 mod training;

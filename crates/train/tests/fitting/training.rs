@@ -15,19 +15,19 @@ use consequence_train::{
     TrainOptions, Trained, train, untrained,
 };
 
-const SIZES: Sizes = Sizes {
+pub const SIZES: Sizes = Sizes {
     max_visits: 200,
     network: NetworkSizes::Recurrent(RecurrentSizes { head: 24, width: 16, bottleneck: 8 }),
 };
 
-struct World {
+pub struct World {
     cohort: Cohort,
-    enforcer: Enforcer,
+    pub enforcer: Enforcer,
     parts: [Vec<usize>; 2],
 }
 
 impl World {
-    fn new(patients: usize) -> Self {
+    pub fn new(patients: usize) -> Self {
         let simulation = Simulation::new(Preset::Inpatient, patients, 5);
         let cohort = simulation.cohort();
         let rules = Arc::clone(&simulation.truth().rules);
@@ -38,13 +38,13 @@ impl World {
         Self { cohort, enforcer, parts }
     }
 
-    fn examples(&self) -> Examples<'_> {
+    pub fn examples(&self) -> Examples<'_> {
         let [train, tuning] =
             self.parts.each_ref().map(|records| Selection::new(&self.cohort, records));
         Examples { train, tuning }
     }
 
-    fn network(&self) -> Network {
+    pub fn network(&self) -> Network {
         self.network_of(&SIZES)
     }
 

@@ -1,0 +1,108 @@
+//! Where a network trains.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use consequence_engine::cuda::{Gpu, GpuError, Precision};
+use consequence_model::NetworkSizes;
+use thiserror::Error;
+
+use crate::{Teacher, TrainError};
+
+/// Where a network is to train.
+///
+/// ```
+/// use consequence_train::DeviceChoice;
+///
+/// assert_eq!("cuda:1".parse(), Ok(DeviceChoice::Cuda(1)));
+/// assert_eq!(DeviceChoice::Auto.to_string(), "auto");
+/// assert!("tpu".parse::<DeviceChoice>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// On the first GPU, if there is one that can be used, and else on the CPU.
+    #[default]
+    Auto,
+    /// On the CPU.
+    Cpu,
+    /// On a CUDA GPU, counted from 0.
+    Cuda(usize),
+}
+
+/// No device has this name.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no device is called `{0}`; there are auto, cpu and cuda:0, cuda:1 and so on")]
+pub struct UnknownDevice(String);
+
+impl FromStr for DeviceChoice {
+    type Err = UnknownDevice;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDevice> {
+        let number = |name: &str| name.strip_prefix("cuda:").and_then(|number| number.parse().ok());
+        match name {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => number(name).map(Self::Cuda).ok_or_else(|| UnknownDevice(name.to_owned())),
+        }
+    }
+}
+
+impl Display for DeviceChoice {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => out.write_str("auto"),
+            Self::Cpu => out.write_str("cpu"),
+            Self::Cuda(number) => write!(out, "cuda:{number}"),
+        }
+    }
+}
+
+/// Where a network trains.
+#[derive(Debug)]
+pub enum Device {
+    /// On the CPU.
+    Cpu,
+    /// On a GPU.
+    Gpu(Box<Gpu>),
+}
+
+/// A device, and why it was chosen.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The device.
+    pub device: Device,
+    /// What it is, and why, in a few words.
+    pub why: String,
+}
+
+impl DeviceChoice {
+    /// Finds the device for a network of these sizes and a teacher. One that was named must be there, and
+    /// able to.
+    pub fn find(self, sizes: &NetworkSizes, teacher: &Teacher<'_>) -> Result<Chosen, TrainError> {
+        let cpu = |why: String| Chosen { device: Device::Cpu, why };
+        if self == Self::Cpu {
+            return Ok(cpu("the CPU, as asked".into()));
+        }
+        let able = match (sizes, teacher) {
+            (NetworkSizes::Halo(_), _) => Err(TrainError::NotOnGpu("HALO's network")),
+            (_, Teacher::Aim(_)) => Err(TrainError::NotOnGpu("this method")),
+            _ => Ok(()),
+        };
+        let number = if let Self::Cuda(number) = self { number } else { 0 };
+        let opened = able.and_then(|()| Ok(Gpu::open(number, Precision::Fast)?));
+        match (opened, self) {
+            (Ok(gpu), _) => {
+                let memory = gpu.memory() as f64 / f64::from(1 << 30);
+                let why = format!("GPU {number}: {}, {memory:.0} GB", gpu.name());
+                Ok(Chosen { device: Device::Gpu(Box::new(gpu)), why })
+            }
+            // What is wrong with a GPU that is there is told; that there is none needs no word.
+            (Err(TrainError::Gpu(GpuError::NoDriver | GpuError::NoGpu)), Self::Auto) => {
+                Ok(cpu("the CPU: no GPU was found".into()))
+            }
+            (Err(error), Self::Auto) => Ok(cpu(format!("the CPU: {error}"))),
+            (Err(error), _) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Networks train on a GPU as on the CPU. Says `SKIPPED` where there is none.
+
+use std::path::Path;
+use std::time::Duration;
+
+use consequence_engine::cuda::{Gpu, GpuError, Precision};
+use consequence_train::{
+    Checkpoints, Device, DeviceChoice, Event, NetworkKind, Preset, Size, Teacher, TrainError,
+    TrainMode, TrainOptions, Trained, train, train_on,
+};
+
+use crate::training::{SIZES, World};
+
+/// A GPU, or none where there is none to test on.
+fn gpu(precision: Precision) -> Option<Device> {
+    match Gpu::open(0, precision) {
+        Ok(gpu) => Some(Device::Gpu(Box::new(gpu))),
+        Err(error @ GpuError::Failed(_)) => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+fn options() -> TrainOptions {
+    TrainOptions { epochs: 3, batch: Some(64), rate: 3e-3, warm_up: 5, ..TrainOptions::default() }
+}
+
+fn fit(
+    world: &World,
+    device: Device,
+    mode: TrainMode,
+    checkpoints: Option<&Checkpoints>,
+    watch: &mut dyn FnMut(Event) -> bool,
+) -> Result<Trained, TrainError> {
+    let teacher = Teacher::new(mode, &world.enforcer);
+    let network = world.network();
+    train_on(device, network, &world.examples(), &teacher, &options(), checkpoints, watch)
+}
+
+fn checkpoints(folder: &Path) -> Checkpoints {
+    let path = folder.join("checkpoint.safetensors");
+    Checkpoints { path, every: Duration::ZERO, fingerprint: "one".into() }
+}
+
+#[test]
+fn it_comes_to_what_the_cpu_comes_to() {
+    for precision in [Precision::Full, Precision::Fast] {
+        let world = World::new(200);
+        for mode in [TrainMode::Off, TrainMode::Causal, TrainMode::Paper] {
+            let Some(device) = gpu(precision) else { return };
+            let teacher = Teacher::new(mode, &world.enforcer);
+            let (network, examples) = (world.network(), world.examples());
+            let cpu = train(network, &examples, &teacher, &options(), None, &mut |_| true).unwrap();
+            let found = fit(&world, device, mode, None, &mut |_| true).unwrap();
+            for (found, right) in found.history.iter().zip(&cpu.history) {
+                eprintln!("{precision:?} {mode}: {found:?}, on the CPU {right:?}");
+                let near = |found: f64, right: f64| (found / right - 1.0).abs() < 5e-3;
+                assert!(near(found.tuning_nats, right.tuning_nats));
+                assert!(near(found.train_nats, right.train_nats));
+            }
+            let [found, right] = [&found, &cpu].map(|one| one.network.weights().output_bias());
+            for (position, (found, right)) in found.iter().zip(right).enumerate() {
+                assert!((found - right).abs() < 0.2, "bias {position}: {found}, not {right}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_as_one_that_is_not() {
+    let world = World::new(120);
+    let run = |checkpoints: Option<&Checkpoints>, steps: usize| {
+        let device = gpu(Precision::Fast)?;
+        let mut left = steps;
+        Some(fit(&world, device, TrainMode::Causal, checkpoints, &mut |event| {
+            left -= usize::from(matches!(event, Event::Step { .. }));
+            left > 0
+        }))
+    };
+    let Some(whole) = run(None, usize::MAX) else { return };
+    let whole = whole.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = checkpoints(folder.path());
+    let again = loop {
+        let trained = run(Some(&checkpoints), 7).unwrap().unwrap();
+        if !trained.interrupted {
+            break trained;
+        }
+    };
+    assert_eq!(again.history, whole.history);
+    assert!(again.network.weights().values() == whole.network.weights().values());
+}
+
+#[test]
+fn a_run_goes_on_upon_another_device() {
+    let world = World::new(120);
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = checkpoints(folder.path());
+    let mut on_gpu = true;
+    let trained = loop {
+        let gpu = gpu(Precision::Full);
+        if gpu.is_none() {
+            return;
+        }
+        let device = if on_gpu { gpu } else { Some(Device::Cpu) };
+        on_gpu = !on_gpu;
+        let mut left = 9;
+        let trained =
+            fit(&world, device.unwrap(), TrainMode::Causal, Some(&checkpoints), &mut |event| {
+                left -= usize::from(matches!(event, Event::Step { .. }));
+                left > 0
+            })
+            .unwrap();
+        if !trained.interrupted {
+            break trained;
+        }
+    };
+    let whole = fit(&world, Device::Cpu, TrainMode::Causal, None, &mut |_| true).unwrap();
+    for (found, right) in trained.history.iter().zip(&whole.history) {
+        assert!((found.tuning_nats / right.tuning_nats - 1.0).abs() < 1e-3, "{found:?} {right:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_or_trains_on_the_cpu() {
+    let sizes = Preset::new(NetworkKind::Halo, Size::Tiny).unwrap().sizes();
+    let refused = DeviceChoice::Cuda(0).find(&sizes, &Teacher::Off).unwrap_err();
+    assert_eq!(refused.to_string(), "HALO's network trains on the CPU alone");
+    let chosen = DeviceChoice::Auto.find(&sizes, &Teacher::Off).unwrap();
+    assert!(matches!(chosen.device, Device::Cpu));
+    assert_eq!(chosen.why, "the CPU: HALO's network trains on the CPU alone");
+    let refused = DeviceChoice::Cuda(4_000).find(&SIZES.network, &Teacher::Off);
+    assert!(matches!(refused, Err(TrainError::Gpu(_))));
+    assert!(DeviceChoice::Cpu.find(&SIZES.network, &Teacher::Off).unwrap().why.contains("asked"));
+}
