@@ -275,7 +275,7 @@ impl Job {
                 hand_on(&part, text_subjects, |batch| output.send(batch).is_ok())
             })
         })?;
-        Ok(Repairing(Mutex::new(Some((repaired, waiting)))))
+        Ok(Repairing(Mutex::new(Some(Coming { repaired, waiting }))))
     }
 
     /// Adds up what was counted of some parts.
@@ -412,7 +412,13 @@ impl Drop for Counting {
 
 /// Records of a file that are repaired, their rows as they come.
 #[pyclass(frozen, module = "conseq._native")]
-pub struct Repairing(Mutex<Option<(Receiver<RecordBatch>, Waiting<Vec<u8>>)>>);
+pub struct Repairing(Mutex<Option<Coming>>);
+
+/// Rows that are on their way, and then what was counted.
+struct Coming {
+    repaired: Receiver<RecordBatch>,
+    waiting: Waiting<Vec<u8>>,
+}
 
 #[pymethods]
 impl Repairing {
@@ -423,10 +429,10 @@ impl Repairing {
     ) -> PyResult<(Option<Batches>, Option<Bound<'py, PyBytes>>)> {
         // Not held while the interpreter's lock is given away.
         let state = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((repaired, waiting)) = state().take() else { return Err(over(py)) };
+        let Some(Coming { repaired, waiting }) = state().take() else { return Err(over(py)) };
         match waiting.next(py, repaired)? {
             Some((batch, repaired)) => {
-                *state() = Some((repaired, waiting));
+                *state() = Some(Coming { repaired, waiting });
                 Ok((Some(Batches::new(batch.schema(), vec![batch])), None))
             }
             None => Ok((None, Some(PyBytes::new(py, &waiting.finish(py)?)))),
@@ -437,7 +443,7 @@ impl Repairing {
 impl Drop for Repairing {
     fn drop(&mut self) {
         let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, waiting)) = state {
+        if let Some(Coming { waiting, .. }) = state {
             waiting.stop();
         }
     }
