@@ -149,7 +149,7 @@ impl Gpu {
         let stream = context.new_stream()?;
         let (major, minor) = context.compute_capability()?;
         let options = CompileOptions {
-            options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
+            options: vec![format!("-arch=compute_{major}{minor}")],
             ..CompileOptions::default()
         };
         let compiled = compile_ptx_with_opts(include_str!("kernels.cu"), options)
