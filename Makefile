@@ -107,8 +107,9 @@ env-spark:
 # Every verb on a cluster and over Spark Connect; many partitions and the larger tables are left to `make study`.
 spark-test: staged-package
 	@if $(SPARK_READY); then set -e; \
+		(session=; $(ON_SPARK) 'test_examples.py::test_example_runs[on_spark]'); \
 		(session=cluster; $(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py -k 'not 64 and not synthea'); \
-		(session=connect; $(ON_SPARK) test_spark.py 'test_examples.py::test_example_runs[on_spark]' -k 'not partitions'); \
+		(session=connect; $(ON_SPARK) test_spark.py -k 'not partitions'); \
 		else echo "SKIPPED: PySpark or Java is not there, so conseq.spark was not tested; make env-spark spark-test" >&2; fi
 
 # Wheels that run on any Linux of the last ten years, by the C library that zig brings. The one for aarch64 is
