@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use consequence::{Code, Draws, Enforcer, Program, Purpose, Ruling, Writer};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rayon::prelude::*;
@@ -64,9 +63,10 @@ impl PlanTensors {
             Some(Self { program: Arc::new(program), enforcer: Arc::new(enforcer) })
         });
         made.ok_or_else(|| {
-            PyValueError::new_err(
-                "rules about days, counts, ages or values cannot be kept by a layer of tensors; leave them \
-                 out of the plan",
+            errors::unusable(
+                py,
+                "rules about days, counts, ages or values cannot be kept by a layer of tensors",
+                "leave them out of the plan of the layer, and repair what it writes with plan.enforce",
             )
         })
     }

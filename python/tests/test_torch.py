@@ -302,7 +302,12 @@ def test_the_cases_of_the_corpus() -> None:
     run = 0
     for number, (name, rules) in enumerate(corpus()):
         plan = cq.Rules.parse(rules).compile(max_visits=6)
-        layer = ConstraintLayer(plan)
+        try:
+            layer = ConstraintLayer(plan)
+        except cq.InputError as refused:
+            assert "rules about days, counts, ages or values" in str(refused)
+            assert re.search(r"\b(AGE|last|ago|since|first visit|times|once)\b|[<>]|between", rules), name
+            continue
         compare_written(layer, number, records=6)
         compare_rulings(layer, number, records=6)
         generator = torch.Generator().manual_seed(number)
