@@ -129,7 +129,7 @@ def test_generate(spark, model, folder):
     same(cs.describe(written), whole.describe())
 
 
-def test_records_with_dates(spark, tmp_path):
+def test_records_with_dates(spark):
     cohort = cq.Cohort.simulate("inpatient", patients=300, seed=2)
     model = cq.Model.train(cohort, generator="markov", seed=2)
     whole = model.sample(60, seed=2)
@@ -145,7 +145,7 @@ def test_records_with_dates(spark, tmp_path):
     same(repaired.report(), alone.report)
 
 
-def test_datasets_of_files(spark, folder, tmp_path, broken, rules):
+def test_datasets_of_files(spark, tmp_path, broken, rules):
     """One partition a data file, read by the workers."""
     broken.save(tmp_path / "broken")
     records = cs.Records.from_meds(spark, tmp_path / "broken")
