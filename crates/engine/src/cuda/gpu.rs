@@ -68,41 +68,47 @@ pub enum Precision {
 }
 
 macro_rules! kernels {
-    ($($name:ident),* $(,)?) => {
+    ($($source:literal { $($name:ident),* $(,)? })*) => {
         /// Our kernels.
         #[allow(non_camel_case_types, reason = "they are called as in their source")]
         #[derive(Clone, Copy, Debug)]
-        pub(super) enum Kernel { $($name),* }
+        pub(super) enum Kernel { $($($name,)*)* }
 
-        const KERNELS: &[&str] = &[$(stringify!($name)),*];
+        /// The source of each module, and the kernels that it has, all in the order of [`Kernel`].
+        const MODULES: &[(&str, &[&str])] = &[$((
+            concat!(include_str!("common.cuh"), include_str!($source)),
+            &[$(stringify!($name)),*],
+        )),*];
     };
 }
 
-kernels!(
-    places,
-    add_gathered,
-    scatter_rows,
-    layer_norm,
-    layer_norm_backward,
-    column_sums,
-    add_linear,
-    add,
-    gelu_linear,
-    gelu_linear_backward,
-    gated_average,
-    gated_average_backward,
-    states,
-    states_backward,
-    copies,
-    copies_backward,
-    settle,
-    read_logits,
-    add_at,
-    score,
-    add_up,
-    finish,
-    adam,
-);
+kernels! {
+    "kernels.cu" {
+        places,
+        add_gathered,
+        scatter_rows,
+        layer_norm,
+        layer_norm_backward,
+        column_sums,
+        add_linear,
+        add,
+        gelu_linear,
+        gelu_linear_backward,
+        gated_average,
+        gated_average_backward,
+        states,
+        states_backward,
+        copies,
+        copies_backward,
+        settle,
+        read_logits,
+        add_at,
+        score,
+        add_up,
+        finish,
+        adam,
+    }
+}
 
 /// A GPU that work can be queued on.
 #[derive(Debug)]
@@ -152,13 +158,15 @@ impl Gpu {
             options: vec![format!("-arch=compute_{major}{minor}")],
             ..CompileOptions::default()
         };
-        let compiled = compile_ptx_with_opts(include_str!("kernels.cu"), options)
-            .map_err(|error| GpuError::Failed(error.to_string()))?;
-        let module = context.load_module(compiled)?;
-        let functions = KERNELS
-            .iter()
-            .map(|name| module.load_function(name))
-            .collect::<Result<Vec<_>, DriverError>>()?;
+        let mut functions = Vec::new();
+        for (source, names) in MODULES {
+            let compiled = compile_ptx_with_opts(source, options.clone())
+                .map_err(|error| GpuError::Failed(error.to_string()))?;
+            let module = context.load_module(compiled)?;
+            for name in *names {
+                functions.push(module.load_function(name)?);
+            }
+        }
         let blas = CudaBlas::new(Arc::clone(&stream))?;
         let (name, memory) = (context.name()?, context.total_mem()?);
         Ok(Self { context, stream, blas, functions, precision, name, memory })
