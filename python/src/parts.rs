@@ -95,16 +95,25 @@ pub fn outline<'py>(
     Ok(made.map(|outline| PyBytes::new(py, &outline.to_bytes())))
 }
 
-/// What is known of a MEDS dataset, how many data files it has, and whether its times tell an order alone.
+/// What a MEDS dataset is without its records: what is known of it, how many data files it has and how many bytes they
+/// are, whether times tell an order alone, and whether the files say that no two of them have a patient in common.
+type OpenedDataset<'py> = (Bound<'py, PyBytes>, usize, u64, bool, bool);
+
+/// Opens a MEDS dataset whose data files are read elsewhere.
 #[pyfunction]
 pub fn outline_of_dataset<'py>(
     py: Python<'py>,
     path: PathBuf,
     name: String,
-) -> PyResult<(Bound<'py, PyBytes>, usize, bool)> {
-    let opened = py.detach(|| parts::open_dataset(&path, name, None));
-    let (stream, outline) = opened.map_err(|error| errors::raised(py, &error))?;
-    Ok((PyBytes::new(py, &outline.to_bytes()), stream.files().len(), !stream.dated()))
+) -> PyResult<OpenedDataset<'py>> {
+    let opened = py.detach(|| {
+        let (files, outline) = parts::open_dataset(&path, name, None)?;
+        let apart = files.apart()?;
+        Ok((files, outline, apart))
+    });
+    let (files, outline, apart) = opened.map_err(|error: Error| errors::raised(py, &error))?;
+    let outline = PyBytes::new(py, &outline.to_bytes());
+    Ok((outline, files.paths().len(), files.bytes(), !files.dated(), apart))
 }
 
 /// The tables of what is known of a cohort: codes, and where they are known concepts and values.
@@ -242,28 +251,28 @@ impl Job {
         Ok(Counting(Mutex::new(Some(Pushing { rows, repaired, waiting }))))
     }
 
-    /// Counts the records of one data file of a MEDS dataset in the round after those that are known.
-    fn count_file<'py>(
+    /// Counts the records of some data files of a MEDS dataset in the round after those that are known.
+    fn count_files<'py>(
         &self,
         py: Python<'py>,
         known: Vec<PyBackedBytes>,
         of_synthetic: bool,
-        file: (PathBuf, usize),
+        files: (PathBuf, Vec<usize>),
         call: Call,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (job, whose) = (Arc::clone(&self.0), whose(of_synthetic));
         let state = call.run(py, move |watch| {
-            file_counted(&job, &known, whose, &file, watch, &mut |_| Ok(()))
+            files_counted(&job, &known, whose, &files, watch, &mut |_| Ok(()))
         })?;
         Ok(PyBytes::new(py, &state))
     }
 
-    /// Repairs the records of one data file of a MEDS dataset: rows as they come, then what was counted.
-    fn repair_file(
+    /// Repairs the records of some data files of a MEDS dataset: rows as they come, then what was counted.
+    fn repair_files(
         &self,
         py: Python<'_>,
         known: Vec<PyBackedBytes>,
-        file: (PathBuf, usize),
+        files: (PathBuf, Vec<usize>),
         text_subjects: bool,
         call: Call,
     ) -> PyResult<Repairing> {
@@ -271,7 +280,7 @@ impl Job {
         // Some rows wait while the next are made.
         let (output, repaired) = sync_channel(1);
         let waiting = call.begin(py, move |watch| {
-            file_counted(&job, &known, Whose::Cohort, &file, watch, &mut |part| {
+            files_counted(&job, &known, Whose::Cohort, &files, watch, &mut |part| {
                 hand_on(&part, text_subjects, |batch| output.send(batch).is_ok())
             })
         })?;
@@ -318,17 +327,17 @@ impl Job {
     }
 }
 
-/// Counts the records of one data file in the round after those that are known; repaired ones are handed on.
-fn file_counted(
+/// Counts the records of some data files in the round after those that are known; repaired ones are handed on.
+fn files_counted(
     job: &parts::Job,
     known: &[PyBackedBytes],
     whose: Whose,
-    (path, file): &(PathBuf, usize),
+    (path, numbers): &(PathBuf, Vec<usize>),
     watch: &dyn Watch,
     take: &mut dyn FnMut(Dataset) -> Result<(), Error>,
 ) -> Result<Vec<u8>, Error> {
-    let stream = parts::data_file(path, *file)?.over(job.vocabulary()?);
-    let mut blocks = FileBlocks::new(&stream);
+    let files = parts::data_files(path, numbers, job.vocabulary()?)?;
+    let mut blocks = FileBlocks::new(&files);
     let records = PartRecords { whose, blocks: &mut blocks, shard: None };
     Ok(job.repair(&states(known)?, records, watch, take)?.to_bytes())
 }

@@ -145,9 +145,26 @@ def test_records_with_dates(spark):
     same(repaired.report(), alone.report)
 
 
+def cut_up(data, files):
+    """Makes several data files of one."""
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    (whole,) = data.iterdir()
+    events = parquet.read_table(whole)
+    subjects = events["subject_id"].unique()
+    for number in range(files):
+        some = subjects.filter([place * files // len(subjects) == number for place in range(len(subjects))])
+        parquet.write_table(events.filter(compute.is_in(events["subject_id"], some)), data / f"{number:06}.parquet")
+
+
 def test_datasets_of_files(spark, tmp_path, broken, rules):
-    """One partition a data file, read by the workers."""
+    """Data files that workers read by themselves, several in a task."""
     broken.save(tmp_path / "broken")
+    cut_up(tmp_path / "broken/data", 9)
+    with pytest.raises(cq.errors.InputError, match="partitions="):
+        cs.Records.from_meds(spark, tmp_path / "broken", partitions=0)
+    same(cs.describe(cs.Records.from_meds(spark, tmp_path / "broken", partitions=5)), cq.Cohort.load(tmp_path / "broken").describe())
     records = cs.Records.from_meds(spark, tmp_path / "broken")
     whole = cq.Cohort.load(tmp_path / "broken")
     same(cs.describe(records), whole.describe())

@@ -178,6 +178,25 @@ def test_patients_in_two_partitions(spark):
     same(cs.describe(cs.Records(ready, shuffle=False)), whole.describe())
 
 
+def test_patients_in_two_files(spark, tmp_path):
+    import pyarrow.parquet as parquet
+
+    def write(files):
+        for number, subjects in enumerate(files):
+            (tmp_path / "data").mkdir(exist_ok=True)
+            columns = {"subject_id": subjects, "time": [NEW_YEAR] * len(subjects), "code": ["A"] * len(subjects)}
+            parquet.write_table(pa.table(columns), tmp_path / f"data/{number}.parquet")
+        return cs.Records.from_meds(spark, tmp_path)
+
+    refused(cq.errors.DataError, write([[1, 2, 9], [4, 2, 1]]), "2 patients have events in more than one data file", "give the DataFrame")
+    assert cs.describe(write([[1, 2, 9], [4, 5]])).patients == 5
+
+
+def test_sizes_as_spark_writes_them():
+    sizes = {"134217728b": 1 << 27, "128MB": 1 << 27, "1g": 1 << 30, "64k": 1 << 16, "2TiB": 2 << 40, "7": 7, "odd": 1 << 27}
+    assert {text: records_module._bytes_of(text) for text in sizes} == sizes
+
+
 def test_times_out_of_order(spark):
     rows = [(1, NEW_YEAR + datetime.timedelta(days=days), "A") for days in (3, 1, 2)]
     events = frame(spark, rows, TYPES).coalesce(1)

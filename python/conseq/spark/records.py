@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ..cohort import Cohort
 from ..errors import DataError, InputError
 from ..rules import codes_of
 from . import rounds
-from .workers import COUNTED, Count, CountFile, Repair, RepairFile, Round, SampleKeys, event_columns
+from .workers import COUNTED, Count, CountFiles, Repair, RepairFiles, Round, SampleKeys, event_columns
 
 if TYPE_CHECKING:
     from ..vocabulary import Vocabulary
@@ -22,6 +23,8 @@ _USUAL_VALUES = ("numeric_value", "value")
 _USUAL_VISITS = ("visit_id", "hadm_id")
 #: The column that says in which order rows came.
 ROW = "_consequence_row"
+#: Tasks for each core, so that one that is lost is soon done again, and cores end at about the same time.
+_TASKS_A_CORE = 3
 
 
 class Records:
@@ -90,13 +93,18 @@ class Records:
         self._whole = shuffle
 
     @classmethod
-    def from_meds(cls, spark: Any, path: Path, *, name: str | None = None) -> Records:
+    def from_meds(
+        cls, spark: Any, path: Path, *, partitions: int | None = None, name: str | None = None
+    ) -> Records:
         """A MEDS dataset, ours or another tool's, in a folder that every node sees.
 
-        Each data file is a partition, which a worker reads by itself: nothing is shuffled. Where nodes see no common
-        folder, give the DataFrames of the dataset to :class:`Records`.
+        Workers read its data files by themselves: nothing is shuffled. Where nodes see no common folder, give the
+        DataFrames of the dataset to :class:`Records`.
+
+        :param partitions: how many tasks share the files; else some for each core, and no more than 128 MB a task
+            (``spark.sql.files.maxPartitionBytes``)
         """
-        return _Files(spark, os.fspath(path), name)
+        return _Files(spark, os.fspath(path), _number_of_partitions(partitions), name)
 
     @classmethod
     def from_omop(cls, tables: Mapping[str, Any], *, name: str = "omop", **settings: Any) -> Records:
@@ -328,13 +336,16 @@ class Records:
 
 
 class _Files(Records):
-    """A MEDS dataset whose data files are read by workers, one a partition."""
+    """A MEDS dataset whose data files are read by workers."""
 
-    def __init__(self, spark: Any, path: str, name: str | None) -> None:
+    def __init__(self, spark: Any, path: str, partitions: int | None, name: str | None) -> None:
         self._spark = spark
         self._path = os.path.abspath(path)
         self._name = name or path
-        self._outline, self._files, self._ordinal = _native.outline_of_dataset(self._path, self._name)
+        self._outline, self._files, self._bytes, self._ordinal, self._whole = _native.outline_of_dataset(
+            self._path, self._name
+        )
+        self._partitions = partitions
 
     def persist(self) -> Records:
         """Leaves the files where they are: reading them again is as good as keeping them."""
@@ -346,7 +357,6 @@ class _Files(Records):
 
     def sample(self, patients: int, *, seed: int = 1) -> Cohort:
         """Some patients as a cohort in memory; see :meth:`Records.sample`."""
-        events = self._spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
         subjects = None
         for name in ("subjects", "subject_splits"):
             path = os.path.join(self._path, "metadata", f"{name}.parquet")
@@ -354,7 +364,7 @@ class _Files(Records):
                 told = self._spark.read.parquet(path)
                 subjects = told if subjects is None else subjects.join(told, "subject_id", "full")
         records = Records(
-            events.parquet(os.path.join(self._path, "data")),
+            self._events_of_files(),
             subjects=subjects,
             ordinal=self._ordinal or None,
             name=self._name,
@@ -364,16 +374,43 @@ class _Files(Records):
 
     def count(self, round: Round) -> list[bytes]:
         """Counts the records of every file."""
-        counts = self._numbers().mapInArrow(CountFile(round, self._path), COUNTED)
-        return rounds.collect(counts, round, self._files)
+        self._refuse_cut_patients()
+        counts = self._numbers().mapInArrow(CountFiles(round, self._path), COUNTED)
+        return rounds.collect(counts, round, self._parts())
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted."""
-        task = RepairFile(round, self._path, self.text_subjects)
+        task = RepairFiles(round, self._path, self.text_subjects)
         return self._numbers().mapInArrow(task, event_columns(self.text_subjects))
 
     def _numbers(self) -> Any:
-        return self._spark.range(0, self._files, 1, self._files)
+        return self._spark.range(0, self._files, 1, self._parts())
+
+    def _parts(self) -> int:
+        """Into how many tasks the files go."""
+        if self._partitions is None:
+            most = _bytes_of(self._spark.conf.get("spark.sql.files.maxPartitionBytes", "128MB"))
+            self._partitions = max(_TASKS_A_CORE * _cores(self._spark), -(-self._bytes // most))
+        return min(self._partitions, self._files)
+
+    def _refuse_cut_patients(self) -> None:
+        """Refuses patients who are in more than one file, which Spark counts where the files do not tell."""
+        from pyspark.sql import functions
+
+        if self._whole:
+            return
+        places = self._events_of_files().select("subject_id", functions.input_file_name().alias("file")).distinct()
+        patients = rounds.explained(places.groupBy("subject_id").count().where("count > 1").count)
+        if patients:
+            raise DataError(
+                f"{patients:,} patients have events in more than one data file",
+                "give the DataFrame of the events to Records, which brings the rows of each patient together",
+            )
+        self._whole = True
+
+    def _events_of_files(self) -> Any:
+        files = self._spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", "*.parquet")
+        return files.parquet(os.path.join(self._path, "data"))
 
     @property
     def text_subjects(self) -> bool:
@@ -396,3 +433,19 @@ def _number_of_partitions(given: int | None) -> int | None:
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         raise InputError(f"partitions={given!r} is no number of partitions", "give a whole number above 0")
     return given
+
+
+def _cores(spark: Any) -> int:
+    """How many tasks Spark runs at a time, as far as it says so."""
+    from pyspark.sql import functions
+
+    # A range has as many partitions as there are cores, if it is not said otherwise.
+    last = spark.range(1 << 16).select(functions.spark_partition_id().alias("part")).agg(functions.max("part"))
+    return int(rounds.explained(last.collect)[0][0]) + 1
+
+
+def _bytes_of(setting: str) -> int:
+    """A size as Spark writes it: 134217728b, 128MB, 1g."""
+    said = re.fullmatch(r"(\d+)([kmgt]?)i?b?", setting.strip().lower())
+    number, unit = (said[1], said[2]) if said else ("128", "m")
+    return max(int(number), 1) << 10 * (" kmgt".index(unit or " "))

@@ -111,19 +111,21 @@ class Count(Task):
 
 
 @dataclass(frozen=True)
-class CountFile(Task):
-    """Counts the records of one data file of a MEDS dataset; the one row of the partition is its number."""
+class CountFiles(Task):
+    """Counts the records of some data files of a MEDS dataset, whose numbers are the rows of the partition."""
 
     round: Round
     path: str
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        for number in _numbers(batches):
+        numbers = list(_numbers(batches))
+
+        def count() -> bytes:
             known, of_synthetic = list(self.round.known), self.round.of_synthetic
+            return self.round.job().count_files(known, of_synthetic, (self.path, numbers), _one_thread())
 
-            def count(number: int = number) -> bytes:
-                return self.round.job().count_file(known, of_synthetic, (self.path, number), _one_thread())
-
+        # Spark may make a task of no rows.
+        if numbers:
             yield from self._counted(count)
 
 
@@ -175,8 +177,8 @@ class Repair(Task):
 
 
 @dataclass(frozen=True)
-class RepairFile(Task):
-    """Repairs the records of one data file of a MEDS dataset."""
+class RepairFiles(Task):
+    """Repairs the records of some data files of a MEDS dataset."""
 
     round: Round
     path: str
@@ -184,15 +186,17 @@ class RepairFile(Task):
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         check_version(self.version)
-        for number in _numbers(batches):
-            file = (self.path, number)
-            repairing = self.round.job().repair_file(list(self.round.known), file, self.text_subjects, _one_thread())
-            state: bytes | None = None
-            while state is None:
-                rows, state = repairing.next()
-                if rows is not None:
-                    yield from _event_rows(rows)
-            yield _state_row(state, self.text_subjects)
+        numbers = list(_numbers(batches))
+        if not numbers:
+            return
+        files = (self.path, numbers)
+        repairing = self.round.job().repair_files(list(self.round.known), files, self.text_subjects, _one_thread())
+        state: bytes | None = None
+        while state is None:
+            rows, state = repairing.next()
+            if rows is not None:
+                yield from _event_rows(rows)
+        yield _state_row(state, self.text_subjects)
 
 
 @dataclass(frozen=True)

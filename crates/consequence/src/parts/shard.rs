@@ -8,7 +8,7 @@ use consequence_pipeline::parts::{FileBlocks, Outline};
 use consequence_pipeline::{CohortInput, Error, RuleInput, Watch};
 use consequence_record::{Selection, Vocabulary};
 use consequence_tables::Format;
-use consequence_tables::meds::{self, MedsOptions, Stream};
+use consequence_tables::meds::{self, Files, MedsOptions};
 use consequence_tally::{Block, Blocks};
 
 use crate::look::Titles;
@@ -20,28 +20,32 @@ pub struct Shard {
 }
 
 enum Records {
-    Files(Box<Stream>),
+    Files(Box<Files>),
     Lines { loaded: Box<LoadedCohort>, chosen: Vec<usize> },
 }
 
-/// A MEDS dataset whose records are not read yet, and what is known of it.
+/// A MEDS dataset whose records are not read yet, and what is known of it. One that gives two patients one id is refused.
 pub fn open_dataset(
     path: &Path,
     name: String,
     vocabulary: Option<Arc<Vocabulary>>,
-) -> Result<(Stream, Outline), Error> {
-    let stream = Stream::open(path, &MedsOptions { vocabulary, ..MedsOptions::default() })?;
+) -> Result<(Files, Outline), Error> {
+    let files = Files::open(path, &MedsOptions { vocabulary, ..MedsOptions::default() })?;
+    files.check_subjects()?;
     let own = meds::own_rules(path).map(RuleInput::Path);
     let own = own.map(|rules| rules.read()).transpose()?;
-    let outline = Outline::of_stream(name, &stream, own);
-    Ok((stream, outline))
+    let outline = Outline::of_files(name, &files, own);
+    Ok((files, outline))
 }
 
-/// One of the data files of a MEDS dataset, by its number from 0.
-pub fn data_file(path: &Path, number: usize) -> Result<Stream, Error> {
-    let mut stream = Stream::open(path, &MedsOptions::default())?;
-    stream.keep_files(|place| place == number);
-    Ok(stream)
+/// Some of the data files of a MEDS dataset, by their numbers from 0, over codes among which its own are.
+pub fn data_files(
+    path: &Path,
+    numbers: &[usize],
+    vocabulary: Arc<Vocabulary>,
+) -> Result<Files, Error> {
+    let options = MedsOptions { vocabulary: Some(vocabulary), ..MedsOptions::default() };
+    Ok(Files::open(path, &options)?.only(|place| numbers.contains(&place)))
 }
 
 impl Shard {
@@ -57,11 +61,11 @@ impl Shard {
         let name = cohort.shown();
         match cohort {
             CohortInput::Path(path) if Format::of(path)? == Format::Meds => {
-                let (mut stream, outline) = open_dataset(path, name, vocabulary)?;
-                let files = stream.files().len();
-                if files < of as usize {
+                let (files, outline) = open_dataset(path, name, vocabulary)?;
+                let count = files.paths().len();
+                if count < of as usize {
                     let what = format!(
-                        "the cohort has {files} data files, and cannot be cut into {of} parts"
+                        "the cohort has {count} data files, and cannot be cut into {of} parts"
                     );
                     return Err(Error::refused_at(
                         path,
@@ -69,8 +73,11 @@ impl Shard {
                         "ask for no more parts than it has files",
                     ));
                 }
-                stream.keep_files(mine);
-                Ok(Self { outline, records: Records::Files(Box::new(stream)) })
+                // Whoever has the other parts does not know of the patients of this one.
+                if !files.apart()? {
+                    files.check_apart()?;
+                }
+                Ok(Self { outline, records: Records::Files(Box::new(files.only(mine))) })
             }
             _ => {
                 let loaded = load::detailed_cohort(cohort, vocabulary, watch)?;
@@ -98,8 +105,8 @@ impl Shard {
     /// Reads the records over other codes, among which those of the cohort are.
     pub fn over(self, outline: Outline) -> Result<Self, Error> {
         let records = match self.records {
-            Records::Files(stream) => {
-                Records::Files(Box::new(stream.over(Arc::clone(&outline.vocabulary))))
+            Records::Files(files) => {
+                Records::Files(Box::new(files.over(Arc::clone(&outline.vocabulary))))
             }
             Records::Lines { loaded, chosen } => {
                 let dataset = loaded.over(Arc::clone(&outline.vocabulary), &outline.name)?;
@@ -112,7 +119,7 @@ impl Shard {
     /// The records of the part, a block at a time.
     pub fn blocks(&self) -> Box<dyn Blocks + '_> {
         match &self.records {
-            Records::Files(stream) => Box::new(FileBlocks::new(stream)),
+            Records::Files(files) => Box::new(FileBlocks::new(files)),
             Records::Lines { loaded, chosen } => {
                 let details = loaded.details.as_ref();
                 let records = Selection::new(&loaded.cohort, chosen).detailed(details);

@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use consequence_record::{Cohort, CohortDetails, Selection, Split};
 use consequence_tables::TableError;
 use consequence_tables::arrow::RecordStream;
-use consequence_tables::meds::{Stream, Streamed};
+use consequence_tables::meds::{Files, Streamed};
 use consequence_tally::{Block, Blocks, Paused};
 
 use crate::Error;
@@ -108,13 +108,13 @@ impl Blocks for StreamBlocks<'_> {
 
 /// Records of the data files of a dataset, or of some of them.
 pub struct FileBlocks<'a> {
-    stream: &'a Stream,
+    files: &'a Files,
 }
 
 impl<'a> FileBlocks<'a> {
     /// Of a dataset.
-    pub fn new(stream: &'a Stream) -> Self {
-        Self { stream }
+    pub fn new(files: &'a Files) -> Self {
+        Self { files }
     }
 }
 
@@ -124,8 +124,7 @@ impl Blocks for FileBlocks<'_> {
         count: &mut dyn FnMut(&Block<'_>) -> Result<(), Paused>,
     ) -> Result<(), Paused> {
         let mut buffer = Buffer::default();
-        self.stream
-            .each_record::<Halt>(|one| buffer.take(&one, count).map_err(Halt::Counting), |_| {})?;
+        self.files.each_record::<Halt>(|one| buffer.take(&one, count).map_err(Halt::Counting))?;
         buffer.count(count)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use consequence_record::{Code, Cohort, Concept, Domain, Kind, Scale, Vocabulary};
 use consequence_tables::arrow::{ReadOptions, RecordStream, Tables, told_codes};
-use consequence_tables::meds::Stream;
+use consequence_tables::meds::Files;
 use consequence_tables::{Dataset, Limits, TableError};
 use consequence_tally::{Coded, Damaged, Reader, Writer, coded};
 
@@ -68,18 +68,18 @@ impl Outline {
     }
 
     /// What is known of a dataset whose records are not read yet.
-    pub fn of_stream(
+    pub fn of_files(
         name: impl Into<String>,
-        stream: &Stream,
+        files: &Files,
         own_rules: Option<(String, Arc<str>)>,
     ) -> Self {
         Self {
-            titles: stream.titles().clone(),
-            concepts: stream.concepts().clone(),
-            scales: stream.scales().clone(),
+            titles: files.titles().clone(),
+            concepts: files.concepts().clone(),
+            scales: files.scales().clone(),
             own_rules,
-            listed_codes: stream.listed_codes(),
-            ..Self::new(name, stream.shared_vocabulary())
+            listed_codes: files.listed_codes(),
+            ..Self::new(name, Arc::clone(files.vocabulary()))
         }
     }
 

@@ -10,18 +10,15 @@ use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use consequence_record::{AgeBand, Code, DetailsView, Kind, Split, Vocabulary};
 use consequence_store::{StoreError, write_atomically};
-use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
 use super::MedsProblem;
-use super::columns::{integers, strings};
 use super::encode::{self, write_table, write_tables};
 use super::layout::{
     AGE_KIND, BIRTH_KIND, CODE, CODES, CUT_KIND, DEATH_KIND, DESCRIPTION, END_KIND, FORMAT,
     FORMAT_NAME, KIND, MEDS_DEATH, Markers, ORIGINAL, PARENTS, PLAIN_FORMAT, SPLIT, SPLITS,
     SUBJECT, TITLE, VISIT, VISIT_KIND, age_name, renamed_death,
 };
-use super::table::Table;
 use crate::document::position;
 use crate::{Limits, Problem, TableError};
 
@@ -57,16 +54,6 @@ pub(super) fn ordinal(path: &Path, limits: &Limits) -> Result<bool, TableError> 
     Ok(description.get("time").and_then(Value::as_str) == Some("ordinal"))
 }
 
-/// The split of each subject that `subject_splits.parquet` puts into one of the three we know.
-pub(super) fn splits(path: &Path) -> Result<FxHashMap<i64, Split>, TableError> {
-    let mut splits = FxHashMap::default();
-    each_subject(path, SPLIT, |subject, name| match splits.insert(subject, split_named(name)) {
-        None => Ok(()),
-        Some(_) => Err(MedsProblem::RepeatedSubject),
-    })?;
-    Ok(splits.into_iter().filter_map(|(subject, split)| Some((subject, split?))).collect())
-}
-
 /// The split of a name: as MEDS writes them, or as others call them.
 pub(crate) fn split_named(name: &str) -> Option<Split> {
     match name.to_ascii_lowercase().as_str() {
@@ -75,43 +62,6 @@ pub(crate) fn split_named(name: &str) -> Option<Split> {
         "held_out" | "held-out" | "test" => Some(Split::HeldOut),
         _ => None,
     }
-}
-
-/// The ids that subjects had before they were numbered, from `subjects.parquet`.
-pub(super) fn ids(path: &Path) -> Result<FxHashMap<i64, Box<str>>, TableError> {
-    let mut ids: FxHashMap<i64, Box<str>> = FxHashMap::default();
-    let mut known: FxHashSet<Box<str>> = FxHashSet::default();
-    each_subject(path, ORIGINAL, |subject, id| {
-        if !known.insert(id.into()) || ids.insert(subject, id.into()).is_some() {
-            return Err(MedsProblem::RepeatedSubject);
-        }
-        Ok(())
-    })?;
-    Ok(ids)
-}
-
-/// Gives each subject of a table with what a column of strings says of it.
-fn each_subject(
-    path: &Path,
-    column: &'static str,
-    mut take: impl FnMut(i64, &str) -> Result<(), MedsProblem>,
-) -> Result<(), TableError> {
-    let table = Table::open(path)?;
-    table.require(SUBJECT)?;
-    table.require(column)?;
-    table.each_batch(&[SUBJECT, column], |arrays, before| {
-        let fail = |problem| TableError::of_file(path, problem);
-        let subjects = integers(SUBJECT, &arrays[0]).map_err(fail)?;
-        let texts = strings(column, &arrays[1]).map_err(fail)?;
-        for row in 0..arrays[0].len() {
-            let null = MedsProblem::null;
-            let subject = subjects.get(row).ok_or_else(|| null(SUBJECT));
-            subject
-                .and_then(|subject| take(subject, texts.get(row).ok_or_else(|| null(column))?))
-                .map_err(|problem| TableError::of_row(path, before + row as u64 + 1, problem))?;
-        }
-        Ok(())
-    })
 }
 
 /// Subjects that are written at a time.

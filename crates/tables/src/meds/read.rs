@@ -16,12 +16,12 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::{Assembler, Keeping, Part};
 use super::codebook::{self, Codebook, ListedCodes};
-
 use super::layout::{
-    ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, NUMBER, OTHER_NUMBER, SPLITS, SUBJECT,
-    SUBJECTS, TIME, VALUES, VISIT,
+    ADMISSION, CODE, CODES, CONCEPTS, DATA, DESCRIPTION, NUMBER, OTHER_NUMBER, SUBJECT, TIME,
+    VALUES, VISIT,
 };
 use super::rows::{Arrays, Carried, Named, Putter, Reading, Rows};
+use super::subjects::Subjects;
 use super::table::Table;
 use super::{MedsProblem, concepts, metadata, scales};
 use crate::error::Origin;
@@ -64,7 +64,8 @@ pub fn read(path: impl AsRef<Path>, options: &MedsOptions) -> Result<Dataset, Ta
     let limits = &options.limits;
     let known = Known::of(path, options)?;
     let keeping = known.keeping(options.details, options.values);
-    let Known { files, codebook, titles, concepts, scales, dated, splits, ids } = known;
+    let Subjects { splits, ids } = Subjects::all(path)?;
+    let Known { files, codebook, titles, concepts, scales, dated } = known;
     let reading = Reading { codebook: &codebook, limits, ids: &ids };
     let mut gathered =
         Gathered { details: options.details.then(CohortDetails::default), ..Gathered::default() };
@@ -104,8 +105,6 @@ pub(super) struct Known {
     pub scales: BTreeMap<Code, Scale>,
     /// Whether times are real, and not only an order.
     pub dated: bool,
-    pub splits: FxHashMap<i64, Split>,
-    pub ids: FxHashMap<i64, Box<str>>,
 }
 
 impl Known {
@@ -133,9 +132,12 @@ impl Known {
             files,
             codebook,
             dated: ordinal != Some(true),
-            splits: beside(path, SPLITS, metadata::splits)?.unwrap_or_default(),
-            ids: beside(path, SUBJECTS, metadata::ids)?.unwrap_or_default(),
         })
+    }
+
+    /// Whether the dataset is one of ours.
+    pub fn own(&self) -> bool {
+        self.codebook.markers.visit.is_some()
     }
 
     /// How the events are put together.
@@ -158,13 +160,21 @@ impl Met {
 
     /// Refuses a subject that an earlier file has.
     pub fn meet(&mut self, subject: i64, row: u64) -> Result<(), TableError> {
+        self.met_before(subject).map_err(|(file, problem)| TableError::of_row(file, row, problem))
+    }
+
+    /// The same of a subject that is somewhere in the file.
+    pub fn meet_in_file(&mut self, subject: i64) -> Result<(), TableError> {
+        self.met_before(subject).map_err(|(file, problem)| TableError::of_file(file, problem))
+    }
+
+    fn met_before(&mut self, subject: i64) -> Result<(), (&Path, MedsProblem)> {
         let number = self.files.len().saturating_sub(1);
         match self.subjects.insert(subject, number as u32) {
             None => Ok(()),
             Some(other) => {
                 let other = self.files[other as usize].clone();
-                let problem = MedsProblem::SubjectInTwoFiles { other };
-                Err(TableError::of_row(&self.files[number], row, problem))
+                Err((&self.files[number], MedsProblem::SubjectInTwoFiles { other }))
             }
         }
     }
@@ -308,6 +318,7 @@ pub struct Stream {
     pub(super) known: Known,
     pub(super) limits: Limits,
     details: bool,
+    subjects: Subjects,
 }
 
 /// A record as it was read.
@@ -326,22 +337,18 @@ impl Stream {
     /// Reads all but the events.
     pub fn open(path: &Path, options: &MedsOptions) -> Result<Self, TableError> {
         let (limits, details) = (options.limits, options.details);
-        Ok(Self { known: Known::of(path, options)?, limits, details })
+        let known = Known::of(path, options)?;
+        Ok(Self { known, limits, details, subjects: Subjects::all(path)? })
     }
 
     /// Whether the dataset is one of ours, which says of each code what it is.
     pub fn own(&self) -> bool {
-        self.known.codebook.markers.visit.is_some()
+        self.known.own()
     }
 
     /// The codes that the records are numbered by.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.known.codebook.vocabulary
-    }
-
-    /// The same, shared.
-    pub fn shared_vocabulary(&self) -> Arc<Vocabulary> {
-        Arc::clone(&self.known.codebook.vocabulary)
     }
 
     /// What codes mean, for those of which it is known.
@@ -366,7 +373,7 @@ impl Stream {
 
     /// The id of a subject: its number, unless the dataset says otherwise.
     pub fn id(&self, subject: i64) -> Cow<'_, str> {
-        match self.known.ids.get(&subject) {
+        match self.subjects.ids.get(&subject) {
             Some(id) => Cow::Borrowed(id),
             None => Cow::Owned(subject.to_string()),
         }
@@ -374,30 +381,7 @@ impl Stream {
 
     /// The split that the dataset puts a subject into, if it is one that we know.
     pub fn split(&self, subject: i64) -> Option<Split> {
-        self.known.splits.get(&subject).copied()
-    }
-
-    /// Every code and marker with what it is, as a list of codes says it; none where the dataset is another tool's.
-    pub fn listed_codes(&self) -> Option<Vec<(String, String)>> {
-        self.own().then(|| self.known.codebook.listed())
-    }
-
-    /// The data files, in the order in which they are read.
-    pub fn files(&self) -> &[PathBuf] {
-        &self.known.files
-    }
-
-    /// The same dataset over other codes, among which its own are.
-    #[must_use]
-    pub fn over(mut self, vocabulary: Arc<Vocabulary>) -> Self {
-        self.known.codebook.vocabulary = vocabulary;
-        self
-    }
-
-    /// The same dataset with only some of its data files: those at these places among them.
-    pub fn keep_files(&mut self, keep: impl Fn(usize) -> bool) {
-        let files = std::mem::take(&mut self.known.files).into_iter().enumerate();
-        self.known.files = files.filter(|(place, _)| keep(*place)).map(|(_, file)| file).collect();
+        self.subjects.splits.get(&subject).copied()
     }
 
     /// The bytes of all data files.
@@ -411,18 +395,45 @@ impl Stream {
         mut take: impl FnMut(Streamed<'_>) -> Result<(), E>,
         done: impl Fn(u64),
     ) -> Result<(), E> {
-        let Known { files, codebook, splits, ids, .. } = &self.known;
-        let keeping = self.known.keeping(self.details, true);
-        let reading = Reading { codebook, limits: &self.limits, ids };
+        let reader = RecordReader::new(&self.known, self.limits, self.details);
         let mut met = Met::default();
-        let mut hand_on = |part: Part, met: &mut Met| -> Result<(), E> {
+        for file in &self.known.files {
+            met.begin(file);
+            reader.each_of_file(file, &self.subjects, &mut met, &mut take)?;
+            done(file.metadata().map_or(0, |file| file.len()));
+        }
+        Ok(())
+    }
+}
+
+/// Puts the records of data files together.
+pub(super) struct RecordReader<'k> {
+    known: &'k Known,
+    limits: Limits,
+    details: bool,
+}
+
+impl<'k> RecordReader<'k> {
+    pub fn new(known: &'k Known, limits: Limits, details: bool) -> Self {
+        Self { known, limits, details }
+    }
+
+    /// Hands on each record of a file; `subjects` tells of all that are in it.
+    pub fn each_of_file<E: From<TableError>>(
+        &self,
+        file: &Path,
+        subjects: &Subjects,
+        met: &mut Met,
+        take: &mut impl FnMut(Streamed<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut hand_on = |part: Part| -> Result<(), E> {
             for (index, (record, &(subject, row))) in
                 part.cohort.records().zip(&part.subjects).enumerate()
             {
                 met.meet(subject, row)?;
                 take(Streamed {
                     id: part.cohort.id(index),
-                    split: splits.get(&subject).copied(),
+                    split: subjects.splits.get(&subject).copied(),
                     record,
                     details: match self.details {
                         true => part.details.of(index),
@@ -432,15 +443,10 @@ impl Stream {
             }
             Ok(())
         };
-        for file in files {
-            met.begin(file);
-            let mut assembler = Assembler::new(self.limits, keeping);
-            read_file(file, reading, &mut assembler, |assembler| {
-                hand_on(assembler.drain(), &mut met)
-            })?;
-            hand_on(assembler.finish(), &mut met)?;
-            done(file.metadata().map_or(0, |file| file.len()));
-        }
-        Ok(())
+        let codebook = &self.known.codebook;
+        let reading = Reading { codebook, limits: &self.limits, ids: &subjects.ids };
+        let mut assembler = Assembler::new(self.limits, self.known.keeping(self.details, true));
+        read_file(file, reading, &mut assembler, |assembler| hand_on(assembler.drain()))?;
+        hand_on(assembler.finish())
     }
 }

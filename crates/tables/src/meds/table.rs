@@ -1,6 +1,7 @@
 //! Tables of columns: Parquet files, and batches in memory.
 
 use std::fs::File;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
 
 use super::MedsProblem;
 use crate::error::Origin;
@@ -27,7 +30,12 @@ pub(crate) struct Table {
 }
 
 enum Source {
-    Parquet { file: File, metadata: ArrowReaderMetadata },
+    /// A file, and the groups of rows that are read.
+    Parquet {
+        file: File,
+        metadata: ArrowReaderMetadata,
+        groups: Range<usize>,
+    },
     Batch(RecordBatch),
 }
 
@@ -41,7 +49,8 @@ impl Table {
             let metadata = ArrowReaderMetadata::load(&file, options)
                 .map_err(|error| TableError::of_file(path, damage(&error)))?;
             let origin = Origin::File(path.to_path_buf());
-            Ok(Self { origin, source: Source::Parquet { file, metadata } })
+            let groups = 0..metadata.metadata().num_row_groups();
+            Ok(Self { origin, source: Source::Parquet { file, metadata, groups } })
         })
     }
 
@@ -89,6 +98,46 @@ impl Table {
         Ok(())
     }
 
+    /// The lowest and the highest number of a column of whole numbers, if the file says so.
+    pub fn bounds(&self, column: &str) -> Option<(i64, i64)> {
+        let Source::Parquet { metadata, .. } = &self.source else { return None };
+        let groups = metadata.metadata().row_groups().iter();
+        let bounds = groups.map(|group| self.bounds_of(group, column));
+        bounds.reduce(|one, other| {
+            let ((low, high), (least, most)) = (one?, other?);
+            Some((low.min(least), high.max(most)))
+        })?
+    }
+
+    fn bounds_of(&self, group: &RowGroupMetaData, column: &str) -> Option<(i64, i64)> {
+        // The bounds of numbers without a sign are in another order.
+        if self.kind(column) != Some(&DataType::Int64) {
+            return None;
+        }
+        let chunk = group.columns().iter().find(|one| one.column_path().parts() == [column])?;
+        match chunk.statistics()? {
+            Statistics::Int64(bounds) => Some((*bounds.min_opt()?, *bounds.max_opt()?)),
+            _ => None,
+        }
+    }
+
+    /// The same table without groups of rows, first and last ones, of which the file says that no number of a column
+    /// is in a range.
+    #[must_use]
+    pub fn narrowed(mut self, column: &str, (least, most): (i64, i64)) -> Self {
+        let Source::Parquet { metadata, .. } = &self.source else { return self };
+        let reaches = |group: &RowGroupMetaData| {
+            self.bounds_of(group, column).is_none_or(|(low, high)| low <= most && high >= least)
+        };
+        let all = metadata.metadata().row_groups();
+        let first = all.iter().position(reaches).unwrap_or(all.len());
+        let end = all.iter().rposition(reaches).map_or(first, |last| last + 1);
+        if let Source::Parquet { groups, .. } = &mut self.source {
+            *groups = first..end;
+        }
+        self
+    }
+
     /// Gives the named columns, batch by batch and in the order named, with the number of rows
     /// before the batch. Strings come as a dictionary where a file holds them so.
     pub fn each_batch(
@@ -112,10 +161,12 @@ impl Table {
                 .collect::<Option<_>>()
                 .ok_or_else(|| origin.fail(MedsProblem::Damaged("a column is missing".into())))
         };
-        let (file, metadata) = match source {
+        let (file, metadata, groups) = match source {
             Source::Batch(batch) => return take(&named(&batch)?, 0),
-            Source::Parquet { file, metadata } => (file, metadata),
+            Source::Parquet { file, metadata, groups } => (file, metadata, groups),
         };
+        let passed_over = &metadata.metadata().row_groups()[..groups.start];
+        let mut before = passed_over.iter().map(|group| group.num_rows().max(0) as u64).sum();
         let fail = |error: &ParquetError| origin.fail(damage(error));
         guarded(origin.path(), || {
             let options = ArrowReaderOptions::new().with_schema(as_dictionaries(&metadata));
@@ -125,10 +176,10 @@ impl Table {
             let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
             let reader = builder
                 .with_projection(mask)
+                .with_row_groups(groups.collect())
                 .with_batch_size(BATCH_ROWS)
                 .build()
                 .map_err(|error| fail(&error))?;
-            let mut before = 0;
             for batch in reader {
                 let batch: RecordBatch = batch.map_err(|error| fail(&error.into()))?;
                 take(&named(&batch)?, before)?;

@@ -6,6 +6,7 @@ mod codes_beside;
 mod cohorts;
 mod events;
 mod exports;
+mod files_apart;
 mod meds_damage;
 mod meds_foreign;
 mod meds_round_trips;

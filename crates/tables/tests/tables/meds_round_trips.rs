@@ -12,7 +12,7 @@ use consequence_record::{
     AgeBand, Code, Cohort, CohortDetails, Details, DetailsView, EventDetail, Kind, Record, Split,
     Vocabulary,
 };
-use consequence_tables::meds::{self, MedsOptions, Stream, Subject, Writer, WriterOptions};
+use consequence_tables::meds::{self, Files, MedsOptions, Stream, Subject, Writer, WriterOptions};
 use consequence_tables::{Dataset, TableError, WriteError, jsonl};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
@@ -65,6 +65,22 @@ proptest! {
             Ok::<_, TableError>(())
         }, |_| ()).unwrap();
         assert_eq!((index, stream.scales()), (dataset.cohort.len(), &dataset.scales));
+        // And so is each data file by itself, wherever it is read.
+        let files = Files::open(&path, &given).unwrap();
+        files.check_subjects().unwrap();
+        assert!(files.apart().unwrap());
+        let (mut records, count) = (Cohort::default(), files.paths().len());
+        for number in 0..count {
+            let file = Files::open(&path, &given).unwrap().only(|place| place == number);
+            file.each_record(|one| {
+                let index = records.len();
+                assert_eq!(one.details, dataset.details_of(index));
+                assert_eq!(one.split.unwrap_or_else(|| Split::of(one.id)), dataset.splits[index]);
+                records.push_visits(one.id, one.record.visits(), one.record.ended());
+                Ok::<_, TableError>(())
+            }).unwrap();
+        }
+        assert_eq!(records, dataset.cohort);
         // What is new has a number of its own, and what is not has none of it.
         let described = fs::read_to_string(path.join("metadata/dataset.json")).unwrap();
         let beyond_times = |record: usize| {
