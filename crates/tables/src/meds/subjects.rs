@@ -31,7 +31,7 @@ impl Subjects {
 
     /// What they say of those of one data file, in no more memory than these take.
     pub fn of_file(dataset: &Path, file: &Path) -> Result<Self, TableError> {
-        let lists = [SPLITS, SUBJECTS].map(|list| dataset.join(list).is_file());
+        let lists = [SPLITS, SUBJECTS].map(|list| dataset.join(list).exists());
         if lists == [false; 2] {
             return Ok(Self::default());
         }

@@ -166,7 +166,8 @@ impl Table {
             Source::Parquet { file, metadata, groups } => (file, metadata, groups),
         };
         let passed_over = &metadata.metadata().row_groups()[..groups.start];
-        let mut before = passed_over.iter().map(|group| group.num_rows().max(0) as u64).sum();
+        let rows = passed_over.iter().map(|group| group.num_rows().max(0) as u64);
+        let mut before = rows.fold(0, u64::saturating_add);
         let fail = |error: &ParquetError| origin.fail(damage(error));
         guarded(origin.path(), || {
             let options = ArrowReaderOptions::new().with_schema(as_dictionaries(&metadata));
