@@ -123,6 +123,14 @@ wheel: package-env
 	$(PACKAGE) -m maturin sdist --manifest-path python/Cargo.toml --out $(WHEELS)
 	$(PYTHON) studies/python_package.py wheels $(WHEELS)
 
+# What runs on a GPU, on libraries that stand for CUDA's; see tools/cuda_on_cpu. On a machine with a GPU `cargo test` itself
+# has run these on it.
+ON_CPU := $(CURDIR)/target/cuda-on-cpu
+gpu-test:
+	@if command -v g++ >/dev/null; then set -e; sh tools/cuda_on_cpu/build.sh $(ON_CPU); \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-network --test networks gpu; \
+		else echo "SKIPPED: g++ is not there, so no kernel of the GPU was tested" >&2; fi
+
 browser-test:
 	@{ $(BROWSER_READY); } || sh tools/browser/install.sh || true
 	@$(DRIVER_READY) || { { test -x $(JUDGE) || $(PYTHON) -m venv target/python; } && \
@@ -135,7 +143,7 @@ browser-test:
 # The parts of `make test`; how long each took is told at the end. Tests often wait, for processes and
 # files, so what compiles or reads goes on beside them once they are built.
 TEST_FIRST := python-env layout rust-build
-TEST_BESIDE := lints documentation python-test package-test docs torch-test spark-test meds-test figures-test browser-test
+TEST_BESIDE := lints documentation python-test package-test docs torch-test spark-test gpu-test meds-test figures-test browser-test
 TIMES := target/test-times
 TIMED = echo "== $$part"; began=$$(date +%s); $(MAKE) --no-print-directory $$part; \
 	printf '%5d s  %s\n' $$(($$(date +%s) - began)) $$part >> $(TIMES)
