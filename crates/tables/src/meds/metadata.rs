@@ -16,8 +16,8 @@ use super::MedsProblem;
 use super::encode::{self, write_table, write_tables};
 use super::layout::{
     AGE_KIND, BIRTH_KIND, CODE, CODES, CUT_KIND, DEATH_KIND, DESCRIPTION, END_KIND, FORMAT,
-    FORMAT_NAME, KIND, MEDS_DEATH, Markers, ORIGINAL, PARENTS, PLAIN_FORMAT, SPLIT, SPLITS,
-    SUBJECT, TITLE, VISIT, VISIT_KIND, age_name, renamed_death,
+    FORMAT_NAME, KIND, MEDS_DEATH, Markers, PARENTS, PLAIN_FORMAT, SPLIT, SPLITS, SUBJECT, TITLE,
+    VISIT, VISIT_KIND, age_name, renamed_death,
 };
 use crate::document::position;
 use crate::{Limits, Problem, TableError};
