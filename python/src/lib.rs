@@ -38,6 +38,8 @@ fn command_line(py: Python<'_>, given: Vec<OsString>) -> u8 {
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::cohort::Cohort;
     #[pymodule_export]
@@ -67,6 +69,13 @@ mod _native {
         head, import_tables, log_probabilities, mine, perplexity, release, rules_from, simulate,
         synthesize, write_text,
     };
+
+    /// What is done once when the package is imported.
+    #[pymodule_init]
+    fn begin(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        consequence::keep_kernels(|variable| std::env::var_os(variable));
+        Ok(())
+    }
 
     /// The version of the package.
     #[pymodule_export]

@@ -45,6 +45,7 @@ pub fn run(given: Vec<OsString>) -> u8 {
     {
         return failed(&error);
     }
+    consequence::keep_kernels(|variable| std::env::var_os(variable));
     let outcome = match &command {
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Audit(arguments) => commands::audit::run(arguments),

@@ -234,7 +234,7 @@ pub use consequence_enforce::{
 pub use consequence_prng::{Draws, Purpose};
 pub use consequence_referee::{Defect, Detailed, Referee};
 
-pub use consequence_model::Model;
+pub use consequence_model::{Model, keep_kernels};
 pub use consequence_tables::{Dataset, TableError, arrow, jsonl, meds, vocabulary};
 pub use consequence_tally::{Block, Blocks, Paused, State, Wanted, Whose};
 

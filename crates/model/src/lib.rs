@@ -15,6 +15,7 @@ mod concepts;
 mod ends;
 mod folder;
 mod generator;
+mod kernels;
 mod markov;
 mod network;
 
@@ -28,6 +29,7 @@ pub use folder::{
     Trained, WEIGHTS_FILE,
 };
 pub use generator::{Decide, Generator, LookAhead, Turn};
+pub use kernels::keep_kernels;
 pub use markov::{Markov, MarkovPast, MarkovTables};
 pub use network::{
     HaloSizes, KnownVisits, Network, NetworkGenerator, NetworkPast, NetworkScratch, NetworkSizes,

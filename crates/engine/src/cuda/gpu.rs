@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use cudarc::cublas::{CudaBlas, sys as blas};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, result, sys as driver};
-use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts, sys as nvrtc};
+use cudarc::nvrtc::{CompileOptions, Ptx, compile_ptx_with_opts, sys as nvrtc};
 use thiserror::Error;
 
+use super::kept::compiled;
 use super::memory::{Part, PartMut};
 
 /// Why a GPU cannot be used, or could not go on.
@@ -154,15 +155,17 @@ impl Gpu {
         }
         let stream = context.new_stream()?;
         let (major, minor) = context.compute_capability()?;
-        let options = CompileOptions {
-            options: vec![format!("-arch=compute_{major}{minor}")],
-            ..CompileOptions::default()
-        };
+        let target = format!("-arch=compute_{major}{minor}");
         let mut functions = Vec::new();
         for (source, names) in MODULES {
-            let compiled = compile_ptx_with_opts(source, options.clone())
+            let compile = || {
+                let options = vec![target.clone()];
+                let options = CompileOptions { options, ..CompileOptions::default() };
+                compile_ptx_with_opts(source, options).map(|compiled| compiled.to_src())
+            };
+            let compiled = compiled(&target, source, compile)
                 .map_err(|error| GpuError::Failed(error.to_string()))?;
-            let module = context.load_module(compiled)?;
+            let module = context.load_module(Ptx::from_src(compiled))?;
             for name in *names {
                 functions.push(module.load_function(name)?);
             }

@@ -9,6 +9,7 @@
 //! point ([`Sums`]), so that the result of a step has the same bits each time.
 
 mod gpu;
+mod kept;
 mod memory;
 mod optimiser;
 mod scores;
@@ -16,6 +17,7 @@ mod steps;
 mod words;
 
 pub use gpu::{Factor, Gpu, GpuError, Precision};
+pub use kept::{KernelStore, keep_kernels};
 pub use memory::{Memory, Part, PartMut};
 pub use optimiser::{AdamState, ParameterRange};
 pub use scores::{Held, Piece, Visits};
