@@ -158,6 +158,7 @@ def compare(
     batch: int | None = None,
     rate: float | None = None,
     patience: int | None = None,
+    device: str | None = None,
     allow_unknown: bool = False,
     no_own_rules: bool = False,
     resume: bool = False,
@@ -170,6 +171,8 @@ def compare(
 
     Without rules, rules are mined in the cohort. Ctrl-C stops it so that ``resume=True`` goes on, where cohort and rules
     are given as paths.
+
+    :param device: where networks train: ``"auto"`` for a GPU if there is one, ``"cpu"``, or ``"cuda:0"`` and so on
     """
     given = _given.settings(
         out=os.fspath(out),
@@ -188,6 +191,7 @@ def compare(
         batch=batch,
         rate=rate,
         patience=patience,
+        device=device,
         allow_unknown=allow_unknown,
         no_own_rules=no_own_rules,
         resume=resume,

@@ -134,7 +134,7 @@ pub fn model_choice(py: Python<'_>, settings: &Settings<'_>) -> PyResult<ModelCh
 }
 
 /// Where a network is to train.
-fn device(py: Python<'_>, settings: &Settings<'_>) -> PyResult<DeviceChoice> {
+pub(crate) fn device(py: Python<'_>, settings: &Settings<'_>) -> PyResult<DeviceChoice> {
     let Some(given) = settings.get::<String>("device")? else { return Ok(DeviceChoice::Auto) };
     let unknown = |error: &dyn std::fmt::Display| errors::input(py, &error.to_string(), None);
     given.parse().map_err(|error| unknown(&error))

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use consequence_baselines::{Limits, Method, Rival, RivalGenerator};
-use consequence_engine::Dropout;
+use consequence_engine::cuda::{Gpu, GpuError, ParameterRange, Precision};
+use consequence_engine::{Dropout, squared_norm};
 use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_model::{
     Decide, Generator, KnownVisits, LookAhead, Network, NetworkSizes, RecurrentSizes, Sizes, Turn,
 };
-use consequence_network::TrainingPass;
+use consequence_network::recurrent::gpu::{GpuBatch, GpuTrainer};
+use consequence_network::{Shape, TrainingPass};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};
 use consequence_train::Aim;
@@ -261,4 +263,44 @@ fn methods_say_which_rules_they_cannot_express() {
     let written = WrittenRules::new(Arc::clone(&world.rules), &CompileLimits::default()).unwrap();
     let none = Rival::new(Method::Vanilla, &written, &world.codes, &Limits::default()).unwrap();
     assert!(none.is_none());
+}
+
+#[test]
+fn what_a_network_is_scored_by_on_a_gpu_is_what_it_is_scored_by_on_the_cpu() {
+    let world = World::new();
+    for method in METHODS {
+        let gpu = match Gpu::open(0, Precision::Full) {
+            Ok(gpu) => gpu,
+            Err(error @ GpuError::Failed(_)) => panic!("{error}"),
+            Err(error) => return eprintln!("SKIPPED: {error}"),
+        };
+        let rival = world.rival(method);
+        let (network, cohort) = (world.network(&rival, 5), world.cohort());
+        let batch = world.batch(&rival, &network, &cohort);
+        let Shape::Recurrent(shape) = network.weights().shape() else { unreachable!() };
+        let values = network.weights().values();
+        let mut right = vec![0.0; values.len()];
+        let nats = TrainingPass::default().train(
+            network.weights(),
+            &batch,
+            &rival,
+            0.5,
+            Dropout::default(),
+            &mut right,
+        );
+        let nats: f64 = nats.iter().sum();
+
+        let all = ParameterRange { range: 0..values.len(), decays: false };
+        let mut trainer = GpuTrainer::new(gpu, shape, &[all]).unwrap();
+        trainer.send_weights(values).unwrap();
+        let laid = GpuBatch::new(&batch, &rival, &trainer.staging()).unwrap();
+        trainer.differentiate(&mut laid.expect("no glances"), &rival, 0.5).unwrap();
+        let found = trainer.total_nats().unwrap();
+        assert!((found / nats - 1.0).abs() < 1e-5, "{method}: {found}, not {nats}");
+        let gradient = trainer.gradient().unwrap();
+        let off: Vec<f32> = gradient.iter().zip(&right).map(|(a, b)| a - b).collect();
+        let off = (squared_norm(&off) / squared_norm(&right)).sqrt();
+        eprintln!("{method}: nats {:.1e} apart, gradients {off:.1e}", (found / nats - 1.0).abs());
+        assert!(off < 1e-4, "{method}: gradients {off} apart");
+    }
 }

@@ -13,7 +13,9 @@ use consequence_pipeline::{Error, Watch};
 use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
-use consequence_train::{Checkpoints, Event, PaperRules, Teacher, TrainOptions, train, untrained};
+use consequence_train::{
+    Checkpoints, Event, PaperRules, Teacher, TrainOptions, train_on, untrained,
+};
 use serde::{Deserialize, Serialize};
 
 use super::arena::Arena;
@@ -202,7 +204,9 @@ impl Contestant {
         if task.effort.trainings > 1 {
             name += &format!(", seed {seed}");
         }
-        let trained = train(
+        let chosen = task.device.find(&self.network.sizes, &teacher)?;
+        let trained = train_on(
+            chosen.device,
             self.fresh(arena, seed)?,
             &arena.examples(),
             &teacher,
@@ -245,6 +249,7 @@ impl Contestant {
             seconds: clock.seconds(),
             epochs: trained.history,
             parameters: live.iter().map(|range| range.len() as u64).sum(),
+            device: chosen.why,
         };
         let bytes = trained.network.weights().to_safetensors()?;
         let weights = files.path(&self.trained_file(seed, WEIGHTS));

@@ -17,6 +17,9 @@ pub struct Training {
     pub epochs: Vec<Epoch>,
     /// Parameters of the network that make a difference.
     pub parameters: u64,
+    /// What it trained on, and why.
+    #[serde(default)]
+    pub device: String,
 }
 
 impl Training {

@@ -8,7 +8,7 @@ use consequence_model::NetworkSizes;
 use consequence_pipeline::words::count;
 use consequence_pipeline::{Error, Out};
 use consequence_rules::UnknownCodes;
-use consequence_train::Preset;
+use consequence_train::{DeviceChoice, Preset};
 use serde::Serialize;
 
 /// Which cohort the methods train on, and how thoroughly they are measured.
@@ -59,6 +59,9 @@ pub struct ComparisonTask {
     /// Learning rates to try for each method, as multiples of the usual one: the one that predicts the
     /// tuning split best is taken. None: the usual one.
     pub rates: Vec<f32>,
+    /// Where networks train. What a method is scored by beyond the likelihood is worked out on the CPU all the
+    /// same.
+    pub device: DeviceChoice,
     /// How thoroughly they are measured.
     pub effort: Effort,
     /// What networks and records depend on. The first training of a method has this seed, the next one
@@ -79,6 +82,7 @@ impl ComparisonTask {
             network: NetworkTask::of(Preset::default()),
             also: None,
             rates: Vec::new(),
+            device: DeviceChoice::Auto,
             effort: Effort::PAPER,
             seed: 1,
         }

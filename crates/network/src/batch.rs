@@ -191,6 +191,10 @@ impl Batch {
         &self.ahead[of_row(&self.ahead_ends, row)]
     }
 
+    pub(crate) fn glances_at_any(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
     pub(crate) fn outputs(&self) -> &[Outputs] {
         &self.outputs
     }

@@ -25,6 +25,16 @@ impl Side {
         }
     }
 
+    /// Takes the outputs of every row, of so many each.
+    pub fn take(&mut self, all: Vec<f32>, count: usize) {
+        (self.all, self.count) = (all, count);
+    }
+
+    /// Those of every row, or their gradient.
+    pub fn all(&self) -> &[f32] {
+        &self.all
+    }
+
     /// The outputs of some rows.
     pub fn of(&mut self, rows: &[u32]) -> &mut [f32] {
         self.group.clear();

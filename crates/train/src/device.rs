@@ -86,7 +86,6 @@ impl DeviceChoice {
         }
         let able = match (sizes, teacher) {
             (NetworkSizes::Halo(_), _) => Err(TrainError::NotOnGpu("HALO's network")),
-            (_, Teacher::Aim(_)) => Err(TrainError::NotOnGpu("this method")),
             _ => Ok(()),
         };
         let number = if let Self::Cuda(number) = self { number } else { 0 };

@@ -148,6 +148,7 @@ pub fn compare(
             false => None,
         },
         rates: settings.get("rates")?.unwrap_or_default(),
+        device: crate::model::device(py, &settings)?,
         effort,
         seed,
         ..ComparisonTask::new(cohort, out)

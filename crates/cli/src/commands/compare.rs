@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use consequence::train::Size;
+use consequence::train::{DeviceChoice, Size};
 use consequence::{Error, Out};
 use consequence_comparison::{ComparisonTask, Effort, Method, UnknownMethod};
 
@@ -59,6 +59,10 @@ pub struct CompareArguments {
     pub train_records: Option<usize>,
     #[command(flatten)]
     pub network: NetworkArguments,
+    /// Where networks train: auto, cpu, or a GPU: cuda:0, cuda:1 and so on [default: auto, a GPU if there is
+    /// one]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
     /// Go on with a comparison that was stopped
     #[arg(long)]
     pub resume: bool,
@@ -88,6 +92,7 @@ pub fn run(arguments: &CompareArguments, seed: u64) -> Result<Outcome, Error> {
             false => None,
         },
         rates: arguments.rates.clone(),
+        device: arguments.device.unwrap_or_default(),
         effort: Effort {
             trainings: short(arguments.seeds),
             runs: arguments.runs.map_or(effort.runs, short),

@@ -125,14 +125,27 @@ impl Page<'_> {
         })
     }
 
+    /// What the networks trained on, in words.
+    fn trained_on(&self) -> String {
+        let threads = format!("{} threads of a CPU", self.report.threads);
+        let devices = self.report.methods.iter().map(|method| method.training.device.as_str());
+        let mut gpus: Vec<&str> = devices.filter(|device| device.starts_with("GPU")).collect();
+        gpus.sort_unstable();
+        gpus.dedup();
+        match gpus.is_empty() {
+            true => format!("On {threads}"),
+            false => format!("On {}, and on {threads} what it cannot do", gpus.join(", ")),
+        }
+    }
+
     pub(super) fn clock(&self) -> Section {
         let plain = published(Method::Vanilla, self.paper_cohort());
         let mut training = Table {
             title: "Training".to_owned(),
             note: format!(
-                "On {} threads of a CPU; the paper's on a Tesla P100. Epochs until the tuning split \
+                "{}; the paper's on a Tesla P100. Epochs until the tuning split \
                  was predicted no better. Times vanilla: an epoch, on the same network. {}",
-                self.report.threads,
+                self.trained_on(),
                 self.behind_trainings()
             ),
             columns: vec![

@@ -109,6 +109,7 @@ kernels! {
         finish,
         adam,
     }
+    "outputs.cu" { own_logits, own_gradients }
 }
 
 /// A GPU that work can be queued on.

@@ -232,6 +232,71 @@ impl Gpu {
         self.launch(Kernel::copies_backward, by_warps(piece.visits.len()), arguments)
     }
 
+    /// The logits of each visit of a piece, with their biases: a row of its codes for each visit, every code
+    /// under the state that speaks for it.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes do not fit.
+    pub fn own_logits(
+        &self,
+        to: PartMut<'_>,
+        logits: &Memory,
+        bias: Part<'_>,
+        visits: &Visits<'_>,
+        piece: &Piece,
+    ) -> Result<(), GpuError> {
+        piece.check(visits, logits.len());
+        assert!(to.len == piece.visits.len() * piece.codes.len() && piece.codes.end <= bias.len);
+        let arguments = arguments![
+            to,
+            logits.all(),
+            bias,
+            visits.ends.words,
+            visits.from.words,
+            visits.until.words,
+            int(piece.visits.start),
+            int(piece.visits.len()),
+            int(piece.states.start),
+            int(piece.states.len()),
+            int(piece.codes.start),
+            int(piece.codes.len()),
+            int(piece.stride),
+        ];
+        self.launch(Kernel::own_logits, by_warps(piece.visits.len()), arguments)
+    }
+
+    /// Puts the gradients of what [`Gpu::own_logits`] gives in place of the logits.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes do not fit.
+    pub fn own_gradients(
+        &self,
+        logits: &mut Memory,
+        gradients: Part<'_>,
+        visits: &Visits<'_>,
+        piece: &Piece,
+    ) -> Result<(), GpuError> {
+        piece.check(visits, logits.len());
+        assert_eq!(gradients.len, piece.visits.len() * piece.codes.len());
+        let arguments = arguments![
+            logits.all_mut(),
+            gradients,
+            visits.ends.words,
+            visits.from.words,
+            visits.until.words,
+            int(piece.visits.start),
+            int(piece.visits.len()),
+            int(piece.states.start),
+            int(piece.states.len()),
+            int(piece.codes.start),
+            int(piece.codes.len()),
+            int(piece.stride),
+        ];
+        self.launch(Kernel::own_gradients, by_warps(piece.visits.len()), arguments)
+    }
+
     /// Marks the logits of codes that something else decides.
     ///
     /// # Panics

@@ -233,6 +233,47 @@ fn what_is_beyond_the_likelihood_is_scored_on_the_host() {
     }
 }
 
+/// An objective that is given all outputs: what codes cost, if the head is asked, and for each output beside
+/// it half the square of how far it is from a number of the row.
+struct AllOutputs {
+    asks_head: bool,
+}
+
+impl Objective for AllOutputs {
+    fn asks_head(&self) -> bool {
+        self.asks_head
+    }
+
+    fn score(&self, rows: &[Asked<'_>], factor: f32, said: Said<'_>) -> Vec<f64> {
+        let Said { logits, side, ahead } = said;
+        let beside = side.to_vec();
+        let each = beside.len() / rows.len().max(1);
+        let mut nats = match self.asks_head {
+            true => Codewise.score(rows, factor, Said { logits, side, ahead }),
+            false => vec![0.0; rows.len()],
+        };
+        for (at, said) in beside.iter().enumerate() {
+            let (number, output) = (at / each, at % each);
+            let off = said - ((rows[number].row + output) % 3) as f32;
+            nats[number] += 0.5 * f64::from(off) * f64::from(off);
+            side[at] = factor * off;
+        }
+        nats
+    }
+}
+
+#[test]
+fn an_objective_is_given_all_outputs_on_the_host() {
+    let mut noise = Noise(19);
+    for (side, asks_head, case) in [(0, true, 1), (3, true, 1), (5, false, 1), (40, true, 3)] {
+        let (shape, statics, records) = cases()[case];
+        let shape = Shape { side, ..shape };
+        let weights = weights(shape, &mut noise);
+        let batch = batch(shape.codes, statics, records, &mut noise);
+        compare(&AllOutputs { asks_head }, &batch, &weights, 1.0 / batch.rows() as f32);
+    }
+}
+
 #[test]
 fn steps_are_those_of_the_cpu() {
     let Some(gpu) = gpu(Precision::Full) else { return };

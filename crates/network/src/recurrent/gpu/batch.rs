@@ -34,6 +34,8 @@ pub struct GpuBatch {
     pub(super) pieces: Vec<ReadPiece>,
     /// Nats of what is settled.
     pub(super) settled_nats: f64,
+    /// The batch itself and its rows as they are asked, for an objective that is given all outputs.
+    pub(super) scored_whole: Option<(Batch, Vec<u32>)>,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,8 @@ pub(super) struct ReadRow {
 }
 
 impl GpuBatch {
-    /// Lays out a batch. None if its objective needs all outputs of the network.
+    /// Lays out a batch. None if its objective needs all outputs of the network, and some by less than is
+    /// known of their visits.
     ///
     /// # Panics
     ///
@@ -71,10 +74,11 @@ impl GpuBatch {
         objective: &dyn Objective,
         staging: &Staging,
     ) -> Result<Option<Self>, GpuError> {
-        let beyond = match objective.scoring() {
-            Scoring::Outputs => return Ok(None),
-            Scoring::Codewise => None,
-            Scoring::Beyond(beyond) => Some(beyond),
+        let (beyond, whole) = match objective.scoring() {
+            Scoring::Outputs if batch.glances_at_any() => return Ok(None),
+            Scoring::Outputs => (None, true),
+            Scoring::Codewise => (None, false),
+            Scoring::Beyond(beyond) => (Some(beyond), false),
         };
         let mut packing = Packing::default();
         let lengths = batch.sequences();
@@ -138,6 +142,7 @@ impl GpuBatch {
             settled: (settled, settled_ends),
             pieces,
             settled_nats,
+            scored_whole: whole.then(|| (batch.clone(), numbers)),
         }))
     }
 

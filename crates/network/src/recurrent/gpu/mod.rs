@@ -8,6 +8,7 @@
 mod batch;
 mod pass;
 mod trainer;
+mod whole;
 
 pub use batch::GpuBatch;
 pub use trainer::{GpuTrainer, Moments, Read, StepSettings};

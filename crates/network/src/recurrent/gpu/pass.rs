@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::GpuBatch;
 use super::batch::ReadPiece;
+use super::whole::Whole;
 use crate::Objective;
 use crate::layers::{EPSILON, Layer};
 use crate::objective::{Beyond, Scoring};
@@ -31,6 +32,15 @@ pub(super) struct Gradients<'a> {
     pub scale: f32,
 }
 
+impl Gradients<'_> {
+    /// Begins with zeros.
+    pub fn begin(&mut self, net: &Net<'_>) -> Result<(), GpuError> {
+        self.products.fit(net.gpu, net.ranges.total)?;
+        self.products.clear(net.gpu)?;
+        self.sums.begin(net.gpu, net.ranges.total, self.scale)
+    }
+}
+
 /// What is asked of a pass.
 pub(super) enum Wanted<'a> {
     /// What each visit costs.
@@ -42,7 +52,7 @@ pub(super) enum Wanted<'a> {
 }
 
 impl Net<'_> {
-    fn at(&self, range: &Range<usize>) -> Part<'_> {
+    pub(super) fn at(&self, range: &Range<usize>) -> Part<'_> {
         self.values.part(range.clone())
     }
 
@@ -51,7 +61,12 @@ impl Net<'_> {
     }
 
     /// `to = from * weight`, without the bias.
-    fn linear(&self, to: &mut Memory, from: &Memory, layer: &Layer) -> Result<(), GpuError> {
+    pub(super) fn linear(
+        &self,
+        to: &mut Memory,
+        from: &Memory,
+        layer: &Layer,
+    ) -> Result<(), GpuError> {
         let (inputs, outputs) = (layer[0].len() / layer[1].len(), layer[1].len());
         let rows = from.len() / inputs;
         to.fit(self.gpu, rows * outputs)?;
@@ -59,7 +74,7 @@ impl Net<'_> {
         self.gpu.product(to.all_mut(), from, self.weight(layer), false)
     }
 
-    fn linear_backward(
+    pub(super) fn linear_backward(
         &self,
         to: &mut Memory,
         dy: &Memory,
@@ -108,7 +123,7 @@ impl Net<'_> {
     }
 
     /// `to = from + product + bias`
-    fn add_linear(
+    pub(super) fn add_linear(
         &self,
         to: &mut Memory,
         from: &Memory,
@@ -134,17 +149,19 @@ impl Net<'_> {
 /// Memory of a GPU for passes, kept from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
-    words: Words,
-    history: History,
-    head: Head,
+    pub(super) words: Words,
+    pub(super) history: History,
+    pub(super) head: Head,
+    /// What the host scores.
+    pub(super) whole: Whole,
     /// The nats of every state.
-    nats: Memory<f64>,
+    pub(super) nats: Memory<f64>,
     /// What they come to, of all passes since it was set.
     pub total: Memory<f64>,
 }
 
 #[derive(Debug, Default)]
-struct History {
+pub(super) struct History {
     places: Memory,
     input: Memory,
     normals_1: Memory,
@@ -158,16 +175,16 @@ struct History {
     active: Memory,
     last: Memory,
     normals_3: Memory,
-    hidden: Memory,
+    pub(super) hidden: Memory,
     narrow: Memory,
     dx: Memory,
     wide_gradient: Memory,
     mixed_gradient: Memory,
-    hidden_gradient: Memory,
+    pub(super) hidden_gradient: Memory,
 }
 
 #[derive(Debug, Default)]
-struct Head {
+pub(super) struct Head {
     base: Memory,
     sums: Memory,
     normals: Memory,
@@ -178,7 +195,7 @@ struct Head {
     read: Memory,
     gates: Memory,
     gate_gradients: Memory,
-    logits: Memory,
+    pub(super) logits: Memory,
     asked: Memory,
     changes: Memory,
     read_gradient: Memory,
@@ -200,12 +217,13 @@ impl Pass {
             self.words.take(net.gpu, staged, staging)?;
         }
         self.history.forward(&net, batch, &self.words)?;
+        if batch.scored_whole.is_some() && !matches!(wanted, Wanted::Surplus(_)) {
+            return self.run_whole(net, batch, objective, wanted);
+        }
         self.head.forward(&net, batch, &self.words, &self.history.hidden)?;
         self.nats.fit(net.gpu, batch.states())?;
         if let Wanted::Gradients(into) = &mut wanted {
-            into.products.fit(net.gpu, net.ranges.total)?;
-            into.products.clear(net.gpu)?;
-            into.sums.begin(net.gpu, net.ranges.total, into.scale)?;
+            into.begin(&net)?;
             self.head.begin_gradients(&net, batch)?;
         }
         let mut nats = batch.settled_nats;
@@ -250,7 +268,12 @@ impl Pass {
 }
 
 impl History {
-    fn forward(&mut self, net: &Net<'_>, batch: &GpuBatch, words: &Words) -> Result<(), GpuError> {
+    pub(super) fn forward(
+        &mut self,
+        net: &Net<'_>,
+        batch: &GpuBatch,
+        words: &Words,
+    ) -> Result<(), GpuError> {
         let (gpu, ranges, width) = (net.gpu, net.ranges, net.shape.width);
         let rows = batch.rows;
         self.places.fit(gpu, rows * PLACES)?;
@@ -280,7 +303,7 @@ impl History {
     }
 
     /// The gradients of the history, given that of what it came to.
-    fn backward(
+    pub(super) fn backward(
         &mut self,
         net: &Net<'_>,
         batch: &GpuBatch,
@@ -321,7 +344,7 @@ impl History {
 
 impl Head {
     /// What codes read of every state.
-    fn forward(
+    pub(super) fn forward(
         &mut self,
         net: &Net<'_>,
         batch: &GpuBatch,
@@ -345,7 +368,11 @@ impl Head {
         gpu.product(self.gates.all_mut(), hidden, gate, false)
     }
 
-    fn begin_gradients(&mut self, net: &Net<'_>, batch: &GpuBatch) -> Result<(), GpuError> {
+    pub(super) fn begin_gradients(
+        &mut self,
+        net: &Net<'_>,
+        batch: &GpuBatch,
+    ) -> Result<(), GpuError> {
         let (gpu, wide) = (net.gpu, net.shape.head);
         self.read_gradient.fit(gpu, batch.states() * wide)?;
         // Rows that are asked nothing have none.
@@ -363,7 +390,7 @@ impl Head {
     }
 
     /// The logits of a piece, without their biases.
-    fn logits(
+    pub(super) fn logits(
         &mut self,
         net: &Net<'_>,
         visits: &consequence_engine::cuda::Visits<'_>,
@@ -426,7 +453,7 @@ impl Head {
     }
 
     /// The gradients of what made the logits of a piece.
-    fn logits_backward(
+    pub(super) fn logits_backward(
         &mut self,
         net: &Net<'_>,
         visits: &consequence_engine::cuda::Visits<'_>,
@@ -447,7 +474,7 @@ impl Head {
     }
 
     /// The gradients of the head once all its logits are done with, and that of the history.
-    fn backward(
+    pub(super) fn backward(
         &mut self,
         net: &Net<'_>,
         batch: &GpuBatch,
