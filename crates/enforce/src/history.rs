@@ -123,6 +123,27 @@ impl Layout {
         self.stage_bit(0) <= bit
     }
 
+    /// The stages that a bit stands for, if it is about stages.
+    pub fn stages_at(&self, bit: u32) -> Option<Stages> {
+        let number = bit.checked_sub(self.first_stage_bit)?;
+        self.stages.get(number as usize).copied()
+    }
+
+    /// Bits of a row.
+    pub fn row_bits(&self) -> u32 {
+        self.width
+    }
+
+    /// The window of each row after the first.
+    pub fn windows(&self) -> &[Window] {
+        &self.rows
+    }
+
+    /// Whether some condition asks for a bit of the past.
+    pub fn is_asked(&self, bit: u32) -> bool {
+        self.asked.get(bit)
+    }
+
     fn stage_bit(&self, number: usize) -> u32 {
         self.first_stage_bit + number as u32
     }

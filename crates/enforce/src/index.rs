@@ -95,6 +95,22 @@ impl Index {
         self.holds(id, history) && !self.conditions[start..end].iter().any(open)
     }
 
+    /// How many conjunctions there are.
+    pub fn len(&self) -> usize {
+        self.conjunctions.len() - 1
+    }
+
+    /// The conditions of a conjunction.
+    pub fn conditions(&self, id: u32) -> &[Condition] {
+        let start = self.conjunctions[id as usize].start as usize;
+        &self.conditions[start..self.conjunctions[id as usize + 1].start as usize]
+    }
+
+    /// The visits at which a conjunction can hold.
+    pub fn visits(&self, id: u32) -> VisitRange {
+        self.conjunctions[id as usize].visits
+    }
+
     /// The conjunctions filed under a bit.
     #[inline]
     pub fn filed(&self, bit: u32) -> &[u32] {

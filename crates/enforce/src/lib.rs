@@ -4,7 +4,8 @@
 //!   visits so that every hard rule holds.
 //! - [`Auditor`] finds every violation in a cohort, from any source.
 //! - [`Conclusions`] tells which rules speak of a code, and what they say.
-//! - [`Program`] is a plan as flat tables, for backends on other devices.
+//! - [`Program`] is a plan as flat tables, for backends on other devices; [`Tables`] are those that a writer
+//!   itself looks at.
 //! - [`repair`] makes a cohort obey the rules, by a [`RepairPlan`]; where a rule leaves a choice of
 //!   codes, by [`Shares`].
 //!
@@ -22,6 +23,7 @@ mod index;
 mod program;
 mod repair;
 mod shares;
+mod tables;
 mod writer;
 
 pub use auditor::{Audit, Auditor, BrokenClause, Example, Reader, RuleFinding, Violation};
@@ -35,6 +37,7 @@ pub use repair::{
     repair_with,
 };
 pub use shares::Shares;
+pub use tables::{FiledConjunctions, Tables};
 pub use writer::{
     BadProbability, Change, LookAhead, Outlook, Proposal, Reading, Ruling, Writer, nats,
 };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use consequence_engine::cuda::GpuError;
 use consequence_feedback::{Advice, Advise};
 use consequence_rules::{CompileError, RuleSet};
 use consequence_store::StoreError;
@@ -50,6 +51,9 @@ pub enum SampleError {
         /// The record, counted from 1.
         record: u64,
     },
+    /// The GPU that records were drawn on failed.
+    #[error("{0}")]
+    Gpu(GpuError),
     /// The prefix is empty.
     #[error("the prefix has no record")]
     EmptyPrefix,
@@ -202,6 +206,7 @@ impl Advise for SampleError {
                  these rules out"
             }
             Self::PrefixDates { .. } => "give records with dates, or leave these rules out",
+            Self::Gpu(_) => "try again, or draw them on the CPU: {device=cpu}",
             Self::EmptyPrefix => "give a cohort with at least one",
             Self::PrefixCodes { .. } => "read the prefix over the model's vocabulary",
             Self::PrefixTooLong { .. } => "cut the record, or train a model with more visits",

@@ -19,6 +19,11 @@ pub(crate) struct Dealt {
 }
 
 impl Dealt {
+    /// One alone.
+    pub fn of(begun: Begun) -> Self {
+        Self { begun: Mutex::new(VecDeque::from([begun])) }
+    }
+
     /// Adds proposals until there are `most`, or no more for now.
     pub fn refill(&mut self, queue: &mut Queue<impl Iterator<Item = u64>>, most: usize) {
         let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -17,6 +17,7 @@ use crate::days::{self, Days};
 use crate::decider::{Policy, VisitDecider};
 use crate::drafts::{Complete, Draft, Kept, Queue};
 use crate::lanes::{Dealt, Lane};
+use crate::on_gpu::OnGpu;
 use crate::prefix::{Beginning, Prefix};
 use crate::{Mode, Request, SampleError, Sampled, Totals};
 
@@ -58,11 +59,13 @@ pub struct Sampler<'a, G> {
     groups: Option<GivenGroups>,
     details: Option<Detailed<'a>>,
     prefix: Option<Prefix<'a>>,
+    /// Who draws codes instead of threads of the CPU.
+    pub(crate) on_gpu: Option<OnGpu>,
 }
 
 /// Rules that records obey, closed and proved once for any number of models of the same codes.
 pub struct Obeyed {
-    enforcer: Enforcer,
+    pub(crate) enforcer: Enforcer,
     referee: Referee,
 }
 
@@ -110,7 +113,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
             drawer: model.drawer(codes.vocabulary()),
             checker: Checker::new(codes.vocabulary(), model.scales_over(codes.vocabulary())),
         });
-        Ok(Self { generator, request, max_visits, rules, groups, details, prefix })
+        Ok(Self { generator, request, max_visits, rules, groups, details, prefix, on_gpu: None })
     }
 
     /// What is asked of the model.
@@ -132,7 +135,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
     /// are those under way on each thread, and at most 24 times as many that wait for one before them.
     pub fn records(
         &self,
-        numbers: impl IntoIterator<Item = u64>,
+        numbers: impl IntoIterator<Item = u64, IntoIter: Send>,
         totals: &mut Totals,
         mut each: impl FnMut(u64, Record) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
@@ -142,10 +145,13 @@ impl<'a, G: Generator> Sampler<'a, G> {
     /// The same with what records have beside their codes.
     pub fn each(
         &self,
-        numbers: impl IntoIterator<Item = u64>,
+        numbers: impl IntoIterator<Item = u64, IntoIter: Send>,
         totals: &mut Totals,
         mut each: impl FnMut(Sampled) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
+        if let Some(gpu) = &self.on_gpu {
+            return self.each_on_gpu(gpu, numbers.into_iter(), totals, &mut each);
+        }
         let threads = rayon::current_num_threads();
         let at_a_time = self.request.batch.saturating_mul(threads);
         let room = at_a_time.saturating_mul(ROOM);
@@ -173,7 +179,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
     }
 
     /// Counts a record, and hands it on.
-    fn give(
+    pub(crate) fn give(
         &self,
         complete: Complete,
         totals: &mut Totals,
@@ -193,6 +199,21 @@ impl<'a, G: Generator> Sampler<'a, G> {
             totals.weigh(&weights);
         }
         each(Sampled { number, record: kept.record, details: kept.details })
+    }
+
+    /// The rules that records obey.
+    pub(crate) fn obeyed(&self) -> Option<&Obeyed> {
+        self.rules.as_deref()
+    }
+
+    /// Whether records are to be of groups.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// The most encounters that a record may have.
+    pub(crate) fn max_visits(&self) -> usize {
+        self.max_visits
     }
 
     pub(crate) fn generator(&self) -> &'a G {
@@ -291,12 +312,7 @@ impl<'a, G: Generator> Sampler<'a, G> {
         let weighed = self.request.mode == Mode::Exact;
         let outside = weighed && self.not_given(&record, &draft.decider)?.is_some();
         let weight = if outside { f64::NEG_INFINITY } else { weight };
-        let judged = consequence_referee::Detailed { record: &record, details: details.view() };
-        if let Some(rules) = &self.rules
-            && !rules.referee.is_valid(&judged)
-        {
-            return Err(SampleError::Rejected { record: number + 1 });
-        }
+        self.judge(number, &record, &details)?;
         let (key, proposal) = match self.request.mode {
             Mode::Exact => {
                 let draws = Draws::new(self.request.seed);
@@ -307,6 +323,40 @@ impl<'a, G: Generator> Sampler<'a, G> {
             _ => (0.0, 0),
         };
         Ok(Kept { key, proposal, weight, record, details, overruled, truncated, outside })
+    }
+
+    /// A record whose codes were drawn in one attempt, elsewhere, and that no rule asks more of.
+    pub(crate) fn judged(
+        &self,
+        number: u64,
+        record: Record,
+        overruled: u64,
+        truncated: bool,
+    ) -> Result<Kept, SampleError> {
+        let details = match &self.details {
+            Some(Detailed { drawer, checker }) => {
+                let details = drawer.draw(&record, &Draws::new(self.request.seed), number);
+                if let Some(what) = checker.disagreement_after(&record, details.view(), 0) {
+                    return Err(SampleError::Disagreement { record: number + 1, what });
+                }
+                details
+            }
+            None => Details::default(),
+        };
+        self.judge(number, &record, &details)?;
+        let (key, proposal, weight, outside) = (0.0, 0, 0.0, false);
+        Ok(Kept { key, proposal, weight, record, details, overruled, truncated, outside })
+    }
+
+    /// Has the referee see a record.
+    fn judge(&self, number: u64, record: &Record, details: &Details) -> Result<(), SampleError> {
+        let judged = consequence_referee::Detailed { record, details: details.view() };
+        match &self.rules {
+            Some(rules) if !rules.referee.is_valid(&judged) => {
+                Err(SampleError::Rejected { record: number + 1 })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The dates and values of a record, once nothing in them contradicts its codes.

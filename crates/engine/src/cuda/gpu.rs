@@ -110,6 +110,7 @@ kernels! {
         adam,
     }
     "outputs.cu" { own_logits, own_gradients }
+    "walk.cu" { take_in, average_step, begin_visits, walk, hand_on }
 }
 
 /// A GPU that work can be queued on.

@@ -55,6 +55,33 @@ impl<T: DeviceRepr + ValidAsZeroBits> Memory<T> {
         gpu.wait()
     }
 
+    /// Writes some of it, from an index on. The values are read before this returns.
+    ///
+    /// # Panics
+    ///
+    /// If it is not so long.
+    pub fn write_part(&mut self, gpu: &Gpu, from: usize, values: &[T]) -> Result<(), GpuError> {
+        assert!(from + values.len() <= self.len, "what is written lies within");
+        if let Some(slice) = self.slice.as_mut().filter(|_| !values.is_empty()) {
+            let mut part = slice.slice_mut(from..from + values.len());
+            gpu.stream.memcpy_htod(values, &mut part)?;
+        }
+        Ok(())
+    }
+
+    /// Reads some of it, from an index on, once all that was queued is done.
+    ///
+    /// # Panics
+    ///
+    /// If it is not so long.
+    pub fn read_part(&self, gpu: &Gpu, from: usize, values: &mut [T]) -> Result<(), GpuError> {
+        assert!(from + values.len() <= self.len, "what is read lies within");
+        if let Some(slice) = self.slice.as_ref().filter(|_| !values.is_empty()) {
+            gpu.stream.memcpy_dtoh(&slice.slice(from..from + values.len()), values)?;
+        }
+        gpu.wait()
+    }
+
     /// Makes it as long as another and a copy of it.
     pub fn copy(&mut self, gpu: &Gpu, from: &Self) -> Result<(), GpuError> {
         self.fit(gpu, from.len)?;

@@ -1,4 +1,5 @@
-//! Numeric kernels on a CUDA GPU: what training a network needs, with its gradient.
+//! Numeric kernels on a CUDA GPU: what training a network needs, with its gradient, and sequences that are
+//! drawn ([`Deck`]).
 //!
 //! The driver and the libraries (cuBLAS for products, NVRTC to compile our own kernels) are looked for when
 //! a [`Gpu`] is opened: nothing of CUDA is needed to build this crate. Work is queued on one stream and done in
@@ -14,6 +15,7 @@ mod memory;
 mod optimiser;
 mod scores;
 mod steps;
+mod walk;
 mod words;
 
 pub use gpu::{Factor, Gpu, GpuError, Precision};
@@ -22,4 +24,8 @@ pub use memory::{Memory, Part, PartMut};
 pub use optimiser::{AdamState, ParameterRange};
 pub use scores::{Held, Piece, Visits};
 pub use steps::Sums;
+pub use walk::{
+    CodeLists, Conjunctions, Deck, WalkDraws, WalkEnd, WalkRoom, WalkRules, WalkSizes, WalkWindow,
+    Walked,
+};
 pub use words::{Ends, Indices, List, ListEnds, Packing, Staged, Staging, Words};

@@ -17,6 +17,11 @@ use consequence_testing::stir;
 
 /// A network with weights large enough for codes to depend on each other.
 pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> NetworkGenerator {
+    NetworkGenerator::new(&drawn(vocabulary, max_visits, seed))
+}
+
+/// The network itself.
+pub fn drawn(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> Network {
     let codes = Order::natural(Arc::clone(vocabulary));
     let sizes = Sizes {
         max_visits,
@@ -24,7 +29,7 @@ pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> Ne
     };
     let mut network = Network::drawn(codes, &sizes, seed).unwrap();
     stir(network.weights_mut().values_mut(), 1.0);
-    NetworkGenerator::new(&network)
+    network
 }
 
 pub fn rules(text: &str, vocabulary: &Arc<Vocabulary>) -> RuleSet {

@@ -94,7 +94,7 @@ impl Net<'_> {
     }
 
     /// Normalises rows; `curved`: GELU follows.
-    fn norm(
+    pub(super) fn norm(
         &self,
         to: &mut Memory,
         normals: &mut Memory,
@@ -135,7 +135,7 @@ impl Net<'_> {
     }
 
     /// `to = gelu(from + bias)`
-    fn gelu_linear(
+    pub(super) fn gelu_linear(
         &self,
         to: &mut Memory,
         from: &Memory,

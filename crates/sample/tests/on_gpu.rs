@@ -1,0 +1,225 @@
+//! Records that a GPU draws are those of the CPU. Says `SKIPPED` where there is none.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use consequence_engine::cuda::{Gpu, GpuError, Precision, WalkRoom};
+use consequence_model::{EndCell, EndsByDays, Network, NetworkGenerator};
+use consequence_network::recurrent::gpu::DeckSize;
+use consequence_record::{Kind, Record, Vocabulary};
+use consequence_rules::RuleSet;
+use consequence_sample::{Mode, NotOnGpu, Request, SampleError, Sampler, Totals};
+
+use consequence_testing::worlds::{Choices, Size, World};
+
+use common::*;
+
+fn gpu() -> Option<Gpu> {
+    match Gpu::open(0, Precision::Full) {
+        Ok(gpu) => Some(gpu),
+        Err(error @ GpuError::Failed(_)) => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+    }
+}
+
+fn deck(slots: usize) -> DeckSize {
+    DeckSize { slots, ..DeckSize::default() }
+}
+
+/// How many of so many records are the same from both, and how many the GPU left to the CPU; all obey, since the referee
+/// sees them.
+fn same(
+    network: &Network,
+    rules: &RuleSet,
+    request: &Request<'_>,
+    (count, size): (u64, DeckSize),
+) -> Option<(u64, u64)> {
+    let generator = NetworkGenerator::new(network);
+    let here = Sampler::new(&generator, rules, request.clone()).unwrap();
+    let mut there = Sampler::new(&generator, rules, request.clone()).unwrap();
+    there.draw_on(gpu()?, network, size).unwrap();
+    let (expected, totals) = records(&here, count);
+    let (found, found_totals) = records(&there, count);
+    assert_eq!(found.len(), expected.len());
+    let pairs = found.iter().zip(&expected);
+    let same = pairs.filter(|(found, expected)| found == expected).count() as u64;
+    if same == count {
+        assert_eq!(found_totals, totals);
+    }
+    Some((same, there.left_by_gpu()))
+}
+
+fn all_same(network: &Network, text: &str, request: &Request<'_>, count: u64) {
+    let rules = rules(text, network.codes().vocabulary());
+    if let Some(found) = same(network, &rules, request, (count, deck(12))) {
+        assert_eq!(found, (count, 0), "of {count} records:\n{text}");
+    }
+}
+
+#[test]
+fn without_rules() {
+    for (statics, encounters) in [(0, 40), (130, 260)] {
+        let network = drawn(&vocabulary(statics, encounters), 8, 4);
+        for mode in [Mode::Off, Mode::Guided] {
+            all_same(&network, "", &Request { mode, ..Request::default() }, 30);
+        }
+        let request = Request { temperature: 0.7, seed: 1 << 40, ..Request::default() };
+        all_same(&network, "", &request, 20);
+    }
+}
+
+#[test]
+fn with_rules_of_every_form() {
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    for text in [
+        "rule one: exactly one of S0, S1, S2",
+        "rule lasts: E3 in previous => E3",
+        "rule bars: S1 in static and E5 => not E4  rule never: not E6",
+        "rule asks: E7 in past and E8 => any of E10, E11",
+        "rule ends: E20 and E21 => END  rule long: not END => E30",
+        "rule seldom: E1 => E2 with probability 0.1  rule often: not E1 => E50 with probability 0.9",
+        "rule twice: E1 => E2 with probability 0.1  rule later: E0 => E2 with probability 0.7",
+        "rule a: E1 in last 3 visits => E40  rule b: E2 in 2 visits ago => not E41
+         rule c: E3 in visit 2 => E42  rule d: not E4 in past => any of E43, E44, E45",
+        "rule some: any of E10, E20, E30, E40, E50  rule nor: E10 => not E20",
+        "rule few: at most one of E1, E2, E3, E4, E5, E6, E7, E8, E9, E10",
+        "rule first: E80 => E81  rule then: E81 => E82  rule last: E82 and E83 => END",
+        "rule both: E1 <=> E2  rule other: E3 and not E4 => E5 and E6",
+    ] {
+        all_same(&network, text, &Request::default(), 36);
+    }
+}
+
+#[test]
+fn with_rules_that_the_model_was_trained_with() {
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let text = "rule one: exactly one of S0, S1, S2
+                rule asks: E7 => any of E10, E11, E60  rule more: E9 and E8 => any of E12, E70";
+    let known = rules(text, network.codes().vocabulary());
+    let request = Request { trained_with: Some(&known), ..Request::default() };
+    all_same(&network, text, &request, 36);
+    let more = format!("{text}  rule new: E2 => any of E50, E51");
+    all_same(&network, &more, &request, 36);
+}
+
+#[test]
+fn random_rules() {
+    let size = Size { codes: 7, visits: 4, rules: 5 };
+    let (mut tried, mut followed) = (0, 0);
+    for case in 0..300 {
+        let world = World::random(size, &mut Choices::new(8, case));
+        let network = drawn(world.rules.vocabulary(), world.max_visits.into(), case);
+        let generator = NetworkGenerator::new(&network);
+        let Some(gpu) = gpu() else { return };
+        let request = Request { seed: case, ..Request::default() };
+        // Rules that no record can obey, or that this order of codes is no good for.
+        let Ok(mut there) = Sampler::new(&generator, &world.rules, request.clone()) else {
+            continue;
+        };
+        tried += 1;
+        match there.draw_on(gpu, &network, deck(6)) {
+            Ok(()) => followed += 1,
+            Err(error) => {
+                assert_eq!(error, NotOnGpu::Rules, "case {case}");
+                continue;
+            }
+        }
+        let (expected, totals) = sample(&generator, &world.rules, request, 12);
+        assert_eq!(
+            records(&there, 12),
+            (expected, totals),
+            "case {case}: {:?}",
+            world.rules.iter().map(|rule| rule.origin.text.clone()).collect::<Vec<_>>()
+        );
+    }
+    eprintln!("{tried} sets of rules, {followed} followed");
+    assert!(followed > 150, "{tried} sets of rules, {followed} followed");
+}
+
+#[test]
+fn with_conditions() {
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let text = "rule one: exactly one of S0, S1, S2";
+    let rules = rules(text, network.codes().vocabulary());
+    let given = consequence_sample::Condition::parse_list("S1", &rules).unwrap();
+    let request = Request { given, ..Request::default() };
+    if let Some(found) = same(&network, &rules, &request, (36, deck(5))) {
+        assert_eq!(found, (36, 0));
+    }
+}
+
+#[test]
+fn records_end_with_the_days() {
+    let mut names: Vec<(String, Kind)> = (0..3).map(|n| (format!("S{n}"), Kind::Static)).collect();
+    names.extend(["GAP//0d", "GAP//7-14d", "GAP//60d"].map(|name| (name.into(), Kind::Encounter)));
+    names.extend((0..50).map(|n| (format!("E{n}"), Kind::Encounter)));
+    let vocabulary = Arc::new(Vocabulary::new(names).unwrap());
+    let days = [("GAP//0d", 0.0), ("GAP//7-14d", 9.5), ("GAP//60d", 70.0)];
+    let days = BTreeMap::from(days.map(|(name, days)| (name.to_owned(), days)));
+    let cell = |from_days, level, by_pace| EndCell { from_days, level, by_pace };
+    let cells = vec![cell(0, -1.0, 0.2), cell(10, 0.5, -0.1), cell(80, 9.0, 0.0)];
+    let network = drawn(&vocabulary, 12, 4).with_ends(EndsByDays::new(days, cells));
+    for text in ["", "rule gap: at most one of GAP//*", "rule must: any of E7, END, E9"] {
+        all_same(&network, text, &Request::default(), 36);
+    }
+}
+
+#[test]
+fn what_finds_no_room_is_drawn_on_the_cpu() {
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let text = "rule some: any of E10, E20, E30, E40, E50  rule one: E3 in past => E4";
+    let rules = rules(text, network.codes().vocabulary());
+    let full = WalkRoom::default();
+    for room in [
+        WalkRoom { codes: 12, ..full },
+        WalkRoom { visits: 2, ..full },
+        WalkRoom { held: 5, ..full },
+        WalkRoom { pending: 0, ..full },
+        WalkRoom { due: 0, ..full },
+    ] {
+        let size = DeckSize { slots: 10, room };
+        if let Some((same, left)) = same(&network, &rules, &Request::default(), (30, size)) {
+            assert_eq!(same, 30, "{room:?}");
+            assert!(left > 0, "{room:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_gpu_cannot_do_is_told() {
+    let Some(first) = gpu() else { return };
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("rule r: E1 => E2", network.codes().vocabulary());
+    let request = Request { mode: Mode::Exact, ..Request::default() };
+    let mut sampler = Sampler::new(&generator, &rules, request).unwrap();
+    let refused = sampler.draw_on(first, &network, deck(8)).unwrap_err();
+    assert_eq!(refused, NotOnGpu::Mode("exact"));
+    assert_eq!(records(&sampler, 5).0.len(), 5, "the CPU goes on");
+}
+
+#[test]
+fn whoever_takes_records_can_stop() {
+    let Some(gpu) = gpu() else { return };
+    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("", network.codes().vocabulary());
+    let mut sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    sampler.draw_on(gpu, &network, deck(8)).unwrap();
+    for stop in [0, 1, 40] {
+        let mut seen = 0;
+        let take = |number, _: Record| {
+            assert_eq!(number, seen);
+            seen += 1;
+            if number == stop { Err(SampleError::Stopped) } else { Ok(()) }
+        };
+        let stopped = sampler.records(0..u64::MAX, &mut Totals::default(), take);
+        assert!(matches!(stopped, Err(SampleError::Stopped)));
+        assert_eq!(seen, stop + 1);
+    }
+}
