@@ -105,6 +105,12 @@ impl<I: Iterator<Item = u64>> Queue<I> {
         self.over
     }
 
+    /// Which of the records under way has a number.
+    pub fn serial(&self, number: u64) -> u64 {
+        let before = self.entries.partition_point(|entry| entry.complete.number < number);
+        self.first + before as u64
+    }
+
     /// Takes in a finished proposal.
     pub fn finish(&mut self, finished: Finished) {
         let entry = &mut self.entries[(finished.serial - self.first) as usize];

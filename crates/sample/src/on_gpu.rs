@@ -5,9 +5,9 @@
 //! room for on the GPU is drawn on the CPU, which gives the same one but for what differs by the last bits of a probability.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use consequence_enforce::{FiledConjunctions, Tables};
 use consequence_engine::cuda::{
@@ -57,20 +57,21 @@ pub enum NotOnGpu {
     Gpu(#[from] GpuError),
 }
 
-/// A network on a GPU, made ready for one request.
+/// A network on GPUs, made ready for one request.
 pub(crate) struct OnGpu {
-    sampler: Mutex<GpuSampler>,
-    /// Records that it had no room for.
+    samplers: Vec<Mutex<GpuSampler>>,
+    /// Records that they had no room for.
     left: AtomicU64,
 }
 
 impl<'a> Sampler<'a, NetworkGenerator> {
-    /// Has a GPU draw the records. If it cannot, the CPU goes on doing so, and it is told why.
+    /// Has GPUs draw the records, each what it is the next to be free for. If they cannot, the CPU goes on doing so, and
+    /// it is told why.
     ///
     /// # Panics
     ///
     /// If the network is another than the one this was made of.
-    pub fn draw_on(&mut self, gpu: Gpu, network: &Network, size: DeckSize) -> Result<(), NotOnGpu> {
+    pub fn draw_on(&mut self, gpus: Vec<Gpu>, network: &Network, size: DeckSize) -> Result<(), NotOnGpu> {
         let codes = self.codes();
         assert_eq!(network.codes(), codes, "the network of the sampler");
         self.can_be_drawn_on_gpu()?;
@@ -91,8 +92,9 @@ impl<'a> Sampler<'a, NetworkGenerator> {
             },
             rules,
         };
-        let sampler = Mutex::new(GpuSampler::new(gpu, weights, &settings, size)?);
-        self.on_gpu = Some(OnGpu { sampler, left: AtomicU64::new(0) });
+        let ready = |gpu| Ok(Mutex::new(GpuSampler::new(gpu, weights, &settings, size)?));
+        let samplers = gpus.into_iter().map(ready).collect::<Result<Vec<_>, GpuError>>()?;
+        self.on_gpu = Some(OnGpu { samplers, left: AtomicU64::new(0) });
         Ok(())
     }
 
@@ -123,71 +125,55 @@ impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
     /// The same as [`Sampler::each`], the codes being drawn on a GPU.
     pub(crate) fn each_on_gpu(
         &self,
-        OnGpu { sampler: gpu, left }: &OnGpu,
+        OnGpu { samplers, left }: &OnGpu,
         numbers: impl Iterator<Item = u64> + Send,
         totals: &mut Totals,
         each: &mut impl FnMut(Sampled) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
-        let drawn_at_once = gpu.lock().unwrap_or_else(PoisonError::into_inner).slots();
-        let queue = Mutex::new(Queue::new(numbers, 1, ROOM * drawn_at_once));
+        let slots: usize = samplers.iter().map(|sampler| locked(sampler).slots()).sum();
         // The queue is asked and told for moments only.
-        let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let (send, receive) = sync_channel::<(u64, Vec<Walked>)>(PIECES);
+        let queue = Mutex::new(Queue::new(numbers, 1, ROOM * slots));
+        let (send, receive) = sync_channel::<Result<Vec<Walked>, GpuError>>(PIECES);
+        let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let drawing = scope.spawn(move || {
-                let mut gpu = gpu.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut first = 0;
-                while !locked().is_over() {
-                    let mut begun = 0;
-                    let supply = || {
-                        let mut queue = locked();
-                        match queue.begin() {
-                            Some(one) => {
-                                begun += 1;
-                                Supply::Number(one.number)
-                            }
-                            None if queue.is_over() => Supply::Over,
-                            None => Supply::Later,
-                        }
-                    };
-                    let mut heard = true;
-                    gpu.draw(supply, |walked| {
-                        heard = send.send((first, walked)).is_ok();
-                        heard
-                    })?;
-                    if !heard {
-                        break;
-                    }
-                    first += begun;
-                }
-                Ok::<_, GpuError>(())
+            let (queue, stopped) = (&queue, &stopped);
+            // However this ends, nobody draws for it any more.
+            let _stops = Stops(stopped);
+            let drawing = samplers.iter().map(|sampler| {
+                let send = send.clone();
+                scope.spawn(move || drawn(&mut locked(sampler), queue, &send, stopped))
             });
-            for (first, walked) in receive {
-                let finished: Vec<Finished> = walked
+            let drawing: Vec<_> = drawing.collect();
+            drop(send);
+            for walked in receive {
+                let judged: Vec<(u64, Finished)> = walked
+                    .map_err(SampleError::Gpu)?
                     .into_par_iter()
                     .with_min_len(16)
-                    .map(|walked| self.finished(first, walked, left))
+                    .map(|walked| (walked.number, self.finished(walked, left)))
                     .collect();
                 let complete: Vec<Complete> = {
-                    let mut queue = locked();
-                    finished.into_iter().for_each(|one| queue.finish(one));
+                    let mut queue = locked(queue);
+                    for (number, finished) in judged {
+                        let serial = queue.serial(number);
+                        queue.finish(Finished { serial, ..finished });
+                    }
                     queue.complete()
                 };
                 for record in complete {
                     self.give(record, totals, each)?;
                 }
             }
-            match drawing.join() {
-                Ok(drawn) => drawn.map_err(SampleError::Gpu),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            drawing.into_iter().try_for_each(|drawing| {
+                drawing.join().map_err(|panic| std::panic::resume_unwind(panic))
+            })
         })
     }
 
     /// What came of a record that was drawn on the GPU.
-    fn finished(&self, first: u64, walked: Walked, left: &AtomicU64) -> Finished {
-        let serial = first + walked.index as u64;
-        let number = walked.number;
+    fn finished(&self, walked: Walked, left: &AtomicU64) -> Finished {
+        // Which of those under way it is, the queue knows.
+        let (number, serial) = (walked.number, 0);
         let Some(visits) = walked.visits else {
             if walked.no_probability {
                 return Finished { serial, outcome: Err(SampleError::Probability), rejected: 0 };
@@ -214,6 +200,49 @@ impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
         lane.run(self, &Dealt::of(begun), true);
         let finished = lane.finished().next();
         finished.unwrap_or(Finished { serial, outcome: Err(SampleError::Stopped), rejected: 0 })
+    }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stops those who draw.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has a GPU draw records until none are left, or nobody takes them.
+fn drawn<I: Iterator<Item = u64>>(
+    sampler: &mut GpuSampler,
+    queue: &Mutex<Queue<I>>,
+    send: &SyncSender<Result<Vec<Walked>, GpuError>>,
+    stopped: &AtomicBool,
+) {
+    let is_over = || stopped.load(Ordering::Relaxed) || locked(queue).is_over();
+    let supply = || {
+        if stopped.load(Ordering::Relaxed) {
+            return Supply::Over;
+        }
+        let mut queue = locked(queue);
+        match queue.begin() {
+            Some(begun) => Supply::Number(begun.number),
+            None if queue.is_over() => Supply::Over,
+            None => Supply::Later,
+        }
+    };
+    // One GPU draws a limited number of records at a stretch.
+    while !is_over() {
+        let drawn = sampler.draw(supply, |walked| send.send(Ok(walked)).is_ok());
+        if let Err(error) = drawn {
+            // Nobody may listen any more.
+            let _ = send.send(Err(error));
+            return;
+        }
     }
 }
 

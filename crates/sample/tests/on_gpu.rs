@@ -42,7 +42,7 @@ fn same(
     let generator = NetworkGenerator::new(network);
     let here = Sampler::new(&generator, rules, request.clone()).unwrap();
     let mut there = Sampler::new(&generator, rules, request.clone()).unwrap();
-    there.draw_on(gpu()?, network, size).unwrap();
+    there.draw_on(vec![gpu()?], network, size).unwrap();
     let (expected, totals) = records(&here, count);
     let (found, found_totals) = records(&there, count);
     assert_eq!(found.len(), expected.len());
@@ -122,7 +122,7 @@ fn random_rules() {
             continue;
         };
         tried += 1;
-        match there.draw_on(gpu, &network, deck(6)) {
+        match there.draw_on(vec![gpu], &network, deck(6)) {
             Ok(()) => followed += 1,
             Err(error) => {
                 assert_eq!(error, NotOnGpu::Rules, "case {case}");
@@ -198,7 +198,7 @@ fn what_a_gpu_cannot_do_is_told() {
     let rules = rules("rule r: E1 => E2", network.codes().vocabulary());
     let request = Request { mode: Mode::Exact, ..Request::default() };
     let mut sampler = Sampler::new(&generator, &rules, request).unwrap();
-    let refused = sampler.draw_on(first, &network, deck(8)).unwrap_err();
+    let refused = sampler.draw_on(vec![first], &network, deck(8)).unwrap_err();
     assert_eq!(refused, NotOnGpu::Mode("exact"));
     assert_eq!(records(&sampler, 5).0.len(), 5, "the CPU goes on");
 }
@@ -210,7 +210,7 @@ fn whoever_takes_records_can_stop() {
     let generator = NetworkGenerator::new(&network);
     let rules = rules("", network.codes().vocabulary());
     let mut sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
-    sampler.draw_on(gpu, &network, deck(8)).unwrap();
+    sampler.draw_on(vec![gpu], &network, deck(8)).unwrap();
     for stop in [0, 1, 40] {
         let mut seen = 0;
         let take = |number, _: Record| {
@@ -222,4 +222,16 @@ fn whoever_takes_records_can_stop() {
         assert!(matches!(stopped, Err(SampleError::Stopped)));
         assert_eq!(seen, stop + 1);
     }
+}
+
+#[test]
+fn on_two_gpus() {
+    let (Some(one), Some(other)) = (gpu(), gpu()) else { return };
+    let network = drawn(&vocabulary(3, 40), 8, 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
+    let here = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let mut there = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    there.draw_on(vec![one, other], &network, deck(4)).unwrap();
+    assert_eq!(records(&there, 60), records(&here, 60));
 }

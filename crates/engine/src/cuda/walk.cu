@@ -41,7 +41,7 @@ struct Conjunctions {
 struct Slot {
   double days, gap, base, absent;
   sum number;
-  word index, phase, visit, marks;
+  word phase, visit, marks;
   word cursor, first, count, held;
   word pending, due, standing, overruled;
   word at, draw;
@@ -816,9 +816,9 @@ extern "C" __global__ void hand_on(const Deck* deck) {
     for (word at = w.lane; at < visits; at += WARP) deck->out[from + at] = ends[at];
     for (word at = w.lane; at < codes; at += WARP) deck->out[from + visits + at] = w.written[at];
     if (w.lane == 0) {
-      word* to = deck->headers + 7 * header;
-      to[0] = own->index, to[1] = from, to[2] = visits, to[3] = own->overruled, to[4] = own->marks;
-      to[5] = (word)own->number, to[6] = (word)(own->number >> 32);
+      word* to = deck->headers + 6 * header;
+      to[0] = from, to[1] = visits, to[2] = own->overruled, to[3] = own->marks;
+      to[4] = (word)own->number, to[5] = (word)(own->number >> 32);
       own->phase = IDLE;
     }
     __syncwarp();
@@ -826,7 +826,6 @@ extern "C" __global__ void hand_on(const Deck* deck) {
   if (own->phase == IDLE && w.lane == 0 && deck->counters[0] < deck->counters[1]) {
     word index = atomicAdd(deck->counters, 1u);
     if (index < deck->counters[1]) {
-      own->index = index;
       own->number = deck->numbers[index % (word)deck->ring];
       own->phase = SEE;
       own->marks = NEW;

@@ -13,9 +13,8 @@ const TERMS: usize = 4;
 /// Functions of the number of a visit.
 const PLACES: usize = 8;
 
-/// Words of a header: which of the numbers, where its words are, its visits, codes that were overruled, marks, and the
-/// number itself.
-const HEADER: usize = 7;
+/// Words of a header: where its words are, its visits, codes that were overruled, marks, and its number.
+const HEADER: usize = 6;
 
 /// Numbers of eight bytes that a slot has.
 const SLOT: usize = 12;
@@ -248,9 +247,7 @@ pub struct WalkDraws {
 /// A sequence that was handed back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Which of the numbers it is, counted from the first that was loaded.
-    pub index: usize,
-    /// The number itself.
+    /// Its number.
     pub number: u64,
     /// Its visits; none if there was no room for it.
     pub visits: Option<Vec<Vec<u32>>>,
@@ -546,7 +543,7 @@ impl Deck {
         self.headers.read_part(gpu, 0, &mut headers)?;
         self.out.read_part(gpu, 0, &mut words)?;
         self.drained.clear(gpu)?;
-        let walked = |&[index, from, visits, overruled, marks, low, high]: &[u32; HEADER]| {
+        let walked = |&[from, visits, overruled, marks, low, high]: &[u32; HEADER]| {
             let (ends, codes) = words[from as usize..].split_at(visits as usize);
             let mut start = 0;
             let visits = ends.iter().map(|&end| {
@@ -555,7 +552,6 @@ impl Deck {
                 visit
             });
             Walked {
-                index: index as usize,
                 number: u64::from(high) << 32 | u64::from(low),
                 visits: (marks & (mark::NO_ROOM | mark::NO_PROBABILITY) == 0)
                     .then(|| visits.collect()),
