@@ -185,6 +185,7 @@ class Model:
         temperature: float = 1.0,
         proposals: int | None = None,
         attempts: int | None = None,
+        device: str | None = None,
         allow_unknown: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
@@ -201,12 +202,13 @@ class Model:
         :param mode: ``"guided"``, ``"override"``, ``"exact"``, ``"reject"`` or ``"off"``
         :param rules: other rules than the model's own
         :param temperature: what the logits are divided by
+        :param device: where codes are drawn: ``"auto"`` for every GPU that there is, ``"cpu"``, or ``"cuda:0"`` and so on
         """
         native, finished = _native.sample(
             self._native,
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
-            _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown),
+            _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown),
             _call.settings(threads, progress),
         )
         return Cohort._of(native, Report("generate", finished))
@@ -225,6 +227,7 @@ class Model:
         temperature: float = 1.0,
         proposals: int | None = None,
         attempts: int | None = None,
+        device: str | None = None,
         allow_unknown: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
@@ -242,7 +245,7 @@ class Model:
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
             {
-                **_sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown),
+                **_sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown),
                 "stream_batch": batch,
             },
             _call.settings(threads, progress),
@@ -263,6 +266,7 @@ class Model:
         temperature: float = 1.0,
         proposals: int | None = None,
         attempts: int | None = None,
+        device: str | None = None,
         allow_unknown: bool = False,
         shard_records: int | None = None,
         resume: bool = False,
@@ -272,7 +276,7 @@ class Model:
     ) -> Report:
         """Writes the records of :meth:`sample` to files: a MEDS dataset, or JSON lines where the name ends in
         ``.jsonl``. A dataset that was not finished is completed with ``resume=True``."""
-        settings = _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, allow_unknown)
+        settings = _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown)
         settings |= _given.settings(out=os.fspath(out), shard_records=shard_records, resume=resume, force=force)
         finished = _native.generate(
             self._native,
@@ -353,6 +357,7 @@ def _sampling(
     temperature: float,
     proposals: int | None,
     attempts: int | None,
+    device: str | None,
     allow_unknown: bool,
 ) -> dict[str, Any]:
     return _given.settings(
@@ -364,5 +369,6 @@ def _sampling(
         temperature=temperature,
         proposals=proposals,
         attempts=attempts,
+        device=device,
         allow_unknown=allow_unknown,
     )

@@ -184,6 +184,7 @@ pub fn train(
 
 /// Generation as it is set.
 pub fn generate_task(
+    py: Python<'_>,
     model: ModelGiven<'_>,
     prefix: Option<CohortGiven<'_>>,
     rules: RulesGiven,
@@ -203,6 +204,7 @@ pub fn generate_task(
     settings.put("attempts", &mut task.attempts)?;
     settings.put("shard_records", &mut task.shard_records)?;
     settings.put("seed", &mut task.seed)?;
+    task.device = device(py, settings)?;
     Ok(task)
 }
 
@@ -216,7 +218,7 @@ pub fn generate(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<Finished> {
-    let task = generate_task(model, prefix, rules, &settings)?;
+    let task = generate_task(py, model, prefix, rules, &settings)?;
     call.run(py, move |watch| Finished::new(&task.run(watch)?))
 }
 
@@ -230,7 +232,7 @@ pub fn sample(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<(Cohort, Finished)> {
-    let task = generate_task(model, prefix, rules, &settings)?;
+    let task = generate_task(py, model, prefix, rules, &settings)?;
     call.run(py, move |watch| {
         let (dataset, report) = task.generated(watch)?;
         Ok((Cohort::new(HeldCohort::new(SAMPLED, dataset)), Finished::new(&report)?))
@@ -253,7 +255,7 @@ pub fn stream(
     settings: Settings<'_>,
     call: Call,
 ) -> PyResult<Parts> {
-    let task = generate_task(model, prefix, rules, &settings)?;
+    let task = generate_task(py, model, prefix, rules, &settings)?;
     let size = settings.get("stream_batch")?.unwrap_or(1000);
     // One part waits while the next is written.
     let (sender, receiver) = sync_channel(1);

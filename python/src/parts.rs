@@ -13,6 +13,7 @@ use consequence::generate::{GenerateTask, PreparedGeneration};
 use consequence::parts::{
     self, FileBlocks, Merged, Outline, PartRecords, StreamBlocks, Work, sample_key,
 };
+use consequence::train::DeviceChoice;
 use consequence::{Dataset, Error, State, Watch, Whose};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -479,7 +480,9 @@ impl Generation {
         settings: Settings<'_>,
         call: Call,
     ) -> PyResult<Self> {
-        let task = Arc::new(generate_task(model, None, rules, &settings)?);
+        // Workers of a cluster would each want the same GPU.
+        let task = generate_task(py, model, None, rules, &settings)?;
+        let task = Arc::new(GenerateTask { device: DeviceChoice::Cpu, ..task });
         let ready = Arc::clone(&task);
         let prepared = call.run(py, move |watch| ready.prepared(watch))?;
         Ok(Self { task, prepared: Arc::new(prepared) })

@@ -71,7 +71,12 @@ impl<'a> Sampler<'a, NetworkGenerator> {
     /// # Panics
     ///
     /// If the network is another than the one this was made of.
-    pub fn draw_on(&mut self, gpus: Vec<Gpu>, network: &Network, size: DeckSize) -> Result<(), NotOnGpu> {
+    pub fn draw_on(
+        &mut self,
+        gpus: Vec<Gpu>,
+        network: &Network,
+        size: DeckSize,
+    ) -> Result<(), NotOnGpu> {
         let codes = self.codes();
         assert_eq!(network.codes(), codes, "the network of the sampler");
         self.can_be_drawn_on_gpu()?;

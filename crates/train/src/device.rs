@@ -67,6 +67,15 @@ pub enum Device {
     Gpu(Box<Gpu>),
 }
 
+/// GPUs, and why they were chosen.
+#[derive(Debug)]
+pub struct ChosenGpus {
+    /// The GPUs; none: the CPU.
+    pub gpus: Vec<Gpu>,
+    /// What they are, or why it is the CPU, in a few words.
+    pub why: String,
+}
+
 /// A device, and why it was chosen.
 #[derive(Debug)]
 pub struct Chosen {
@@ -92,8 +101,7 @@ impl DeviceChoice {
         let opened = able.and_then(|()| Ok(Gpu::open(number, Precision::Fast)?));
         match (opened, self) {
             (Ok(gpu), _) => {
-                let memory = gpu.memory() as f64 / f64::from(1 << 30);
-                let why = format!("GPU {number}: {}, {memory:.0} GB", gpu.name());
+                let why = told(number, &gpu);
                 Ok(Chosen { device: Device::Gpu(Box::new(gpu)), why })
             }
             // What is wrong with a GPU that is there is told; that there is none needs no word.
@@ -104,4 +112,35 @@ impl DeviceChoice {
             (Err(error), _) => Err(error),
         }
     }
+
+    /// Finds the devices for work that can be shared out: all GPUs that there are, or the one that was named, which
+    /// must be there. They multiply in 32 bits, so that what is drawn by them is nearly always what the CPU draws.
+    pub fn find_all(self) -> Result<ChosenGpus, GpuError> {
+        let precision = Precision::Full;
+        let cpu = |why: String| ChosenGpus { gpus: Vec::new(), why };
+        let (first, others) = match self {
+            Self::Cpu => return Ok(cpu("the CPU, as asked".into())),
+            Self::Cuda(number) => (Gpu::open(number, precision)?, 0),
+            Self::Auto => match Gpu::open(0, precision) {
+                Ok(gpu) => (gpu, Gpu::count()?.saturating_sub(1)),
+                Err(GpuError::NoDriver | GpuError::NoGpu) => {
+                    return Ok(cpu("the CPU: no GPU was found".into()));
+                }
+                Err(error) => return Ok(cpu(format!("the CPU: {error}"))),
+            },
+        };
+        let number = if let Self::Cuda(number) = self { number } else { 0 };
+        let mut why = told(number, &first);
+        if others > 0 {
+            why = format!("{} GPUs, the first of them {}", others + 1, told(number, &first));
+        }
+        let others = (1..=others).map(|number| Gpu::open(number, precision));
+        let gpus = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+        Ok(ChosenGpus { gpus, why })
+    }
+}
+
+fn told(number: usize, gpu: &Gpu) -> String {
+    let memory = gpu.memory() as f64 / f64::from(1 << 30);
+    format!("GPU {number}: {}, {memory:.0} GB", gpu.name())
 }

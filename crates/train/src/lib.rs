@@ -22,7 +22,7 @@ mod teacher;
 mod train;
 
 pub use checkpoint::Checkpoints;
-pub use device::{Chosen, Device, DeviceChoice, UnknownDevice};
+pub use device::{Chosen, ChosenGpus, Device, DeviceChoice, UnknownDevice};
 pub use ends::fit_ends;
 pub use error::TrainError;
 pub use options::{NetworkKind, NoSuchPreset, Preset, Size, TrainOptions, UnknownSize};

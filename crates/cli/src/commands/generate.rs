@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use consequence::generate::{GenerateTask, Mode};
+use consequence::train::DeviceChoice;
 use consequence::{Error, Out};
 
 use super::{Outcome, unknown_codes};
@@ -51,6 +52,9 @@ pub struct GenerateArguments {
     /// Records that each thread writes at a time; they do not depend on it
     #[arg(long, default_value = "128", value_name = "NUMBER", value_parser = positive)]
     pub batch: usize,
+    /// Where codes are drawn: auto, cpu, or a GPU: cuda:0, cuda:1 and so on [default: auto, every GPU that there is]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
     /// Records of a data file
     #[arg(long, default_value = "10k", value_name = "NUMBER", value_parser = records)]
     pub shard_records: u64,
@@ -102,6 +106,7 @@ pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
         proposals: arguments.proposals,
         attempts: arguments.attempts,
         batch: arguments.batch,
+        device: arguments.device.unwrap_or_default(),
         shard: arguments.shard,
         shard_records: arguments.shard_records,
         seed,

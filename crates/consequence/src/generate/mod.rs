@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use consequence_model::{Generator, NetworkGenerator, Trained};
+use consequence_model::{Generator, Network, NetworkGenerator, Trained};
+use consequence_network::recurrent::gpu::DeckSize;
 use consequence_pipeline::load::{LoadedCohort, LoadedRules};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::{
@@ -17,11 +18,12 @@ use consequence_pipeline::{
 use consequence_record::{Code, Cohort, Vocabulary};
 use consequence_rules::{RuleSet, UnknownCodes};
 use consequence_sample::{
-    Condition, DatasetOptions, Identity, Obeyed, Request, SampleError, Sampler, Written,
+    Condition, DatasetOptions, Identity, NotOnGpu, Obeyed, Request, SampleError, Sampler, Written,
     write_dataset, write_lines,
 };
 use consequence_store::digest;
 use consequence_tables::{Dataset, Format};
+use consequence_train::{ChosenGpus, DeviceChoice};
 
 use crate::parts::PartWriter;
 
@@ -80,6 +82,8 @@ pub struct GenerateTask {
     pub attempts: u16,
     /// Records that are written at a time; they do not depend on it.
     pub batch: usize,
+    /// Where codes are drawn: on every GPU that is there, on one, or on the CPU.
+    pub device: DeviceChoice,
     /// Records of a data file.
     pub shard_records: u64,
     /// What every draw depends on.
@@ -111,6 +115,7 @@ impl GenerateTask {
             proposals,
             attempts,
             batch,
+            device: DeviceChoice::Auto,
             shard_records: DatasetOptions::default().shard_records,
             seed,
         }
@@ -284,6 +289,31 @@ pub struct PreparedGeneration {
     obeyed: Option<Arc<Obeyed>>,
 }
 
+/// What helps who named a GPU that is not good for it.
+const ON_CPU: &str = "leave {device} out, or give {device=cpu}";
+
+/// Has the records of a network drawn where it was asked, and tells where that is.
+fn draw_on(
+    sampler: &mut Sampler<'_, NetworkGenerator>,
+    network: &Network,
+    device: DeviceChoice,
+    watch: &dyn Watch,
+) -> Result<(), Error> {
+    let refused = |error: NotOnGpu| Error::refused(error.to_string(), ON_CPU);
+    let ChosenGpus { gpus, why } = device.find_all().map_err(|error| refused(error.into()))?;
+    let drawn_on = match gpus.is_empty() {
+        true => Ok(()),
+        false => sampler.draw_on(gpus, network, DeckSize::default()),
+    };
+    let why = match (drawn_on, device) {
+        (Ok(()), _) => why,
+        (Err(error), DeviceChoice::Auto) => format!("the CPU: {error}"),
+        (Err(error), _) => return Err(refused(error)),
+    };
+    watch.note(&format!("generating on {why}"));
+    Ok(())
+}
+
 /// Where records go.
 enum Sink<'a> {
     /// Into files.
@@ -327,30 +357,46 @@ impl PreparedGeneration {
         sink: Sink<'_>,
         watch: &dyn Watch,
     ) -> Result<Written, Error> {
-        match (&self.network, &self.model.trained) {
-            (Some(network), _) => self.write_by(network, task, sink, watch),
-            (None, Trained::Markov(markov)) => self.write_by(&**markov, task, sink, watch),
-            (None, Trained::Network(network)) => {
-                self.write_by(&NetworkGenerator::new(network), task, sink, watch)
+        let request = self.request(task);
+        match &self.model.trained {
+            Trained::Markov(markov) => {
+                if let DeviceChoice::Cuda(_) = task.device {
+                    let what = "a model of counts is not drawn from on a GPU";
+                    return Err(Error::refused(what, ON_CPU));
+                }
+                let sampler = Sampler::prepared(&**markov, self.obeyed.clone(), request)?;
+                self.write_by(&sampler, task, sink, watch)
+            }
+            Trained::Network(network) => {
+                let fresh;
+                let generator = match &self.network {
+                    Some(generator) => generator,
+                    None => {
+                        fresh = NetworkGenerator::new(network);
+                        &fresh
+                    }
+                };
+                let mut sampler = Sampler::prepared(generator, self.obeyed.clone(), request)?;
+                draw_on(&mut sampler, network, task.device, watch)?;
+                self.write_by(&sampler, task, sink, watch)
             }
         }
     }
 
     fn write_by<G: Generator>(
         &self,
-        generator: &G,
+        sampler: &Sampler<'_, G>,
         task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
     ) -> Result<Written, Error> {
-        let sampler = Sampler::prepared(generator, self.obeyed.clone(), self.request(task))?;
         let records = match &sink {
             Sink::Files(_) => task.records,
             Sink::Parts { range, .. } => range.end.saturating_sub(range.start),
         };
         watched(watch, "generating", Some(records), || match sink {
-            Sink::Files(out) => self.to_files(&sampler, task, out, watch),
-            Sink::Parts { range, size, take } => self.in_parts(&sampler, range, size, take, watch),
+            Sink::Files(out) => self.to_files(sampler, task, out, watch),
+            Sink::Parts { range, size, take } => self.in_parts(sampler, range, size, take, watch),
         })
     }
 

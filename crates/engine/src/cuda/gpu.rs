@@ -177,6 +177,11 @@ impl Gpu {
         Ok(Self { context, stream, blas, functions, precision, name, memory })
     }
 
+    /// How many there are.
+    pub fn count() -> Result<usize, GpuError> {
+        Ok(CudaContext::device_count()? as usize)
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.name

@@ -11,7 +11,6 @@
 // - The lanes of a warp agree on everything but the items that they look at.
 
 #define TERMS 4
-#define PLACES 8
 #define NONE 0xffffffffu
 
 // Purposes of draws.
@@ -49,7 +48,7 @@ struct Slot {
 
 struct Deck {
   // Sizes.
-  long long slots, codes, width, head, stride, statics, end, last_visit;
+  long long slots, codes, width, head, stride, statics, end, last_visit, copies;
   long long row_bits, bit_words, windows, cells, key_low, key_high;
   long long codes_room, visits_room, held_room, pending_room, due_room, headers_room, out_room, ring;
   double temperature;
@@ -580,7 +579,7 @@ extern "C" __global__ void walk(const Deck* deck, float* logits, const float* bi
   Walker w = walker(deck, slot, logits, bias);
   Slot* own = w.own;
   if (own->phase != WALK && own->phase != TRIED) return;
-  add_held(w, copy_own);
+  if (deck->copies) add_held(w, copy_own);
   float* sums = deck->sums + (size_t)slot * deck->head;
   float* kept = deck->kept + (size_t)slot * deck->head;
   if (own->phase == TRIED) {
@@ -648,9 +647,10 @@ extern "C" __global__ void walk(const Deck* deck, float* logits, const float* bi
   close(w);
 }
 
-// Takes the visit that was closed into what is known, and makes the input of the history: a row for each slot.
+// Takes the visit that was closed into what is known, and makes the input of the history: a row for each slot, of its
+// codes and of how many visits were seen before.
 extern "C" __global__ void take_in(const Deck* deck, float* input, const float* codes,
-                                   const float* places) {
+                                   const float* seen) {
   int slot = warp_row();
   if (slot >= deck->slots) return;
   Walker w = walker(deck, slot, nullptr, nullptr);
@@ -659,19 +659,14 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
   bool begins = own->marks & NEW;
   word visit = own->visit, first = own->first, count = own->count;
   float* row = input + (size_t)slot * deck->width;
-  float t = begins ? 0.0f : (float)(visit + 1);
-  float functions[PLACES] = {log1pf(t) / 3.0f,       t / 100.0f,
-                             t == 0.0f ? 1.0f : 0.0f, t == 1.0f ? 1.0f : 0.0f,
-                             1.0f / (1.0f + t),      sqrtf(t) / 7.0f,
-                             expf(-t / 10.0f),       expf(-t / 40.0f)};
+  // The mark that begins a sequence is the first that is seen.
+  const float* before = seen + (size_t)(begins ? 0 : visit + 1) * deck->width;
   for (int at = w.lane; at < deck->width; at += WARP) {
-    float total = 0.0f;
-    for (int one = 0; one < PLACES; one++) total += functions[one] * places[one * deck->width + at];
+    float total = before[at];
     if (begins) total += codes[(size_t)deck->codes * deck->width + at];
     for (word one = 0; one < count; one++)
       total += codes[(size_t)w.written[first + one] * deck->width + at];
     row[at] = total;
-    if (begins) deck->averages[(size_t)slot * deck->width + at] = 0.0f;
   }
   for (word word_at = w.lane; begins && word_at < deck->bit_words; word_at += WARP)
     w.bits[word_at] = 0;
@@ -683,7 +678,7 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
       if (deck->cells > 0 && gap < 0.0) gap = deck->days[code];
       // Those that it has held before, and those that it has not.
       word there = NONE;
-      for (word from = 0; from < own->held && there == NONE; from += WARP) {
+      for (word from = 0; deck->copies && from < own->held && there == NONE; from += WARP) {
         bool is = from + w.lane < own->held && w.held[3 * (from + w.lane)] == code;
         word any = __ballot_sync(ALL, is);
         if (any) there = from + __ffs(any) - 1;
@@ -691,7 +686,9 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
       __syncwarp();
       if (w.lane == 0) {
         w.bits[code >> 5] &= ~(1u << (code & 31));
-        if (there != NONE) {
+        if (!deck->copies) {
+          // Nobody asks for it.
+        } else if (there != NONE) {
           w.held[3 * there + 1]++;
           w.held[3 * there + 2] = visit;
         } else if (own->held < deck->held_room) {
@@ -754,8 +751,11 @@ extern "C" __global__ void average_step(const Deck* deck, const float* mixed, co
   if (slot >= deck->slots || deck->slot[slot].phase != SEE) return;
   float* average = deck->averages + (size_t)slot * deck->width;
   const float* row = mixed + (size_t)slot * 2 * deck->width;
+  // Before the first visit only the mark was seen.
+  bool begins = deck->slot[slot].visit == 0;
   for (int at = lane; at < deck->width; at += WARP) {
     float gate = sigmoid(row[at] + bias[at] - 1.0f);
+    if (begins) average[at] = 0.0f;
     average[at] += gate * (row[deck->width + at] + bias[deck->width + at] - average[at]);
   }
 }
@@ -770,7 +770,7 @@ extern "C" __global__ void begin_visits(const Deck* deck, const float* base, con
   if (own->phase != SEE) return;
   for (int at = w.lane; at < deck->head; at += WARP)
     deck->sums[(size_t)slot * deck->head + at] = base[(size_t)slot * deck->head + at] + bias[at];
-  if (w.lane < TERMS)
+  if (deck->copies && w.lane < TERMS)
     deck->gates[(size_t)slot * TERMS + w.lane] = gate[(size_t)slot * TERMS + w.lane] + shared[w.lane];
   word row_words = deck->row_bits / 32;
   for (word from = row_words; from < deck->bit_words; from += WARP) {

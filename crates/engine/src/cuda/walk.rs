@@ -10,9 +10,6 @@ use super::memory::{Memory, Part, PartMut};
 /// What counts of a code that a sequence has held.
 const TERMS: usize = 4;
 
-/// Functions of the number of a visit.
-const PLACES: usize = 8;
-
 /// Words of a header: where its words are, its visits, codes that were overruled, marks, and its number.
 const HEADER: usize = 6;
 
@@ -47,6 +44,8 @@ pub struct WalkSizes {
     pub head: usize,
     /// How far apart the logits of two slots are.
     pub stride: usize,
+    /// Whether codes held before have a say of their own in the logits.
+    pub copies: bool,
 }
 
 /// The most that a slot has room for; a sequence that needs more is handed back undrawn.
@@ -389,6 +388,7 @@ impl Deck {
             sizes.statics,
             sizes.end,
             sizes.last_visit,
+            usize::from(sizes.copies),
             rules.row_bits,
             bit_words,
             rules.windows.len(),
@@ -570,7 +570,8 @@ impl Deck {
 }
 
 impl Gpu {
-    /// Takes the visits that were closed into what is known, and gives the history its input: a row for each slot.
+    /// Takes the visits that were closed into what is known, and gives the history its input: a row for each slot, of what
+    /// its codes bring and of what is in `seen` for as many visits as were seen before.
     ///
     /// # Panics
     ///
@@ -580,13 +581,13 @@ impl Gpu {
         deck: &mut Deck,
         input: PartMut<'_>,
         codes: Part<'_>,
-        places: Part<'_>,
+        seen: Part<'_>,
     ) -> Result<(), GpuError> {
-        let WalkSizes { slots, codes: count, width, .. } = deck.sizes;
+        let WalkSizes { slots, codes: count, width, last_visit, .. } = deck.sizes;
         // The mark that begins a sequence has a row of its own.
-        assert!(input.len == slots * width && codes.len == (count + 1) * width);
-        assert_eq!(places.len, PLACES * width);
-        let arguments = arguments![deck.layout.all_mut(), input, codes, places];
+        assert!(input.len == slots * width && codes.len >= (count + 1) * width);
+        assert!(seen.len >= (last_visit + 1) * width);
+        let arguments = arguments![deck.layout.all_mut(), input, codes, seen];
         self.launch(Kernel::take_in, by_warps(slots), arguments)
     }
 
@@ -607,7 +608,7 @@ impl Gpu {
     }
 
     /// Begins the next visit where one was taken in: `base` is its first state, `gate` what the history says of codes
-    /// held before, both without what all slots share.
+    /// held before where these have a say, both without what all slots share.
     ///
     /// # Panics
     ///
@@ -620,7 +621,8 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let WalkSizes { slots, head, .. } = deck.sizes;
         assert!(base.len == slots * head && bias.len == head);
-        assert!(gate.len == slots * TERMS && shared.len == TERMS);
+        let terms = if deck.sizes.copies { TERMS } else { 0 };
+        assert!(gate.len == slots * terms && shared.len == terms);
         let arguments = arguments![deck.layout.all_mut(), base, bias, gate, shared];
         self.launch(Kernel::begin_visits, by_warps(slots), arguments)
     }
@@ -640,7 +642,8 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let WalkSizes { slots, codes, head, stride, .. } = deck.sizes;
         assert!(logits.len == slots * stride && bias.len == codes);
-        assert!(present.len == codes * head && own.len == TERMS * codes);
+        let terms = if deck.sizes.copies { TERMS } else { 0 };
+        assert!(present.len == codes * head && own.len == terms * codes);
         let arguments = arguments![deck.layout.all_mut(), logits, bias, present, own];
         self.launch(Kernel::walk, by_warps(slots), arguments)
     }

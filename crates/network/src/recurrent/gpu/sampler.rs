@@ -13,6 +13,7 @@ use consequence_engine::cuda::{
 
 use super::pass::Net;
 use crate::recurrent::copies::TERMS;
+use crate::recurrent::history::add_places;
 use crate::recurrent::weights::Ranges;
 use crate::recurrent::{Shape, Weights};
 
@@ -81,6 +82,8 @@ pub struct GpuSampler {
     shape: Shape,
     ranges: Ranges,
     values: Memory,
+    /// What the input has of the number of visits seen before.
+    seen: Memory,
     deck: Deck,
     buffers: Buffers,
 }
@@ -125,6 +128,7 @@ impl GpuSampler {
         let (shape, ranges) = (*weights.shape(), Ranges::new(weights.shape()));
         let mut values = Memory::default();
         values.write(&gpu, weights.values())?;
+        let seen = seen_before(&gpu, &shape, weights, settings.last_visit)?;
         let mut slots = size.slots;
         loop {
             let sizes = WalkSizes {
@@ -137,13 +141,14 @@ impl GpuSampler {
                 head: shape.head,
                 // Rows that begin at multiples of 64 are faster to multiply.
                 stride: shape.codes.next_multiple_of(64),
+                copies: true,
             };
             let ends = (&settings.ends, settings.draws);
             let made = Deck::new(&gpu, sizes, size.room, &settings.rules, ends)
                 .and_then(|deck| Ok((deck, Buffers::new(&gpu, &shape, &sizes)?)));
             match made {
                 Ok((deck, buffers)) => {
-                    return Ok(Self { gpu, shape, ranges, values, deck, buffers });
+                    return Ok(Self { gpu, shape, ranges, values, seen, deck, buffers });
                 }
                 Err(GpuError::OutOfMemory) if slots > FEWEST => slots /= 2,
                 Err(error) => return Err(error),
@@ -206,15 +211,33 @@ impl GpuSampler {
 
     /// Queues a cycle: visits that were closed are seen, and codes decided for some rounds.
     fn cycle(&mut self) -> Result<(), GpuError> {
-        let Self { gpu, shape, ranges, values, deck, buffers } = self;
+        let Self { gpu, shape, ranges, values, seen, deck, buffers } = self;
         let net = Net { gpu, values, ranges, shape: *shape };
         gpu.hand_on(deck)?;
-        buffers.see(&net, deck)?;
+        buffers.see(&net, seen, deck)?;
         for _ in 0..ROUNDS {
             buffers.round(&net, deck)?;
         }
         Ok(())
     }
+}
+
+/// What the input of the history has of the number of visits seen before, a row for each number.
+fn seen_before(
+    gpu: &Gpu,
+    shape: &Shape,
+    weights: &Weights,
+    last_visit: usize,
+) -> Result<Memory, GpuError> {
+    let table = &weights.values()[weights.ranges.places.clone()];
+    let mut rows = vec![0.0; (last_visit + 1) * shape.width];
+    for (visit, row) in rows.chunks_exact_mut(shape.width).enumerate() {
+        add_places(row, table, visit);
+    }
+    let mut seen = Memory::default();
+    seen.write(gpu, &rows)?;
+    gpu.wait()?;
+    Ok(seen)
 }
 
 impl Buffers {
@@ -233,10 +256,10 @@ impl Buffers {
     }
 
     /// Shows the network the visits that were closed, and begins the next ones.
-    fn see(&mut self, net: &Net<'_>, deck: &mut Deck) -> Result<(), GpuError> {
+    fn see(&mut self, net: &Net<'_>, seen: &Memory, deck: &mut Deck) -> Result<(), GpuError> {
         let (gpu, ranges, slots) = (net.gpu, net.ranges, deck.sizes().slots);
         let at = |range: &Range<usize>| net.at(range);
-        gpu.take_in(deck, self.input.all_mut(), at(&ranges.codes), at(&ranges.places))?;
+        gpu.take_in(deck, self.input.all_mut(), at(&ranges.codes), seen.all())?;
         net.norm(&mut self.normed, &mut self.normals, &self.input, &ranges.norm_1, false)?;
         net.linear(&mut self.mixed, &self.normed, &ranges.mix)?;
         gpu.average_step(deck, (self.mixed.all(), at(&ranges.mix[1])))?;
