@@ -7,7 +7,7 @@ use std::time::Instant;
 use consequence_engine::cuda::ParameterRange;
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_model::{Epoch, KnownVisits, Network, Sizes};
-use consequence_network::recurrent::gpu::StepSettings;
+use consequence_network::gpu::StepSettings;
 use consequence_network::{Batch, Shape, ShapeError, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
@@ -372,12 +372,9 @@ impl<'a> Trainer<'a> {
                 let rate = rate(options, state.progress.rate_left, number);
                 let weight_kept = 1.0 - rate * options.decay;
                 let adam = Adam { learning_rate: rate, weight_kept, ..Adam::default() };
-                StepSettings {
-                    adam,
-                    clip: options.clip,
-                    number,
-                    keep: keep(options, steps, number),
-                }
+                let keep = keep(options, steps, number);
+                let settings = StepSettings { adam, clip: options.clip, number, keep };
+                (settings, dropout(options, number))
             };
             return gpu.steps(state, (train, batches), settings, told);
         }
@@ -474,8 +471,7 @@ impl<'a> Trainer<'a> {
             gradient[range.clone()].fill(0.0);
         }
         let factor = 1.0 / taught.batch.rows() as f32;
-        let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
-        let dropout = Dropout { rate: self.options.dropout, key };
+        let dropout = dropout(self.options, number);
         let (weights, objective) = (network.weights(), taught.objective());
         let nats = self.pass.train(weights, &taught.batch, objective, factor, dropout, gradient);
         let total: f64 = nats.iter().sum();
@@ -625,6 +621,12 @@ pub(crate) fn cut(
         }
     }
     batches
+}
+
+/// The units that a step leaves out.
+fn dropout(options: &TrainOptions, number: u64) -> Dropout {
+    let key = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
+    Dropout { rate: options.dropout, key }
 }
 
 /// The rate at a step, counted from 1: it rises in a line, to what is left of the highest.

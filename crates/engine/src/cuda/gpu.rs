@@ -110,6 +110,25 @@ kernels! {
         adam,
     }
     "outputs.cu" { own_logits, own_gradients }
+    "attention.cu" {
+        attend_64,
+        attend_rows_64,
+        attend_keys_64,
+        attend_256,
+        attend_rows_256,
+        attend_keys_256,
+    }
+    "triangular.cu" {
+        take_rows,
+        give_rows,
+        fire_units,
+        fire_units_backward,
+        scatter_units,
+        empty_halves,
+        score_visit,
+        narrow_rows,
+        widen_rows,
+    }
 }
 
 /// A GPU that work can be queued on.

@@ -1,14 +1,12 @@
-//! Training on a GPU: the same sums as on the CPU, in another order.
+//! Passes of the recurrent network on a GPU.
 //!
-//! Parameters, their gradient and the moments of Adam stay on the GPU. A batch is laid out on the host, on
-//! any thread ([`GpuBatch`]), and sent in one copy. The head is asked for the logits of all codes under every
-//! state of a visit, in one product, and each code keeps those of the state that speaks for it: more
-//! multiplications than on the CPU, of the kind that a GPU is made for.
+//! The head is asked for the logits of all codes under every state of a visit, in one product, and each code
+//! keeps those of the state that speaks for it: more multiplications than on the CPU, of the kind that a GPU is
+//! made for.
 
 mod batch;
 mod pass;
-mod trainer;
 mod whole;
 
-pub use batch::GpuBatch;
-pub use trainer::{GpuTrainer, Moments, Read, StepSettings};
+pub(crate) use batch::GpuBatch;
+pub(crate) use pass::GpuNetwork;
