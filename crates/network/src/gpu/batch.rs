@@ -23,8 +23,8 @@ pub struct GpuBatch(pub(super) Kind);
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    Recurrent(recurrent::gpu::GpuBatch),
-    Halo(halo::gpu::GpuBatch),
+    Recurrent(Box<recurrent::gpu::GpuBatch>),
+    Halo(Box<halo::gpu::GpuBatch>),
 }
 
 impl GpuBatch {
@@ -42,11 +42,11 @@ impl GpuBatch {
         let kind = match staging.shape {
             Shape::Recurrent(_) => {
                 recurrent::gpu::GpuBatch::new(batch, objective, &staging.memory)?
-                    .map(Kind::Recurrent)
+                    .map(|batch| Kind::Recurrent(Box::new(batch)))
             }
             Shape::Halo(shape) => {
                 halo::gpu::GpuBatch::new(batch, objective, (&shape, &staging.memory))?
-                    .map(Kind::Halo)
+                    .map(|batch| Kind::Halo(Box::new(batch)))
             }
         };
         Ok(kind.map(Self))

@@ -47,9 +47,10 @@ impl GpuNetwork {
         self.ranges.total
     }
 
-    /// Where the bias of each code is.
+    /// Where the bias of each code is; the mark that begins a record is none.
     pub fn biases(&self) -> Range<usize> {
-        self.ranges.second[1].clone()
+        let Range { start, end } = self.ranges.second[1];
+        start..end - 1
     }
 
     /// Queues a pass of a batch, whose nats are added to a total.
