@@ -8,7 +8,7 @@ use consequence_engine::Dropout;
 use consequence_engine::cuda::{Gpu, ParameterRange};
 use consequence_model::Network;
 use consequence_network::gpu::{self, GpuBatch, GpuTrainer, Moments, Read, Staging, StepSettings};
-use consequence_network::{Asked, Beyond, Objective, Reading, Said, Scoring};
+use consequence_network::{Asked, Beyond, Codewise, Objective, Reading, Said, Scoring, Shape};
 use consequence_record::Selection;
 
 use crate::ahead::{Ready, ahead};
@@ -163,6 +163,26 @@ impl<'a> OnGpu<'a> {
     pub fn nats(&mut self, network: &Network, records: Selection<'_>) -> Result<f64, TrainError> {
         self.trainer.send_weights(network.weights().values())?;
         self.averaged_nats(network, records)
+    }
+
+    /// The share of units that never fire in some records; none for a network without such units.
+    pub fn silent_units(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<Option<f64>, TrainError> {
+        if let Shape::Recurrent(_) = network.weights().shape() {
+            return Ok(None);
+        }
+        self.trainer.send_weights(network.weights().values())?;
+        self.trainer.begin_fired()?;
+        for batch in crate::train::untaught(network, records, VALIDATED) {
+            let laid = GpuBatch::new(&batch, &Codewise, &self.trainer.staging())?;
+            if let Some(mut laid) = laid {
+                self.trainer.note_fired(&mut laid)?;
+            }
+        }
+        Ok(self.trainer.silent_units()?)
     }
 
     /// How often codes are there that no rule decides, and by how much more often they are expected.

@@ -181,7 +181,7 @@ pub fn train_on(
         return Err(TrainError::TooLong { found, room: network.max_visits() });
     }
     let mut trainer = Trainer::new(device, teacher, options, &network)?;
-    let silent_before = rayon::scope(|_| trainer.silent_units(&network, tuning));
+    let silent_before = trainer.silent_units(&network, tuning)?;
     let mut checkpoint = checkpoints.map(Checkpoint::new);
     let mut state = match &checkpoint {
         Some(checkpoint) => checkpoint.read(network)?,
@@ -233,10 +233,13 @@ pub fn train_on(
         trainer.calibrate(&mut network, examples)?;
     }
     let before = silent_before.filter(|_| !interrupted);
-    let silent_units = before.and_then(|before| {
-        let after = rayon::scope(|_| trainer.silent_units(&network, tuning));
-        after.map(|after| SilentUnits { before, after })
-    });
+    let silent_units = match before {
+        Some(before) => {
+            let after = trainer.silent_units(&network, tuning)?;
+            after.map(|after| SilentUnits { before, after })
+        }
+        None => None,
+    };
     let history = state.progress.history;
     Ok(Trained { network, history, best, silent_units, interrupted })
 }
@@ -391,20 +394,20 @@ impl<'a> Trainer<'a> {
     }
 
     /// The share of units that never fire in these records; none where the head is not asked.
-    fn silent_units(&mut self, network: &Network, records: Selection<'_>) -> Option<f64> {
+    fn silent_units(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<Option<f64>, TrainError> {
         if !self.teacher.asks_head() {
-            return None;
+            return Ok(None);
         }
-        let cohort = records.cohort();
-        let batches = cut(cohort, records.indices(), VALIDATED);
-        let batches = batches.iter().map(|records| {
-            let mut batch = network.batch();
-            for record in Selection::new(cohort, records).records() {
-                network.push(&mut batch, record, &KnownVisits::default());
-            }
-            batch
-        });
-        self.pass.silent_units(network.weights(), batches)
+        if let Some(gpu) = &mut self.gpu {
+            return gpu.silent_units(network, records);
+        }
+        let pass = &mut self.pass;
+        let batches = untaught(network, records, VALIDATED);
+        Ok(rayon::scope(|_| pass.silent_units(network.weights(), batches)))
     }
 
     /// Measures a step without taking it: once to touch all memory, and once more against the clock.
@@ -573,6 +576,22 @@ fn nats(
         total += nats.iter().sum::<f64>();
     }
     total
+}
+
+/// Batches of records of which nothing is known but what they hold.
+pub(crate) fn untaught<'a>(
+    network: &'a Network,
+    records: Selection<'a>,
+    batch_visits: usize,
+) -> impl Iterator<Item = Batch> + Send + 'a {
+    let cohort = records.cohort();
+    cut(cohort, records.indices(), batch_visits).into_iter().map(move |records| {
+        let mut batch = network.batch();
+        for record in Selection::new(cohort, &records).records() {
+            network.push(&mut batch, record, &KnownVisits::default());
+        }
+        batch
+    })
 }
 
 /// What part of itself the average of the weights keeps in a step, of so many in an epoch. At first it follows

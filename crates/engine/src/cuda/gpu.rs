@@ -123,6 +123,7 @@ kernels! {
         give_rows,
         fire_units,
         fire_units_backward,
+        note_fired,
         scatter_units,
         empty_halves,
         score_visit,

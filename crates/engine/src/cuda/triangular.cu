@@ -68,6 +68,21 @@ extern "C" __global__ void fire_units(float* units, const float* bias, const flo
   units[(size_t)row * stride + unit] = total;
 }
 
+// Marks units that fire in any row: those of the history, and those from one on.
+extern "C" __global__ void note_fired(word* fired, const float* units, int rows, int seen,
+                                      int stride, int width, int from, int each) {
+  int unit = blockIdx.y * blockDim.x + threadIdx.x;
+  if (unit >= seen || (unit >= width && unit < from)) return;
+  int first = blockIdx.x * each, last = min(rows, first + each);
+  for (int row = first; row < last; row++) {
+    if (units[(size_t)row * stride + unit] > 0.0f) {
+      // Whoever finds one writes the same.
+      fired[unit] = 1;
+      return;
+    }
+  }
+}
+
 // Units that did not fire pass no gradient on.
 extern "C" __global__ void fire_units_backward(float* gradient, const float* units, float scale,
                                                long long count) {

@@ -140,6 +140,28 @@ impl Gpu {
         self.launch(Kernel::fire_units, tiles(rows.count(), seen), arguments)
     }
 
+    /// Marks units that fire in any row with a one: those of the history, and those from one on, of so many that
+    /// rows have.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes do not fit.
+    pub fn note_fired(
+        &self,
+        fired: &mut Memory<u32>,
+        (units, stride, seen): (&Memory, usize, usize),
+        (width, from): (usize, usize),
+    ) -> Result<(), GpuError> {
+        const EACH: usize = 64;
+        assert!(seen <= stride && seen <= fired.len() && units.len().is_multiple_of(stride));
+        let rows = units.len() / stride;
+        let (fired, units, count) = (fired.all_mut(), units.all(), int(rows));
+        let sizes = [seen, stride, width, from, EACH].map(int);
+        let [seen_units, stride, width, from, each] = sizes;
+        let arguments = arguments![fired, units, count, seen_units, stride, width, from, each];
+        self.launch(Kernel::note_fired, tiles(rows.div_ceil(EACH), seen), arguments)
+    }
+
     /// Turns the gradient of what [`Gpu::fire_units`] left in `units` into that of what it was given.
     ///
     /// # Panics

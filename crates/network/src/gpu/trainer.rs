@@ -315,6 +315,43 @@ impl GpuTrainer {
     }
 }
 
+impl GpuTrainer {
+    /// From now on notes which units of HALO's head fire ([`GpuTrainer::note_fired`]).
+    pub fn begin_fired(&mut self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        match &mut self.network {
+            Network::Recurrent(_) => Ok(()),
+            Network::Halo(network) => network.begin_fired(&self.gpu),
+        }
+    }
+
+    /// Notes which fire in the visits of a batch.
+    ///
+    /// # Panics
+    ///
+    /// If a code of the batch is not one of the network.
+    pub fn note_fired(&mut self, batch: &mut GpuBatch) -> Result<(), GpuError> {
+        let Self { gpu, staging, network, state, .. } = self;
+        gpu.bind()?;
+        match (network, &mut batch.0) {
+            (Network::Halo(network), Kind::Halo(batch)) => {
+                network.note_fired((gpu, &state.weights), batch, &staging.memory)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The share of units that never fired, of those that can tell an output something; none for a network
+    /// without such units. Waits for all that is under way.
+    pub fn silent_units(&mut self) -> Result<Option<f64>, GpuError> {
+        self.gpu.bind()?;
+        match &mut self.network {
+            Network::Recurrent(_) => Ok(None),
+            Network::Halo(network) => network.silent_units(&self.gpu),
+        }
+    }
+}
+
 /// What is asked of a pass.
 enum Asked {
     Nats,

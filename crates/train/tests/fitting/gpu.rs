@@ -63,6 +63,8 @@ fn comes_to_the_same(world: &World, sizes: &Sizes, mode: TrainMode, precision: P
         assert!(near(found.tuning_nats, right.tuning_nats));
         assert!(near(found.train_nats, right.train_nats));
     }
+    let silent = |one: &Trained| one.silent_units.map(|silent| silent.before);
+    assert_eq!(silent(&found), silent(&cpu));
     let [found, right] = [&found, &cpu].map(|one| one.network.weights().output_bias());
     for (position, (found, right)) in found.iter().zip(right).enumerate() {
         assert!((found - right).abs() < 0.2, "bias {position}: {found}, not {right}");
@@ -83,9 +85,7 @@ fn it_comes_to_what_the_cpu_comes_to() {
 fn halo_comes_to_what_it_comes_to_on_the_cpu() {
     let world = World::small(200);
     for precision in [Precision::Full, Precision::Fast] {
-        for mode in [TrainMode::Off, TrainMode::Causal, TrainMode::Paper] {
-            comes_to_the_same(&world, &HALO, mode, precision);
-        }
+        comes_to_the_same(&world, &HALO, TrainMode::Causal, precision);
     }
 }
 

@@ -64,6 +64,28 @@ impl Head {
         history: &Memory,
         dropout: Dropout,
     ) -> Result<(), GpuError> {
+        self.fire(net, (piece, rows), history, dropout)?;
+        let piece = &piece.read.piece;
+        let (count, stride) = (piece.states.len(), seen(net, &piece.codes).1);
+        self.logits.fit(net.gpu, piece.logits())?;
+        for (codes, inner) in blocks(net, &piece.codes) {
+            let weight = second(net, &codes, inner).transposed();
+            let active = Factor::within(self.active.all(), count, inner, stride);
+            let to = codes.start - piece.codes.start..self.logits.len();
+            let to = self.logits.part_mut(to);
+            net.gpu.product_within(to, piece.stride, active, weight, false)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the units of the first layer, some of them left out.
+    fn fire(
+        &mut self,
+        net: &Net<'_>,
+        (piece, rows): (&HeadPiece, &TriangleRows<'_>),
+        history: &Memory,
+        dropout: Dropout,
+    ) -> Result<(), GpuError> {
         let (gpu, ranges, width, all) = (net.gpu, net.ranges, net.shape.width, net.shape.units());
         let piece = &piece.read.piece;
         let count = piece.states.len();
@@ -78,16 +100,21 @@ impl Head {
         let table = net.at(&(first.start + width * all..first.end));
         let bias = net.at(&(bias.start..bias.start + seen));
         let active = (self.active.all_mut(), stride);
-        gpu.fire_units(active, (bias, table), rows, &triangle(net), dropout)?;
-        self.logits.fit(gpu, piece.logits())?;
-        for (codes, inner) in blocks(net, &piece.codes) {
-            let weight = second(net, &codes, inner).transposed();
-            let active = Factor::within(self.active.all(), count, inner, stride);
-            let to = codes.start - piece.codes.start..self.logits.len();
-            let to = self.logits.part_mut(to);
-            gpu.product_within(to, piece.stride, active, weight, false)?;
-        }
-        Ok(())
+        gpu.fire_units(active, (bias, table), rows, &triangle(net), dropout)
+    }
+
+    /// Marks which units fire in the rows of a piece.
+    pub fn note_fired(
+        &mut self,
+        net: &Net<'_>,
+        (piece, rows): (&HeadPiece, &TriangleRows<'_>),
+        history: &Memory,
+        fired: &mut Memory<u32>,
+    ) -> Result<(), GpuError> {
+        self.fire(net, (piece, rows), history, Dropout::default())?;
+        let codes = &piece.read.piece.codes;
+        let ((seen, stride), from) = (seen(net, codes), net.shape.units_before(codes.start));
+        net.gpu.note_fired(fired, (&self.active, stride, seen), (net.shape.width, from))
     }
 
     pub fn bias_gradient(

@@ -11,6 +11,7 @@ use super::head::Head;
 use super::trunk::Trunk;
 use crate::gpu::{self, Wanted, Whole};
 use crate::halo::Shape;
+use crate::halo::silent::Fired;
 use crate::halo::weights::Ranges;
 use crate::objective::Scoring;
 use crate::{Batch, Objective};
@@ -36,6 +37,9 @@ struct Pass {
     whole: Whole,
     /// The nats of every visit.
     nats: Memory<f64>,
+    /// Units that fired, and those that count.
+    fired: Memory<u32>,
+    read: Option<Fired>,
 }
 
 impl GpuNetwork {
@@ -51,6 +55,46 @@ impl GpuNetwork {
     pub fn biases(&self) -> Range<usize> {
         let Range { start, end } = self.ranges.second[1];
         start..end - 1
+    }
+
+    /// From now on notes which units fire.
+    pub fn begin_fired(&mut self, gpu: &Gpu) -> Result<(), GpuError> {
+        self.pass.fired.fit(gpu, self.shape.units())?;
+        self.pass.fired.clear(gpu)?;
+        self.pass.read = Some(Fired::new(&self.shape));
+        Ok(())
+    }
+
+    /// Notes which units fire in the visits of a batch.
+    pub fn note_fired(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        batch: &mut GpuBatch,
+        staging: &Staging,
+    ) -> Result<(), GpuError> {
+        let net = Net { gpu, values, ranges: &self.ranges, shape: self.shape };
+        let Pass { words, trunk, head, fired, read, .. } = &mut self.pass;
+        if let Some(staged) = batch.staged.take() {
+            words.take(gpu, staged, staging)?;
+        }
+        trunk.forward(&net, (batch, words), false)?;
+        for piece in &batch.pieces {
+            if let Some(read) = read {
+                read.read(&net.shape, &piece.read.piece.codes);
+            }
+            let rows = piece.rows(words);
+            head.note_fired(&net, (piece, &rows), &trunk.hidden, fired)?;
+        }
+        Ok(())
+    }
+
+    /// The share of units that never fired, of those that count; none if nothing was noted.
+    pub fn silent_units(&mut self, gpu: &Gpu) -> Result<Option<f64>, GpuError> {
+        let Some(mut read) = self.pass.read.take() else { return Ok(None) };
+        let mut fired = vec![0; self.pass.fired.len()];
+        self.pass.fired.read(gpu, &mut fired)?;
+        read.found(&fired);
+        Ok(Some(read.silent()))
     }
 
     /// Queues a pass of a batch, whose nats are added to a total.
@@ -152,7 +196,7 @@ impl Pass {
         (records, objective): (&Batch, &dyn Objective),
         wanted: &mut Wanted<'_>,
     ) -> Result<f64, GpuError> {
-        let Self { words, trunk, head, whole, nats } = self;
+        let Self { words, trunk, head, whole, nats, .. } = self;
         let (gpu, asks_head, side) = (net.gpu, objective.asks_head(), &net.ranges.side);
         nats.fit(gpu, 0)?;
         whole.begin(net, (&trunk.hidden, side), batch.rows)?;

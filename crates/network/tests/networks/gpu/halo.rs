@@ -4,7 +4,7 @@ use consequence_engine::Dropout;
 use consequence_engine::cuda::Precision;
 use consequence_network::gpu::{GpuBatch, GpuTrainer};
 use consequence_network::halo::{Shape, Weights};
-use consequence_network::{Batch, Codewise};
+use consequence_network::{Batch, Codewise, TrainingPass};
 
 use crate::fixtures::published;
 
@@ -123,6 +123,35 @@ fn steps_are_those_of_the_cpu() {
     let (shape, statics, records) = cases()[1];
     let weights = weights(shape, &mut noise);
     compare_steps(weights, &batch(shape.codes - 1, statics, records, &mut noise), statics, 1e-5);
+}
+
+#[test]
+fn as_many_units_never_fire() {
+    let mut noise = Noise(31);
+    for case in [1, 2, 4] {
+        let Some(gpu) = gpu(Precision::Full) else { return };
+        let (shape, statics, records) = cases()[case];
+        let mut weights = weights(shape, &mut noise);
+        // The bias of units comes after what they read of the history and of codes.
+        let bias = weights.live(0).swap_remove(1 + shape.width + shape.codes).0;
+        let silenced = |value: &mut f32| *value -= 20.0 * noise.below(2) as f32;
+        weights.values_mut()[bias].iter_mut().for_each(silenced);
+        let batches: Vec<Batch> =
+            (0..2).map(|_| batch(shape.codes - 1, statics, records / 4, &mut noise)).collect();
+        let right = TrainingPass::default().silent_units(&weights, batches.iter().cloned());
+        let right = right.unwrap();
+        assert!(right > 0.02 && right < 0.98, "{right}");
+        let mut trainer = GpuTrainer::new(gpu, shape, &[]).unwrap();
+        trainer.send_weights(weights.values()).unwrap();
+        for _ in 0..2 {
+            trainer.begin_fired().unwrap();
+            for batch in &batches {
+                let laid = GpuBatch::new(batch, &Codewise, &trainer.staging()).unwrap();
+                trainer.note_fired(&mut laid.unwrap()).unwrap();
+            }
+            assert_eq!(trainer.silent_units().unwrap(), Some(right));
+        }
+    }
 }
 
 #[test]
