@@ -130,6 +130,7 @@ gpu-test:
 	@if command -v g++ >/dev/null; then set -e; sh tools/cuda_on_cpu/build.sh $(ON_CPU); \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-network --test networks gpu; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-baselines --test rivals gpu; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting gpu::halo; \
 		else echo "SKIPPED: g++ is not there, so no kernel of the GPU was tested" >&2; fi
 
 browser-test:

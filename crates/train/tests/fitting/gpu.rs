@@ -89,30 +89,37 @@ fn halo_comes_to_what_it_comes_to_on_the_cpu() {
     }
 }
 
+fn ends_as_if_not_stopped(world: &World, sizes: &Sizes) {
+    let run = |checkpoints: Option<&Checkpoints>, steps: usize| {
+        let on = (gpu(Precision::Fast)?, TrainMode::Causal);
+        let mut left = steps;
+        Some(fit(world, world.network_of(sizes), on, checkpoints, &mut |event| {
+            left -= usize::from(matches!(event, Event::Step { .. }));
+            left > 0
+        }))
+    };
+    let Some(whole) = run(None, usize::MAX) else { return };
+    let whole = whole.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = checkpoints(folder.path());
+    let again = loop {
+        let trained = run(Some(&checkpoints), 7).unwrap().unwrap();
+        if !trained.interrupted {
+            break trained;
+        }
+    };
+    assert_eq!(again.history, whole.history);
+    assert!(again.network.weights().values() == whole.network.weights().values());
+}
+
 #[test]
 fn a_run_that_is_stopped_ends_as_one_that_is_not() {
-    for (world, sizes) in [(World::new(120), SIZES), (World::small(200), HALO)] {
-        let run = |checkpoints: Option<&Checkpoints>, steps: usize| {
-            let on = (gpu(Precision::Fast)?, TrainMode::Causal);
-            let mut left = steps;
-            Some(fit(&world, world.network_of(&sizes), on, checkpoints, &mut |event| {
-                left -= usize::from(matches!(event, Event::Step { .. }));
-                left > 0
-            }))
-        };
-        let Some(whole) = run(None, usize::MAX) else { return };
-        let whole = whole.unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let checkpoints = checkpoints(folder.path());
-        let again = loop {
-            let trained = run(Some(&checkpoints), 7).unwrap().unwrap();
-            if !trained.interrupted {
-                break trained;
-            }
-        };
-        assert_eq!(again.history, whole.history);
-        assert!(again.network.weights().values() == whole.network.weights().values());
-    }
+    ends_as_if_not_stopped(&World::new(120), &SIZES);
+}
+
+#[test]
+fn halo_that_is_stopped_ends_as_one_that_is_not() {
+    ends_as_if_not_stopped(&World::small(200), &HALO);
 }
 
 #[test]
