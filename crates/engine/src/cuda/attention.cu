@@ -82,6 +82,45 @@ struct Share {
   }
 };
 
+// What a row makes of the rows that it attends to, while they come.
+template <int EACH>
+struct Softmax {
+  Share<EACH> query, sums;
+  float peak, total;
+
+  __device__ __forceinline__ void begin(const float* from, const float* bias, int part, int wide) {
+    query.read(from, bias, rsqrtf((float)wide), part, wide);
+    sums.clear();
+    peak = LEAST;
+    total = 0.0f;
+  }
+
+  // Takes in a row of each group, of those where there is one. Values lie so far behind keys.
+  __device__ __forceinline__ void take(const float* keys, int values, bool is, int part, int wide) {
+    Share<EACH> key, value;
+    key.read(keys, part, wide);
+    value.read(keys + values, part, wide);
+    float score = query.times(key);
+    float next = is ? fmaxf(peak, score) : peak;
+    float kept = expf(peak - next), probability = is ? expf(score - next) : 0.0f;
+    total = total * kept + probability;
+    sums.add(kept, value, probability);
+    peak = next;
+  }
+
+  // Joins the groups and writes the result; gives what the gradient needs.
+  __device__ __forceinline__ float end(float* to, const float* bias, int lane, int wide) {
+    float most = peak;
+    for (int step = WARP / 2; step >= SHARE; step /= 2)
+      most = fmaxf(most, __shfl_xor_sync(ALL, most, step));
+    float kept = expf(peak - most);
+    total = over_groups(total * kept);
+    sums.scale(kept);
+    sums.write(to, 1.0f / total, bias, lane, wide);
+    return most + logf(total);
+  }
+};
+
 template <int EACH>
 __device__ __forceinline__ void attend(float* to, float* peaks, const float* mixed,
                                        const float* bias, const word* ends, const word* owners,
@@ -91,31 +130,42 @@ __device__ __forceinline__ void attend(float* to, float* peaks, const float* mix
   int width = heads * wide, group = lane / SHARE, part = lane % SHARE;
   const float* own = mixed + head * wide;
   size_t stride = 3 * (size_t)width;
-  Share<EACH> query, key, value, sums;
-  query.read(own + row * stride, bias + head * wide, rsqrtf((float)wide), part, wide);
-  sums.clear();
-  float peak = LEAST, total = 0.0f;
+  Softmax<EACH> softmax;
+  softmax.begin(own + row * stride, bias + head * wide, part, wide);
   for (int base = start_of(ends, owners[row]); base <= row; base += GROUPS) {
     bool is = base + group <= row;
-    const float* other = own + (is ? base + group : row) * stride + width;
-    key.read(other, part, wide);
-    value.read(other + width, part, wide);
-    float score = query.times(key);
-    float next = is ? fmaxf(peak, score) : peak;
-    float kept = expf(peak - next), probability = is ? expf(score - next) : 0.0f;
-    total = total * kept + probability;
-    sums.add(kept, value, probability);
-    peak = next;
+    softmax.take(own + (is ? base + group : row) * stride + width, width, is, part, wide);
   }
-  float most = peak;
-  for (int step = WARP / 2; step >= SHARE; step /= 2)
-    most = fmaxf(most, __shfl_xor_sync(ALL, most, step));
-  float kept = expf(peak - most);
-  total = over_groups(total * kept);
-  sums.scale(kept);
-  sums.write(to + (size_t)row * width + head * wide, 1.0f / total, bias + 2 * width + head * wide,
-             lane, wide);
-  if (lane == 0) peaks[(size_t)row * heads + head] = most + logf(total);
+  float peak = softmax.end(to + (size_t)row * width + head * wide,
+                           bias + 2 * width + head * wide, lane, wide);
+  if (lane == 0) peaks[(size_t)row * heads + head] = peak;
+}
+
+// One more row for each sequence, which attends to those that are cached and to itself, and is cached. Rows are
+// taken in the order of `attend`.
+template <int EACH>
+__device__ __forceinline__ void attend_step(float* to, float* cache, const float* mixed,
+                                            const float* bias, const word* lengths, int rows,
+                                            int room, int heads, int wide) {
+  int row = warp_row(), lane = threadIdx.x % WARP, head = blockIdx.y;
+  if (row >= rows) return;
+  int width = heads * wide, group = lane / SHARE, part = lane % SHARE;
+  int length = min((int)lengths[row], room - 1);
+  const float* own = mixed + row * 3 * (size_t)width + head * wide;
+  float* cached = cache + (size_t)row * room * 2 * width + head * wide;
+  Softmax<EACH> softmax;
+  softmax.begin(own, bias + head * wide, part, wide);
+  for (int base = 0; base <= length; base += GROUPS) {
+    int other = base + group;
+    const float* keys = other < length ? cached + (size_t)other * 2 * width : own + width;
+    softmax.take(keys, width, other <= length, part, wide);
+  }
+  softmax.end(to + (size_t)row * width + head * wide, bias + 2 * width + head * wide, lane, wide);
+  float* last = cached + (size_t)length * 2 * width;
+  for (int at = lane; at < wide; at += WARP) {
+    last[at] = own[width + at];
+    last[width + at] = own[2 * width + at];
+  }
 }
 
 // The gradients of the queries; `deltas` takes what the other gradients need of each row and head.
@@ -193,6 +243,12 @@ extern "C" __global__ void attend_64(float* to, float* peaks, const float* mixed
   attend<64 / SHARE>(to, peaks, mixed, bias, ends, owners, rows, heads, wide);
 }
 
+extern "C" __global__ void attend_step_64(float* to, float* cache, const float* mixed,
+                                          const float* bias, const word* lengths, int rows, int room,
+                                          int heads, int wide) {
+  attend_step<64 / SHARE>(to, cache, mixed, bias, lengths, rows, room, heads, wide);
+}
+
 extern "C" __global__ void attend_rows_64(float* to, float* deltas, const float* dy, const float* y,
                                           const float* peaks, const float* mixed, const float* bias,
                                           const word* ends, const word* owners, int rows, int heads,
@@ -213,6 +269,12 @@ extern "C" __global__ void attend_256(float* to, float* peaks, const float* mixe
                                      const word* ends, const word* owners, int rows, int heads,
                                      int wide) {
   attend<256 / SHARE>(to, peaks, mixed, bias, ends, owners, rows, heads, wide);
+}
+
+extern "C" __global__ void attend_step_256(float* to, float* cache, const float* mixed,
+                                          const float* bias, const word* lengths, int rows, int room,
+                                          int heads, int wide) {
+  attend_step<256 / SHARE>(to, cache, mixed, bias, lengths, rows, room, heads, wide);
 }
 
 extern "C" __global__ void attend_rows_256(float* to, float* deltas, const float* dy, const float* y,

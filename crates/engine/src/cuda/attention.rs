@@ -132,4 +132,31 @@ impl Gpu {
         ];
         self.launch(for_keys, attention.spread(), arguments)
     }
+
+    /// One more row for each of some sequences: it attends to the rows that are cached of its sequence and to
+    /// itself, and is cached. `lengths` has the rows that each sequence has before, of `room` at most.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes do not fit, or a head has more than [`WIDEST_HEAD`] numbers.
+    pub fn attend_step(
+        &self,
+        to: PartMut<'_>,
+        (cache, room): (PartMut<'_>, usize),
+        (mixed, bias): (Part<'_>, Part<'_>),
+        lengths: Part<'_, u32>,
+        heads: usize,
+    ) -> Result<(), GpuError> {
+        let (rows, width) = (lengths.len, bias.len / 3);
+        assert!(to.len == rows * width && mixed.len == 3 * to.len && bias.len == 3 * width);
+        assert!(room > 0 && cache.len == rows * room * 2 * width);
+        assert!(heads > 0 && width.is_multiple_of(heads), "heads share the width");
+        let wide = width / heads;
+        assert!(wide <= WIDEST_HEAD, "heads have at most {WIDEST_HEAD} numbers");
+        let kernel = if wide <= 64 { Kernel::attend_step_64 } else { Kernel::attend_step_256 };
+        let [count, room, heads_there, wide] = [rows, room, heads, wide].map(int);
+        let arguments = arguments![to, cache, mixed, bias, lengths, count, room, heads_there, wide];
+        let ([across, _], threads) = by_warps(rows);
+        self.launch(kernel, ([across, heads], threads), arguments)
+    }
 }

@@ -112,9 +112,11 @@ kernels! {
     "outputs.cu" { own_logits, own_gradients }
     "attention.cu" {
         attend_64,
+        attend_step_64,
         attend_rows_64,
         attend_keys_64,
         attend_256,
+        attend_step_256,
         attend_rows_256,
         attend_keys_256,
     }

@@ -5,7 +5,7 @@
 //! that history and from the codes decided before it.
 
 mod file;
-pub(crate) mod gpu;
+pub mod gpu;
 mod head;
 mod pass;
 mod sampler;

@@ -22,7 +22,7 @@
 
 mod copies;
 mod file;
-pub(crate) mod gpu;
+pub mod gpu;
 mod head;
 mod history;
 mod pass;

@@ -6,7 +6,9 @@
 mod batch;
 mod head;
 mod pass;
+mod past;
 mod trunk;
 
 pub(crate) use batch::GpuBatch;
 pub(crate) use pass::GpuNetwork;
+pub use past::GpuPast;

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use consequence_engine::cuda::{Attention, GpuError, Memory, Words};
+use consequence_engine::cuda::{Attention, GpuError, Indices, ListEnds, Memory, Words};
 
 use super::GpuBatch;
 use super::pass::Net;
@@ -10,12 +10,13 @@ use crate::gpu::Gradients;
 
 /// What a block computed, kept for its gradient.
 #[derive(Debug, Default)]
-struct Kept {
+pub(super) struct Kept {
     normals_1: Memory,
     normed_1: Memory,
-    mixed: Memory,
+    /// Queries, keys and values without their bias.
+    pub mixed: Memory,
     peaks: Memory,
-    attended: Memory,
+    pub attended: Memory,
     middle: Memory,
     normals_2: Memory,
     normed_2: Memory,
@@ -48,28 +49,54 @@ impl Trunk {
         (batch, words): (&GpuBatch, &Words),
         keeps: bool,
     ) -> Result<(), GpuError> {
+        let (gpu, rows) = (net.gpu, batch.rows);
+        let visits = (words.list(&batch.visits.0), words.ends(&batch.visits.1));
+        let inputs = (words.list(&batch.inputs.0), words.ends(&batch.inputs.1));
+        self.embed(net, rows, visits, inputs)?;
+        self.run(net, rows, keeps, |number, kept| {
+            kept.peaks.fit(gpu, rows * net.shape.heads)?;
+            let attention = attention(net, (batch, words), &kept.mixed, number);
+            gpu.attend(kept.attended.all_mut(), kept.peaks.all_mut(), &attention)
+        })
+    }
+
+    /// What the blocks are given: for each row its position, and the codes of its visit.
+    pub fn embed(
+        &mut self,
+        net: &Net<'_>,
+        rows: usize,
+        positions: (Indices<'_>, ListEnds<'_>),
+        codes: (Indices<'_>, ListEnds<'_>),
+    ) -> Result<(), GpuError> {
         let (gpu, ranges, width) = (net.gpu, net.ranges, net.shape.width);
-        let (rows, layers) = (batch.rows, net.shape.layers);
-        let (inputs_kept, blocks_kept) = if keeps { (layers + 1, layers) } else { (2, 1) };
-        self.inputs.resize_with(self.inputs.len().max(inputs_kept), Memory::default);
-        self.kept.resize_with(self.kept.len().max(blocks_kept), Kept::default);
+        self.inputs.resize_with(self.inputs.len().max(1), Memory::default);
         let input = &mut self.inputs[0];
         input.fit(gpu, rows * width)?;
         input.clear(gpu)?;
-        let visits = (words.list(&batch.visits.0), words.ends(&batch.visits.1));
-        gpu.add_gathered(input.all_mut(), net.at(&ranges.positions), visits, width)?;
-        let inputs = (words.list(&batch.inputs.0), words.ends(&batch.inputs.1));
-        gpu.add_gathered(input.all_mut(), net.at(&ranges.codes), inputs, width)?;
+        gpu.add_gathered(input.all_mut(), net.at(&ranges.positions), positions, width)?;
+        gpu.add_gathered(input.all_mut(), net.at(&ranges.codes), codes, width)
+    }
+
+    /// Takes what was embedded through all blocks; `attend` does so for the block of a number.
+    pub fn run(
+        &mut self,
+        net: &Net<'_>,
+        rows: usize,
+        keeps: bool,
+        mut attend: impl FnMut(usize, &mut Kept) -> Result<(), GpuError>,
+    ) -> Result<(), GpuError> {
+        let (ranges, layers) = (net.ranges, net.shape.layers);
+        let (inputs_kept, blocks_kept) = if keeps { (layers + 1, layers) } else { (2, 1) };
+        self.inputs.resize_with(self.inputs.len().max(inputs_kept), Memory::default);
+        self.kept.resize_with(self.kept.len().max(blocks_kept), Kept::default);
         for (number, block) in ranges.blocks.iter().enumerate() {
             let kept = &mut self.kept[number % blocks_kept];
             let mut next = take(&mut self.inputs[(number + 1) % inputs_kept]);
             let input = &self.inputs[number % inputs_kept];
             net.norm(&mut kept.normed_1, &mut kept.normals_1, input, &block.norm_1, false)?;
             net.linear(&mut kept.mixed, &kept.normed_1, &block.qkv)?;
-            kept.attended.fit(gpu, rows * width)?;
-            kept.peaks.fit(gpu, rows * net.shape.heads)?;
-            let attention = attention(net, (batch, words), &kept.mixed, number);
-            gpu.attend(kept.attended.all_mut(), kept.peaks.all_mut(), &attention)?;
+            kept.attended.fit(net.gpu, rows * net.shape.width)?;
+            attend(number, kept)?;
             net.linear(&mut self.product, &kept.attended, &block.projection)?;
             net.add_linear(&mut kept.middle, input, &self.product, &block.projection[1])?;
             let (normed, normals) = (&mut kept.normed_2, &mut kept.normals_2);

@@ -3,13 +3,15 @@
 use consequence_engine::Dropout;
 use consequence_engine::cuda::Precision;
 use consequence_network::gpu::{GpuBatch, GpuTrainer};
-use consequence_network::halo::{Shape, Weights};
+use consequence_network::halo::gpu::GpuPast;
+use consequence_network::halo::{Past, Sampler, Shape, StepBuffers, Weights};
 use consequence_network::{Batch, Codewise, TrainingPass};
 
 use crate::fixtures::published;
 
 use super::{
-    AllOutputs, Differences, Either, Noise, batch, compare, compare_dropping, compare_steps, gpu,
+    AllOutputs, Differences, Either, Noise, apart, batch, compare, compare_dropping, compare_steps,
+    gpu,
 };
 
 /// Weights of which none is special, the empty halves aside.
@@ -150,6 +152,38 @@ fn as_many_units_never_fire() {
                 trainer.note_fired(&mut laid.unwrap()).unwrap();
             }
             assert_eq!(trainer.silent_units().unwrap(), Some(right));
+        }
+    }
+}
+
+#[test]
+fn records_are_seen_visit_by_visit_as_on_the_cpu() {
+    let mut noise = Noise(37);
+    for case in [1, 3] {
+        let Some(gpu) = gpu(Precision::Full) else { return };
+        let (shape, ..) = cases()[case];
+        let Either::Halo(weights) = weights(shape, &mut noise) else { unreachable!() };
+        let sampler = Sampler::new(&weights);
+        let records = 11;
+        let mut past = GpuPast::new(gpu, &weights, records).unwrap();
+        let mut right: Vec<Past> = vec![Past::default(); records];
+        let (mut hidden, mut buffers) = (Vec::new(), StepBuffers::default());
+        for visit in 0..2 * shape.positions {
+            for (record, right) in right.iter_mut().enumerate() {
+                if right.len() == shape.positions || noise.below(9) == 0 {
+                    past.forget(record);
+                    right.clear();
+                }
+            }
+            let visits: Vec<Vec<u32>> = (0..records)
+                .map(|_| (0..noise.below(5)).map(|_| noise.below(shape.codes) as u32).collect())
+                .collect();
+            let visits: Vec<&[u32]> = visits.iter().map(Vec::as_slice).collect();
+            let found = past.see_here(&visits).unwrap();
+            let mut seen: Vec<(&mut Past, &[u32])> = right.iter_mut().zip(visits).collect();
+            sampler.see(&mut seen, &mut hidden, &mut buffers);
+            let off = apart(&found, &hidden);
+            assert!(off < 1e-5, "visit {visit}: {off} apart");
         }
     }
 }
