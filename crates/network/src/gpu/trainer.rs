@@ -227,11 +227,6 @@ impl GpuTrainer {
         self.run(batch, objective, (read, Asked::Nats))
     }
 
-    /// From now on leaves out some units of HALO's head where gradients are asked for.
-    pub fn drop_out(&mut self, dropout: Dropout) {
-        self.dropout = dropout;
-    }
-
     /// The same, and puts in place of the gradient that of the nats of a batch, `scale` times.
     ///
     /// # Panics
@@ -245,6 +240,11 @@ impl GpuTrainer {
     ) -> Result<(), GpuError> {
         self.run(batch, objective, (Read::Weights, Asked::Gradient(scale)))?;
         self.state.finish(&self.gpu, &self.sums)
+    }
+
+    /// From now on leaves out some units of HALO's head where gradients are asked for.
+    pub fn drop_out(&mut self, dropout: Dropout) {
+        self.dropout = dropout;
     }
 
     /// One step by the gradient. A step with nats or a gradient that are no number changes nothing

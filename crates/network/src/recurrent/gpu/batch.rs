@@ -219,8 +219,8 @@ impl Layout {
         if let Some(beyond) = beyond {
             for visit in piece.visits.clone() {
                 let row = numbers[visit] as usize;
-                let place = |reading: &Reading| place(self.state(visit, reading), reading.code);
-                let places: Vec<u64> = beyond.readings(row).iter().map(place).collect();
+                let of = |reading: &Reading| place(self.state(visit, reading), reading.code);
+                let places: Vec<u64> = beyond.readings(row).iter().map(of).collect();
                 if !places.is_empty() {
                     found.push((row, places));
                 }
