@@ -109,7 +109,6 @@ kernels! {
         finish,
         adam,
     }
-    "outputs.cu" { own_logits, own_gradients }
     "attention.cu" {
         attend_64,
         attend_step_64,
@@ -132,6 +131,7 @@ kernels! {
         narrow_rows,
         widen_rows,
     }
+    "outputs.cu" { own_logits, own_gradients }
 }
 
 /// A GPU that work can be queued on.
