@@ -24,18 +24,18 @@ __device__ __forceinline__ float over_groups(float value) {
 }
 
 // A lane's numbers of a row of one head: at most so many.
-template <int EACH>
+template <int MOST>
 struct Share {
-  float at[EACH];
+  float at[MOST];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) at[one] = 0.0f;
+    for (int one = 0; one < MOST; one++) at[one] = 0.0f;
   }
 
   __device__ __forceinline__ void read(const float* from, int part, int wide) {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) {
+    for (int one = 0; one < MOST; one++) {
       int place = one * SHARE + part;
       at[one] = place < wide ? from[place] : 0.0f;
     }
@@ -45,7 +45,7 @@ struct Share {
   __device__ __forceinline__ void read(const float* from, const float* bias, float factor, int part,
                                        int wide) {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) {
+    for (int one = 0; one < MOST; one++) {
       int place = one * SHARE + part;
       at[one] = place < wide ? (from[place] + bias[place]) * factor : 0.0f;
     }
@@ -54,26 +54,26 @@ struct Share {
   __device__ __forceinline__ float times(const Share& other) const {
     float total = 0.0f;
 #pragma unroll
-    for (int one = 0; one < EACH; one++) total += at[one] * other.at[one];
+    for (int one = 0; one < MOST; one++) total += at[one] * other.at[one];
     return over_group(total);
   }
 
   __device__ __forceinline__ void scale(float factor) {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) at[one] *= factor;
+    for (int one = 0; one < MOST; one++) at[one] *= factor;
   }
 
   // this = this * kept + other * factor
   __device__ __forceinline__ void add(float kept, const Share& other, float factor) {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) at[one] = at[one] * kept + other.at[one] * factor;
+    for (int one = 0; one < MOST; one++) at[one] = at[one] * kept + other.at[one] * factor;
   }
 
   // The sums over all groups, times a factor, with a bias if there is one. Groups take turns to write.
   __device__ __forceinline__ void write(float* to, float factor, const float* bias, int lane,
                                         int wide) const {
 #pragma unroll
-    for (int one = 0; one < EACH; one++) {
+    for (int one = 0; one < MOST; one++) {
       float total = over_groups(at[one]) * factor;
       int place = one * SHARE + lane % SHARE;
       if (one % GROUPS == lane / SHARE && place < wide)
@@ -83,9 +83,9 @@ struct Share {
 };
 
 // What a row makes of the rows that it attends to, while they come.
-template <int EACH>
+template <int MOST>
 struct Softmax {
-  Share<EACH> query, sums;
+  Share<MOST> query, sums;
   float peak, total;
 
   __device__ __forceinline__ void begin(const float* from, const float* bias, int part, int wide) {
@@ -97,7 +97,7 @@ struct Softmax {
 
   // Takes in a row of each group, of those where there is one. Values lie so far behind keys.
   __device__ __forceinline__ void take(const float* keys, int values, bool is, int part, int wide) {
-    Share<EACH> key, value;
+    Share<MOST> key, value;
     key.read(keys, part, wide);
     value.read(keys + values, part, wide);
     float score = query.times(key);
@@ -121,7 +121,7 @@ struct Softmax {
   }
 };
 
-template <int EACH>
+template <int MOST>
 __device__ __forceinline__ void attend(float* to, float* peaks, const float* mixed,
                                        const float* bias, const word* ends, const word* owners,
                                        int rows, int heads, int wide) {
@@ -130,7 +130,7 @@ __device__ __forceinline__ void attend(float* to, float* peaks, const float* mix
   int width = heads * wide, group = lane / SHARE, part = lane % SHARE;
   const float* own = mixed + head * wide;
   size_t stride = 3 * (size_t)width;
-  Softmax<EACH> softmax;
+  Softmax<MOST> softmax;
   softmax.begin(own + row * stride, bias + head * wide, part, wide);
   for (int base = start_of(ends, owners[row]); base <= row; base += GROUPS) {
     bool is = base + group <= row;
@@ -143,7 +143,7 @@ __device__ __forceinline__ void attend(float* to, float* peaks, const float* mix
 
 // One more row for each sequence, which attends to those that are cached and to itself, and is cached. Rows are
 // taken in the order of `attend`.
-template <int EACH>
+template <int MOST>
 __device__ __forceinline__ void attend_step(float* to, float* cache, const float* mixed,
                                             const float* bias, const word* lengths, int rows,
                                             int room, int heads, int wide) {
@@ -153,7 +153,7 @@ __device__ __forceinline__ void attend_step(float* to, float* cache, const float
   int length = min((int)lengths[row], room - 1);
   const float* own = mixed + row * 3 * (size_t)width + head * wide;
   float* cached = cache + (size_t)row * room * 2 * width + head * wide;
-  Softmax<EACH> softmax;
+  Softmax<MOST> softmax;
   softmax.begin(own, bias + head * wide, part, wide);
   for (int base = 0; base <= length; base += GROUPS) {
     int other = base + group;
@@ -169,7 +169,7 @@ __device__ __forceinline__ void attend_step(float* to, float* cache, const float
 }
 
 // The gradients of the queries; `deltas` takes what the other gradients need of each row and head.
-template <int EACH>
+template <int MOST>
 __device__ __forceinline__ void attend_backward_rows(float* to, float* deltas, const float* dy,
                                                      const float* y, const float* peaks,
                                                      const float* mixed, const float* bias,
@@ -181,7 +181,7 @@ __device__ __forceinline__ void attend_backward_rows(float* to, float* deltas, c
   const float* own = mixed + head * wide;
   size_t stride = 3 * (size_t)width, at = (size_t)row * width + head * wide;
   float factor = rsqrtf((float)wide);
-  Share<EACH> query, change, key, value, sums;
+  Share<MOST> query, change, key, value, sums;
   query.read(own + row * stride, bias + head * wide, factor, part, wide);
   change.read(dy + at, part, wide);
   value.read(bias + 2 * width + head * wide, part, wide);
@@ -203,7 +203,7 @@ __device__ __forceinline__ void attend_backward_rows(float* to, float* deltas, c
 }
 
 // The gradients of keys and values: a row gathers them from the rows that attend to it.
-template <int EACH>
+template <int MOST>
 __device__ __forceinline__ void attend_backward_keys(float* to, const float* deltas,
                                                      const float* dy, const float* peaks,
                                                      const float* mixed, const float* bias,
@@ -215,7 +215,7 @@ __device__ __forceinline__ void attend_backward_keys(float* to, const float* del
   const float* own = mixed + head * wide;
   size_t stride = 3 * (size_t)width;
   float factor = rsqrtf((float)wide);
-  Share<EACH> query, change, key, value, keys, values;
+  Share<MOST> query, change, key, value, keys, values;
   key.read(own + row * stride + width, part, wide);
   value.read(own + row * stride + 2 * width, part, wide);
   keys.clear();
