@@ -131,6 +131,7 @@ gpu-test:
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-network --test networks gpu; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-baselines --test rivals gpu; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-sample --test on_gpu; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting gpu::halo; \
 		else echo "SKIPPED: g++ is not there, so no kernel of the GPU was tested" >&2; fi
 
 browser-test:

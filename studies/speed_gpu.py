@@ -1,11 +1,14 @@
-"""Training on a GPU: that it comes to what the CPU comes to, and what an epoch takes.
+"""Training and generation on a GPU: that they come to what the CPU comes to, and what they take.
 
     python3 studies/speed_gpu.py --program target/release/consequence [--patients 1006321] [--beside 20000]
+        [--records 10000 1000000]
 
 Simulates outpatients, trains the default network on the CPU and on the first GPU on some of them, with and
 without the rules of the simulation, and asks both networks about held-out records. Then trains on the GPU on
-all, and times its epochs by when they are told of, validation and checkpoint included. Needs Python alone, and
-CUDA's libraries where the program finds them (`LD_LIBRARY_PATH`).
+all, and times its epochs by when they are told of, validation and checkpoint included. Last it trains on simulated inpatients
+with their rules, and has CPU and GPU write records of that model: how many are the same, line by line, of the first number,
+and what a MEDS dataset of each number takes; any cohort that breaks a rule ends it. Needs Python alone, and CUDA's libraries where the
+program finds them (`LD_LIBRARY_PATH`).
 """
 
 import argparse
@@ -80,12 +83,39 @@ def held_out(program, model, cohort):
     return nats
 
 
+def generation(program, patients, numbers):
+    """Has both devices write records, and gives the figures."""
+    program.run("simulate", "inpatient", "--patients", patients, "--out", "inpatients")
+    command = ["train", "inpatients", "--rules", "inpatients/truth.rules", "--epochs", 3, "--out", "writer"]
+    program.run(*command)
+    lines = {}
+    for device in ["cpu", "cuda:0"]:
+        out = f"{device.partition(':')[0]}.jsonl"
+        program.run("generate", "writer", "--records", numbers[0], "--device", device, "--out", out)
+        lines[device] = pathlib.Path(program.folder, out).read_text().splitlines()
+    same = sum(one == other for one, other in zip(*lines.values()))
+    print(f"{same:,} of {numbers[0]:,} records are the same on both", flush=True)
+    found = {"same": same, "of": numbers[0], "written": []}
+    for number in numbers:
+        for device in ["cpu", "cuda:0"]:
+            command = ["generate", "writer", "--records", number, "--device", device, "--out", "made", "--force"]
+            report, _, seconds = program.run(*command)
+            judged, _, _ = program.run("audit", "made", "--rules", "inpatients/truth.rules")
+            broken = judged["violations"]
+            print(f"  {number:,} records to MEDS, {device}: {seconds:.2f} s, {broken} violations", flush=True)
+            if broken:
+                sys.exit("rules are broken")
+            found["written"].append({"records": number, "device": device, "seconds": seconds, "report": report})
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--patients", type=int, default=1_006_321)
     parser.add_argument("--beside", type=int, default=20_000, help="patients on both devices")
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--records", type=int, nargs="*", default=[10_000, 1_000_000], help="to be written")
     parser.add_argument("--batch", type=int, nargs="*", default=[], help="and these for all patients")
     parser.add_argument("--out", help="a file for all figures")
     arguments = parser.parse_args()
@@ -111,6 +141,8 @@ def main():
             for batch in [None, *arguments.batch]:
                 _, figures = train(program, "all", "cuda:0", arguments.epochs, rules, batch)
                 found["whole"].append(figures)
+        if arguments.records:
+            found["generation"] = generation(program, 5_000, arguments.records)
     if arguments.out:
         pathlib.Path(arguments.out).write_text(json.dumps(found, indent=1))
 

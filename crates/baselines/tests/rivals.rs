@@ -10,7 +10,7 @@ use consequence_evaluate::{ReplayOptions, likelihood};
 use consequence_model::{
     Decide, Generator, KnownVisits, LookAhead, Network, NetworkSizes, RecurrentSizes, Sizes, Turn,
 };
-use consequence_network::recurrent::gpu::{GpuBatch, GpuTrainer};
+use consequence_network::gpu::{GpuBatch, GpuTrainer};
 use consequence_network::{Shape, TrainingPass};
 use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, Order, RuleSet, WrittenRules};

@@ -19,6 +19,11 @@ impl Dropout {
     pub fn scale(&self) -> f32 {
         1.0 / (1.0 - self.rate)
     }
+
+    /// Draws below this leave a unit out.
+    pub(crate) fn limit(&self) -> u32 {
+        (f64::from(self.rate) * 4_294_967_296.0) as u32
+    }
 }
 
 /// Sets some values to zero and makes the others larger.
@@ -36,7 +41,7 @@ pub fn drop_out(values: &mut [f32], dropout: Dropout) {
     if dropout.rate <= 0.0 {
         return;
     }
-    let limit = (f64::from(dropout.rate) * 4_294_967_296.0) as u32;
+    let limit = dropout.limit();
     values.par_chunks_mut(SPREAD).enumerate().for_each(|(chunk, values)| {
         // Every chunk has a key of its own, so that indices are counted with 32 bits.
         let key = mix(dropout.key as u32 ^ mix(chunk as u32 ^ (dropout.key >> 32) as u32));

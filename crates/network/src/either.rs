@@ -17,6 +17,18 @@ pub enum Shape {
     Halo(halo::Shape),
 }
 
+impl From<recurrent::Shape> for Shape {
+    fn from(shape: recurrent::Shape) -> Self {
+        Self::Recurrent(shape)
+    }
+}
+
+impl From<halo::Shape> for Shape {
+    fn from(shape: halo::Shape) -> Self {
+        Self::Halo(shape)
+    }
+}
+
 impl Shape {
     /// Refuses sizes that make no network.
     pub fn check(&self) -> Result<(), ShapeError> {

@@ -16,6 +16,7 @@
 //! - [`Batch`] and [`TrainingPass`]: whole records end to end, without padding; the loss and its
 //!   gradient.
 //! - [`Objective`]: what the network is trained for; [`Codewise`] is the likelihood.
+//! - [`gpu`]: training on a GPU.
 //! - [`Sampler`]: one visit at a time, with every code decided in one walk.
 //!
 //! Nothing here knows what a code means, or of rules: a caller settles outputs ([`Settled`]) while
@@ -28,6 +29,7 @@ mod ahead;
 mod batch;
 mod either;
 mod first_values;
+pub mod gpu;
 pub mod halo;
 mod layers;
 mod objective;

@@ -3,10 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use consequence_engine::cuda::{Gpu, GpuError, Precision};
-use consequence_model::NetworkSizes;
+use consequence_engine::cuda::{Gpu, GpuError, Precision, WIDEST_HEAD};
+use consequence_model::{HaloSizes, NetworkSizes};
 use thiserror::Error;
 
+use crate::on_gpu::WIDE_HEADS;
 use crate::{Teacher, TrainError};
 
 /// Where a network is to train.
@@ -94,7 +95,11 @@ impl DeviceChoice {
             return Ok(cpu("the CPU, as asked".into()));
         }
         let able = match (sizes, teacher) {
-            (NetworkSizes::Halo(_), _) => Err(TrainError::NotOnGpu("HALO's network")),
+            (NetworkSizes::Halo(HaloSizes { width, heads, .. }), _)
+                if width / heads.max(&1) > WIDEST_HEAD =>
+            {
+                Err(TrainError::NotOnGpu(WIDE_HEADS))
+            }
             _ => Ok(()),
         };
         let number = if let Self::Cuda(number) = self { number } else { 0 };

@@ -4,10 +4,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use consequence_engine::cuda::{Gpu, ParameterRange, Staging};
+use consequence_engine::Dropout;
+use consequence_engine::cuda::{Gpu, ParameterRange};
 use consequence_model::Network;
-use consequence_network::recurrent::gpu::{GpuBatch, GpuTrainer, Moments, Read, StepSettings};
-use consequence_network::{Asked, Beyond, Objective, Reading, Said, Scoring, Shape};
+use consequence_network::gpu::{self, GpuBatch, GpuTrainer, Moments, Read, Staging, StepSettings};
+use consequence_network::{Asked, Beyond, Codewise, Objective, Reading, Said, Scoring, Shape};
 use consequence_record::Selection;
 
 use crate::ahead::{Ready, ahead};
@@ -22,6 +23,9 @@ const ASKED_EVERY: Duration = Duration::from_millis(250);
 
 /// Visits that are validated at once.
 const VALIDATED: usize = 8_192;
+
+/// What does not fit a GPU's kernels.
+pub(crate) const WIDE_HEADS: &str = "HALO's network with heads of more than 256 numbers";
 
 /// A network that trains on a GPU.
 pub(crate) struct OnGpu<'a> {
@@ -47,9 +51,10 @@ impl<'a> OnGpu<'a> {
         teacher: &'a Teacher<'a>,
         changed: &[ParameterRange],
     ) -> Result<Self, TrainError> {
-        let Shape::Recurrent(shape) = network.weights().shape() else {
-            return Err(TrainError::NotOnGpu("HALO's network"));
-        };
+        let shape = network.weights().shape();
+        if !gpu::trains(&shape) {
+            return Err(TrainError::NotOnGpu(WIDE_HEADS));
+        }
         let trainer = GpuTrainer::new(gpu, shape, changed)?;
         Ok(Self { trainer, teacher, asked: Instant::now() })
     }
@@ -74,13 +79,13 @@ impl<'a> OnGpu<'a> {
         fault.map_or(Ok(()), |step| Err(TrainError::NotANumber { step }))
     }
 
-    /// Trains on batches. `settings` gives those of a step by its number, `told` is told after each step of
+    /// Trains on batches. `settings` gives those of a step by its number, and what it leaves out; `told` is told after each step of
     /// its records and of the mean nats of a record so far, and ends it by giving false.
     pub fn steps(
         &mut self,
         state: &mut State,
         batches: Batches<'_>,
-        settings: impl Fn(&State, u64) -> StepSettings,
+        settings: impl Fn(&State, u64) -> (StepSettings, Dropout),
         told: &mut Told<'_>,
     ) -> Result<bool, TrainError> {
         self.trainer.begin_nats(state.progress.nats)?;
@@ -91,8 +96,10 @@ impl<'a> OnGpu<'a> {
                 let Lesson { taught, mut batch, records } = lesson?;
                 let number = state.progress.steps + 1;
                 let scale = 1.0 / batch.rows() as f32;
+                let (settings, dropout) = settings(state, number);
+                own.trainer.drop_out(dropout);
                 own.trainer.differentiate(&mut batch, taught.objective(), scale)?;
-                own.trainer.step(&settings(state, number))?;
+                own.trainer.step(&settings)?;
                 state.progress.steps = number;
                 state.progress.batches += 1;
                 state.progress.records += records as u64;
@@ -156,6 +163,26 @@ impl<'a> OnGpu<'a> {
     pub fn nats(&mut self, network: &Network, records: Selection<'_>) -> Result<f64, TrainError> {
         self.trainer.send_weights(network.weights().values())?;
         self.averaged_nats(network, records)
+    }
+
+    /// The share of units that never fire in some records; none for a network without such units.
+    pub fn silent_units(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<Option<f64>, TrainError> {
+        if let Shape::Recurrent(_) = network.weights().shape() {
+            return Ok(None);
+        }
+        self.trainer.send_weights(network.weights().values())?;
+        self.trainer.begin_fired()?;
+        for batch in crate::train::untaught(network, records, VALIDATED) {
+            let laid = GpuBatch::new(&batch, &Codewise, &self.trainer.staging())?;
+            if let Some(mut laid) = laid {
+                self.trainer.note_fired(&mut laid)?;
+            }
+        }
+        Ok(self.trainer.silent_units()?)
     }
 
     /// How often codes are there that no rule decides, and by how much more often they are expected.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use consequence_engine::cuda::ParameterRange;
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_model::{Epoch, KnownVisits, Network, Sizes};
-use consequence_network::recurrent::gpu::StepSettings;
+use consequence_network::gpu::StepSettings;
 use consequence_network::{Batch, Shape, ShapeError, TrainingPass};
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{Cohort, Selection};
@@ -181,7 +181,7 @@ pub fn train_on(
         return Err(TrainError::TooLong { found, room: network.max_visits() });
     }
     let mut trainer = Trainer::new(device, teacher, options, &network)?;
-    let silent_before = rayon::scope(|_| trainer.silent_units(&network, tuning));
+    let silent_before = trainer.silent_units(&network, tuning)?;
     let mut checkpoint = checkpoints.map(Checkpoint::new);
     let mut state = match &checkpoint {
         Some(checkpoint) => checkpoint.read(network)?,
@@ -233,10 +233,13 @@ pub fn train_on(
         trainer.calibrate(&mut network, examples)?;
     }
     let before = silent_before.filter(|_| !interrupted);
-    let silent_units = before.and_then(|before| {
-        let after = rayon::scope(|_| trainer.silent_units(&network, tuning));
-        after.map(|after| SilentUnits { before, after })
-    });
+    let silent_units = match before {
+        Some(before) => {
+            let after = trainer.silent_units(&network, tuning)?;
+            after.map(|after| SilentUnits { before, after })
+        }
+        None => None,
+    };
     let history = state.progress.history;
     Ok(Trained { network, history, best, silent_units, interrupted })
 }
@@ -372,12 +375,9 @@ impl<'a> Trainer<'a> {
                 let rate = rate(options, state.progress.rate_left, number);
                 let weight_kept = 1.0 - rate * options.decay;
                 let adam = Adam { learning_rate: rate, weight_kept, ..Adam::default() };
-                StepSettings {
-                    adam,
-                    clip: options.clip,
-                    number,
-                    keep: keep(options, steps, number),
-                }
+                let keep = keep(options, steps, number);
+                let settings = StepSettings { adam, clip: options.clip, number, keep };
+                (settings, dropout(options, number))
             };
             return gpu.steps(state, (train, batches), settings, told);
         }
@@ -394,20 +394,20 @@ impl<'a> Trainer<'a> {
     }
 
     /// The share of units that never fire in these records; none where the head is not asked.
-    fn silent_units(&mut self, network: &Network, records: Selection<'_>) -> Option<f64> {
+    fn silent_units(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<Option<f64>, TrainError> {
         if !self.teacher.asks_head() {
-            return None;
+            return Ok(None);
         }
-        let cohort = records.cohort();
-        let batches = cut(cohort, records.indices(), VALIDATED);
-        let batches = batches.iter().map(|records| {
-            let mut batch = network.batch();
-            for record in Selection::new(cohort, records).records() {
-                network.push(&mut batch, record, &KnownVisits::default());
-            }
-            batch
-        });
-        self.pass.silent_units(network.weights(), batches)
+        if let Some(gpu) = &mut self.gpu {
+            return gpu.silent_units(network, records);
+        }
+        let pass = &mut self.pass;
+        let batches = untaught(network, records, VALIDATED);
+        Ok(rayon::scope(|_| pass.silent_units(network.weights(), batches)))
     }
 
     /// Measures a step without taking it: once to touch all memory, and once more against the clock.
@@ -474,8 +474,7 @@ impl<'a> Trainer<'a> {
             gradient[range.clone()].fill(0.0);
         }
         let factor = 1.0 / taught.batch.rows() as f32;
-        let key = self.options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
-        let dropout = Dropout { rate: self.options.dropout, key };
+        let dropout = dropout(self.options, number);
         let (weights, objective) = (network.weights(), taught.objective());
         let nats = self.pass.train(weights, &taught.batch, objective, factor, dropout, gradient);
         let total: f64 = nats.iter().sum();
@@ -579,6 +578,22 @@ fn nats(
     total
 }
 
+/// Batches of records of which nothing is known but what they hold.
+pub(crate) fn untaught<'a>(
+    network: &'a Network,
+    records: Selection<'a>,
+    batch_visits: usize,
+) -> impl Iterator<Item = Batch> + Send + 'a {
+    let cohort = records.cohort();
+    cut(cohort, records.indices(), batch_visits).into_iter().map(move |records| {
+        let mut batch = network.batch();
+        for record in Selection::new(cohort, &records).records() {
+            network.push(&mut batch, record, &KnownVisits::default());
+        }
+        batch
+    })
+}
+
 /// What part of itself the average of the weights keeps in a step, of so many in an epoch. At first it follows
 /// the weights closely, so that the first weights are soon gone.
 fn keep(options: &TrainOptions, steps: u64, number: u64) -> f32 {
@@ -625,6 +640,12 @@ pub(crate) fn cut(
         }
     }
     batches
+}
+
+/// The units that a step leaves out.
+fn dropout(options: &TrainOptions, number: u64) -> Dropout {
+    let key = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number << 8);
+    Dropout { rate: options.dropout, key }
 }
 
 /// The rate at a step, counted from 1: it rises in a line, to what is left of the highest.

@@ -109,6 +109,28 @@ kernels! {
         finish,
         adam,
     }
+    "attention.cu" {
+        attend_64,
+        attend_step_64,
+        attend_rows_64,
+        attend_keys_64,
+        attend_256,
+        attend_step_256,
+        attend_rows_256,
+        attend_keys_256,
+    }
+    "triangular.cu" {
+        take_rows,
+        give_rows,
+        fire_units,
+        fire_units_backward,
+        note_fired,
+        scatter_units,
+        empty_halves,
+        score_visit,
+        narrow_rows,
+        widen_rows,
+    }
     "outputs.cu" { own_logits, own_gradients }
     "walk.cu" { take_in, average_step, begin_visits, walk, hand_on }
 }

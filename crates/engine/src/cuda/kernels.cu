@@ -380,11 +380,15 @@ extern "C" __global__ void add_up(double* to, const double* values, int count, d
   if (threadIdx.x == 0) *to += kept[0] + more;
 }
 
-// A range of parameters that a step changes.
+// What a step does to a parameter, by the range that it lies in; ranges are in ascending order.
 __device__ __forceinline__ int kind_of(const word* ranges, int count, long long at) {
-  for (int range = 0; range < count; range++)
-    if (at >= ranges[3 * range] && at < ranges[3 * range + 1]) return ranges[3 * range + 2];
-  return 0;
+  int low = 0, high = count;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (at < ranges[3 * middle + 1]) high = middle;
+    else low = middle + 1;
+  }
+  return low < count && at >= ranges[3 * low] ? ranges[3 * low + 2] : 0;
 }
 
 // Adds what was summed in fixed point to the gradient; the squares of what lies in ranges are added up, one

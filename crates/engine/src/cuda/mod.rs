@@ -9,21 +9,25 @@
 //! that are large enough, or panics before it starts. Sums over rows that no product gives are taken in fixed
 //! point ([`Sums`]), so that the result of a step has the same bits each time.
 
+mod attention;
 mod gpu;
 mod kept;
 mod memory;
 mod optimiser;
 mod scores;
 mod steps;
+mod triangular;
 mod walk;
 mod words;
 
+pub use attention::{Attention, WIDEST_HEAD};
 pub use gpu::{Factor, Gpu, GpuError, Precision};
 pub use kept::{KernelStore, keep_kernels};
 pub use memory::{Memory, Part, PartMut};
 pub use optimiser::{AdamState, ParameterRange};
 pub use scores::{Held, Piece, Visits};
 pub use steps::Sums;
+pub use triangular::{Triangle, TriangleRows};
 pub use walk::{
     CodeLists, Conjunctions, Deck, WalkDraws, WalkEnd, WalkRoom, WalkRules, WalkSizes, WalkWindow,
     Walked,

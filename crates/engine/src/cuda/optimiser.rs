@@ -34,6 +34,23 @@ pub struct AdamState {
     fault: Memory<u32>,
 }
 
+/// The same ranges in ascending order, without those that are empty, as few as can be: kernels look for the range of
+/// each parameter, and a triangle has one for each row.
+fn joined(ranges: &[ParameterRange]) -> Vec<ParameterRange> {
+    let mut all: Vec<_> = ranges.iter().filter(|one| !one.range.is_empty()).cloned().collect();
+    all.sort_by_key(|one| one.range.start);
+    let mut joined: Vec<ParameterRange> = Vec::new();
+    for one in all {
+        match joined.last_mut() {
+            Some(last) if last.range.end == one.range.start && last.decays == one.decays => {
+                last.range.end = one.range.end;
+            }
+            _ => joined.push(one),
+        }
+    }
+    joined
+}
+
 impl AdamState {
     /// The ranges of parameters that steps change; they must not overlap.
     ///
@@ -42,8 +59,8 @@ impl AdamState {
     /// If there are more parameters than 32 bits count.
     pub fn change_within(&mut self, gpu: &Gpu, ranges: &[ParameterRange]) -> Result<(), GpuError> {
         let word = |at: usize| u32::try_from(at).unwrap_or_else(|_| panic!("4 billion parameters"));
-        let words: Vec<u32> = ranges
-            .iter()
+        let words: Vec<u32> = joined(ranges)
+            .into_iter()
             .flat_map(|one| [word(one.range.start), word(one.range.end), 1 + u32::from(one.decays)])
             .collect();
         self.ranges.write(gpu, &words)?;

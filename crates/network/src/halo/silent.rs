@@ -1,5 +1,7 @@
 //! Units of the head's first layer that never fire.
 
+use std::ops::Range;
+
 use super::Shape;
 use crate::batch::Outputs;
 
@@ -18,11 +20,25 @@ impl Fired {
         Self { read: vec![false; shape.units()], fired: vec![false; shape.units()] }
     }
 
+    /// The units that count in visits that may hold some codes: those of the history, and of these codes.
+    pub fn read(&mut self, shape: &Shape, codes: &Range<usize>) -> [Range<usize>; 2] {
+        let seen = shape.units_before(codes.end.saturating_sub(1));
+        let both = [0..shape.width, shape.units_before(codes.start)..seen];
+        for units in &both {
+            self.read[units.clone()].fill(true);
+        }
+        both
+    }
+
+    /// Takes in what was found elsewhere: a one for each unit that fires.
+    pub fn found(&mut self, fired: &[u32]) {
+        let found = self.fired.iter_mut().zip(fired);
+        found.for_each(|(fired, &found)| *fired |= found == 1);
+    }
+
     /// Takes in the rows of a group, so many units each, after the activation.
     pub fn note(&mut self, shape: &Shape, outputs: &Outputs, active: &[f32], seen: usize) {
-        let of_codes = shape.units_before(outputs.codes.start)..seen;
-        for units in [0..shape.width, of_codes] {
-            self.read[units.clone()].fill(true);
+        for units in self.read(shape, &outputs.codes) {
             for row in active.chunks_exact(seen) {
                 let found = self.fired[units.clone()].iter_mut().zip(&row[units.clone()]);
                 found.for_each(|(fired, &active)| *fired |= active > 0.0);

@@ -178,6 +178,15 @@ fn run(name: &str, rules: &[Value]) -> (Fixture, Batch, Vec<f32>) {
     (fixture, batch, gradient)
 }
 
+/// The weights and the batch of a fixture.
+pub fn published(name: &str, with_rules: bool) -> (Weights, Batch) {
+    let fixture = Fixture::read(&format!("{name}.safetensors"));
+    let config = config();
+    let rules = config["rules"].as_array().unwrap();
+    let rules = if with_rules { &rules[..] } else { &[] };
+    (fixture.weights("w."), batch(&fixture, rules).0)
+}
+
 #[test]
 fn the_plain_network() {
     let (fixture, batch, _) = run("halo_tiny.safetensors", &[]);

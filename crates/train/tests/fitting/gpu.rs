@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision};
+use consequence_model::{HaloSizes, Network, NetworkSizes, Sizes};
 use consequence_train::{
-    Checkpoints, Device, DeviceChoice, Event, NetworkKind, Preset, Size, Teacher, TrainError,
-    TrainMode, TrainOptions, Trained, train, train_on,
+    Checkpoints, Device, DeviceChoice, Event, Teacher, TrainError, TrainMode, TrainOptions,
+    Trained, train, train_on,
 };
 
 use crate::training::{SIZES, World};
@@ -27,15 +28,20 @@ fn options() -> TrainOptions {
     TrainOptions { epochs: 3, batch: Some(64), rate: 3e-3, warm_up: 5, ..TrainOptions::default() }
 }
 
+/// A HALO network, of which training leaves out some units.
+const HALO: Sizes = Sizes {
+    max_visits: 200,
+    network: NetworkSizes::Halo(HaloSizes { width: 16, layers: 2, heads: 2, head_units: 2 }),
+};
+
 fn fit(
     world: &World,
-    device: Device,
-    mode: TrainMode,
+    network: Network,
+    (device, mode): (Device, TrainMode),
     checkpoints: Option<&Checkpoints>,
     watch: &mut dyn FnMut(Event) -> bool,
 ) -> Result<Trained, TrainError> {
     let teacher = Teacher::new(mode, &world.enforcer);
-    let network = world.network();
     train_on(device, network, &world.examples(), &teacher, &options(), checkpoints, watch)
 }
 
@@ -44,37 +50,51 @@ fn checkpoints(folder: &Path) -> Checkpoints {
     Checkpoints { path, every: Duration::ZERO, fingerprint: "one".into() }
 }
 
+fn comes_to_the_same(world: &World, sizes: &Sizes, mode: TrainMode, precision: Precision) {
+    let Some(device) = gpu(precision) else { return };
+    let teacher = Teacher::new(mode, &world.enforcer);
+    let (network, examples) = (world.network_of(sizes), world.examples());
+    let fresh = network.clone();
+    let cpu = train(fresh, &examples, &teacher, &options(), None, &mut |_| true).unwrap();
+    let found = fit(world, network, (device, mode), None, &mut |_| true).unwrap();
+    for (found, right) in found.history.iter().zip(&cpu.history) {
+        eprintln!("{precision:?} {mode}: {found:?}, on the CPU {right:?}");
+        let near = |found: f64, right: f64| (found / right - 1.0).abs() < 5e-3;
+        assert!(near(found.tuning_nats, right.tuning_nats));
+        assert!(near(found.train_nats, right.train_nats));
+    }
+    let silent = |one: &Trained| one.silent_units.map_or(-1.0, |silent| silent.before);
+    let (found_silent, right) = (silent(&found), silent(&cpu));
+    assert!((found_silent - right).abs() < 0.02, "{found_silent} silent, not {right}");
+    let [found, right] = [&found, &cpu].map(|one| one.network.weights().output_bias());
+    for (position, (found, right)) in found.iter().zip(right).enumerate() {
+        assert!((found - right).abs() < 0.2, "bias {position}: {found}, not {right}");
+    }
+}
+
 #[test]
 fn it_comes_to_what_the_cpu_comes_to() {
     for precision in [Precision::Full, Precision::Fast] {
         let world = World::new(200);
         for mode in [TrainMode::Off, TrainMode::Causal, TrainMode::Paper] {
-            let Some(device) = gpu(precision) else { return };
-            let teacher = Teacher::new(mode, &world.enforcer);
-            let (network, examples) = (world.network(), world.examples());
-            let cpu = train(network, &examples, &teacher, &options(), None, &mut |_| true).unwrap();
-            let found = fit(&world, device, mode, None, &mut |_| true).unwrap();
-            for (found, right) in found.history.iter().zip(&cpu.history) {
-                eprintln!("{precision:?} {mode}: {found:?}, on the CPU {right:?}");
-                let near = |found: f64, right: f64| (found / right - 1.0).abs() < 5e-3;
-                assert!(near(found.tuning_nats, right.tuning_nats));
-                assert!(near(found.train_nats, right.train_nats));
-            }
-            let [found, right] = [&found, &cpu].map(|one| one.network.weights().output_bias());
-            for (position, (found, right)) in found.iter().zip(right).enumerate() {
-                assert!((found - right).abs() < 0.2, "bias {position}: {found}, not {right}");
-            }
+            comes_to_the_same(&world, &SIZES, mode, precision);
         }
     }
 }
 
 #[test]
-fn a_run_that_is_stopped_ends_as_one_that_is_not() {
-    let world = World::new(120);
+fn halo_comes_to_what_it_comes_to_on_the_cpu() {
+    let world = World::small(200);
+    for precision in [Precision::Full, Precision::Fast] {
+        comes_to_the_same(&world, &HALO, TrainMode::Causal, precision);
+    }
+}
+
+fn ends_as_if_not_stopped(world: &World, sizes: &Sizes) {
     let run = |checkpoints: Option<&Checkpoints>, steps: usize| {
-        let device = gpu(Precision::Fast)?;
+        let on = (gpu(Precision::Fast)?, TrainMode::Causal);
         let mut left = steps;
-        Some(fit(&world, device, TrainMode::Causal, checkpoints, &mut |event| {
+        Some(fit(world, world.network_of(sizes), on, checkpoints, &mut |event| {
             left -= usize::from(matches!(event, Event::Step { .. }));
             left > 0
         }))
@@ -94,6 +114,16 @@ fn a_run_that_is_stopped_ends_as_one_that_is_not() {
 }
 
 #[test]
+fn a_run_that_is_stopped_ends_as_one_that_is_not() {
+    ends_as_if_not_stopped(&World::new(120), &SIZES);
+}
+
+#[test]
+fn halo_that_is_stopped_ends_as_one_that_is_not() {
+    ends_as_if_not_stopped(&World::small(200), &HALO);
+}
+
+#[test]
 fn a_run_goes_on_upon_another_device() {
     let world = World::new(120);
     let folder = tempfile::tempdir().unwrap();
@@ -107,17 +137,18 @@ fn a_run_goes_on_upon_another_device() {
         let device = if on_gpu { gpu } else { Some(Device::Cpu) };
         on_gpu = !on_gpu;
         let mut left = 9;
-        let trained =
-            fit(&world, device.unwrap(), TrainMode::Causal, Some(&checkpoints), &mut |event| {
-                left -= usize::from(matches!(event, Event::Step { .. }));
-                left > 0
-            })
-            .unwrap();
+        let on = (device.unwrap(), TrainMode::Causal);
+        let trained = fit(&world, world.network(), on, Some(&checkpoints), &mut |event| {
+            left -= usize::from(matches!(event, Event::Step { .. }));
+            left > 0
+        })
+        .unwrap();
         if !trained.interrupted {
             break trained;
         }
     };
-    let whole = fit(&world, Device::Cpu, TrainMode::Causal, None, &mut |_| true).unwrap();
+    let whole = fit(&world, world.network(), (Device::Cpu, TrainMode::Causal), None, &mut |_| true)
+        .unwrap();
     for (found, right) in trained.history.iter().zip(&whole.history) {
         assert!((found.tuning_nats / right.tuning_nats - 1.0).abs() < 1e-3, "{found:?} {right:?}");
     }
@@ -125,13 +156,17 @@ fn a_run_goes_on_upon_another_device() {
 
 #[test]
 fn what_cannot_be_is_refused_or_trains_on_the_cpu() {
-    let sizes = Preset::new(NetworkKind::Halo, Size::Tiny).unwrap().sizes();
+    let sizes = HaloSizes { width: 514, layers: 1, heads: 2, head_units: 1 };
+    let sizes = NetworkSizes::Halo(sizes);
+    let why = "HALO's network with heads of more than 256 numbers trains on the CPU alone";
     let refused = DeviceChoice::Cuda(0).find(&sizes, &Teacher::Off).unwrap_err();
-    assert_eq!(refused.to_string(), "HALO's network trains on the CPU alone");
+    assert_eq!(refused.to_string(), why);
     let chosen = DeviceChoice::Auto.find(&sizes, &Teacher::Off).unwrap();
     assert!(matches!(chosen.device, Device::Cpu));
-    assert_eq!(chosen.why, "the CPU: HALO's network trains on the CPU alone");
-    let refused = DeviceChoice::Cuda(4_000).find(&SIZES.network, &Teacher::Off);
-    assert!(matches!(refused, Err(TrainError::Gpu(_))));
+    assert_eq!(chosen.why, format!("the CPU: {why}"));
+    for sizes in [SIZES, HALO] {
+        let refused = DeviceChoice::Cuda(4_000).find(&sizes.network, &Teacher::Off);
+        assert!(matches!(refused, Err(TrainError::Gpu(_))));
+    }
     assert!(DeviceChoice::Cpu.find(&SIZES.network, &Teacher::Off).unwrap().why.contains("asked"));
 }

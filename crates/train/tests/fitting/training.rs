@@ -7,8 +7,9 @@ use std::time::Duration;
 use consequence_enforce::Enforcer;
 use consequence_model::{KnownVisits, Network, NetworkSizes, RecurrentSizes, Sizes};
 use consequence_network::TrainingPass;
-use consequence_record::{Cohort, Selection, Split};
-use consequence_rules::{CompileOptions, compile};
+use consequence_prng::{Draws, Purpose};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Split, Vocabulary};
+use consequence_rules::{CompileOptions, RuleSet, compile};
 use consequence_simulate::{Preset, Simulation};
 use consequence_train::{
     Checkpoints, Event, Examples, NetworkKind, SilentUnits, Size, Teacher, TrainError, TrainMode,
@@ -19,6 +20,9 @@ pub const SIZES: Sizes = Sizes {
     max_visits: 200,
     network: NetworkSizes::Recurrent(RecurrentSizes { head: 24, width: 16, bottleneck: 8 }),
 };
+
+/// Codes of encounters in a small world.
+const CODES: u32 = 30;
 
 pub struct World {
     cohort: Cohort,
@@ -38,6 +42,41 @@ impl World {
         Self { cohort, enforcer, parts }
     }
 
+    /// A world of few codes, where one of several has to be in every visit.
+    pub fn small(patients: usize) -> Self {
+        let statics = ["S0", "S1"].map(|name| (name.to_owned(), Kind::Static));
+        let encounters = (0..CODES).map(|code| (format!("E{code}"), Kind::Encounter));
+        let vocabulary = Vocabulary::new(statics.into_iter().chain(encounters)).unwrap();
+        let text = "rule some: any of E1, E4, E9, E16  rule both: E2 => E3
+                    rule seldom: S1 in static => E5 with probability 0.3";
+        let rules = Arc::new(RuleSet::parse(text, Some(Arc::new(vocabulary))).unwrap());
+        let draws = Draws::new(3);
+        let mut cohort = Cohort::default();
+        for patient in 0..patients {
+            let mut draw = draws.visit(patient as u64, 0, 0, Purpose::Order);
+            let mut at = 0;
+            let mut below = |end: u64| {
+                at += 1;
+                ((u64::from(draw.word(at)) * end) >> 32) as u32
+            };
+            let mut visits = vec![vec![Code(below(2))]];
+            for _ in 0..1 + below(5) {
+                let mut codes = vec![2 + [1, 4, 9, 16][below(4) as usize]];
+                codes.extend((0..below(4)).map(|_| 2 + below(u64::from(CODES))));
+                if codes.contains(&4) {
+                    codes.push(5);
+                }
+                visits.push(codes.into_iter().map(Code).collect());
+            }
+            cohort.push(&format!("p{patient}"), &Record::new(visits));
+        }
+        let options = CompileOptions { max_visits: 200, ..CompileOptions::default() };
+        let enforcer = Enforcer::new(&compile(rules, &options).unwrap());
+        let splits = Split::of_records(&cohort);
+        let parts = [Split::Train, Split::Tuning].map(|split| split.indices(&splits));
+        Self { cohort, enforcer, parts }
+    }
+
     pub fn examples(&self) -> Examples<'_> {
         let [train, tuning] =
             self.parts.each_ref().map(|records| Selection::new(&self.cohort, records));
@@ -48,7 +87,7 @@ impl World {
         self.network_of(&SIZES)
     }
 
-    fn network_of(&self, sizes: &Sizes) -> Network {
+    pub fn network_of(&self, sizes: &Sizes) -> Network {
         let codes = self.enforcer.plan().order().clone();
         untrained(codes, sizes, &self.examples(), 1).unwrap()
     }

@@ -7,6 +7,7 @@ use consequence_engine::cuda::{
 };
 
 use super::super::copies::{Held as HeldCode, hold, within};
+use crate::gpu::{ReadPiece, place, slots_of};
 use crate::objective::{Beyond, Reading, Scoring};
 use crate::{Batch, Objective};
 
@@ -21,7 +22,7 @@ const ALIGNED: usize = 32;
 
 /// A batch laid out for a GPU, and what its objective reads.
 #[derive(Debug)]
-pub struct GpuBatch {
+pub(crate) struct GpuBatch {
     pub(super) staged: Option<Staged>,
     pub(super) rows: usize,
     pub(super) visits: List,
@@ -44,22 +45,6 @@ struct StateLists {
     ends: Ends,
     from: List,
     until: List,
-}
-
-/// A piece of a batch, and the logits that are read of it.
-#[derive(Debug)]
-pub(super) struct ReadPiece {
-    pub piece: Piece,
-    /// The states and codes of logits that are read, each once.
-    pub at: (List, List),
-    pub rows: Vec<ReadRow>,
-}
-
-/// A row whose objective reads logits: which of those that are read.
-#[derive(Debug)]
-pub(super) struct ReadRow {
-    pub row: usize,
-    pub slots: Vec<u32>,
 }
 
 impl GpuBatch {
@@ -234,26 +219,14 @@ impl Layout {
         if let Some(beyond) = beyond {
             for visit in piece.visits.clone() {
                 let row = numbers[visit] as usize;
-                let place = |reading: &Reading| -> u64 {
-                    (self.state(visit, reading) as u64) << 32 | u64::from(reading.code)
-                };
-                let places: Vec<u64> = beyond.readings(row).iter().map(place).collect();
+                let of = |reading: &Reading| place(self.state(visit, reading), reading.code);
+                let places: Vec<u64> = beyond.readings(row).iter().map(of).collect();
                 if !places.is_empty() {
                     found.push((row, places));
                 }
             }
         }
-        let mut unique: Vec<u64> = found.iter().flat_map(|(_, places)| places).copied().collect();
-        unique.sort_unstable();
-        unique.dedup();
-        let slot = |place: &u64| unique.partition_point(|one| one < place) as u32;
-        let rows = found
-            .into_iter()
-            .map(|(row, places)| ReadRow { row, slots: places.iter().map(slot).collect() })
-            .collect();
-        let states = packing.list(unique.iter().map(|place| (place >> 32) as u32));
-        let codes = packing.list(unique.iter().map(|&place| place as u32));
-        ReadPiece { piece, at: (states, codes), rows }
+        slots_of(piece, found, packing)
     }
 
     /// The state under which a logit is read.

@@ -2,147 +2,53 @@
 
 use std::ops::Range;
 
-use consequence_engine::cuda::{Factor, Gpu, GpuError, Memory, Part, Staging, Sums, Words};
-use rayon::prelude::*;
+use consequence_engine::cuda::{Factor, Gpu, GpuError, Memory, Staging, Sums, Words};
 
 use super::GpuBatch;
-use super::batch::ReadPiece;
-use super::whole::Whole;
 use crate::Objective;
-use crate::layers::{EPSILON, Layer};
-use crate::objective::{Beyond, Scoring};
+use crate::gpu::{self, Asking, Gradients, ReadPiece, Wanted, Whole};
+use crate::objective::Scoring;
 use crate::recurrent::Shape;
 use crate::recurrent::copies::TERMS;
 use crate::recurrent::shape::PLACES;
 use crate::recurrent::weights::Ranges;
 
-/// A network on a GPU.
-#[derive(Clone, Copy)]
-pub(super) struct Net<'a> {
-    pub gpu: &'a Gpu,
-    pub values: &'a Memory,
-    pub ranges: &'a Ranges,
-    pub shape: Shape,
+/// The network on a GPU.
+pub(super) type Net<'a> = gpu::Net<'a, Ranges, Shape>;
+
+/// The sizes of the network, and its memory.
+#[derive(Debug)]
+pub(crate) struct GpuNetwork {
+    shape: Shape,
+    ranges: Ranges,
+    pass: Pass,
 }
 
-/// Where gradients go: those of products, and those that are summed in fixed point.
-pub(super) struct Gradients<'a> {
-    pub products: &'a mut Memory,
-    pub sums: &'a mut Sums,
-    pub scale: f32,
-}
-
-impl Gradients<'_> {
-    /// Begins with zeros.
-    pub fn begin(&mut self, net: &Net<'_>) -> Result<(), GpuError> {
-        self.products.fit(net.gpu, net.ranges.total)?;
-        self.products.clear(net.gpu)?;
-        self.sums.begin(net.gpu, net.ranges.total, self.scale)
-    }
-}
-
-/// What is asked of a pass.
-pub(super) enum Wanted<'a> {
-    /// What each visit costs.
-    Nats,
-    /// That, and the gradients of all parameters.
-    Gradients(Gradients<'a>),
-    /// What each visit costs, and how much more often codes are expected than they are there.
-    Surplus(&'a mut Sums),
-}
-
-impl Net<'_> {
-    pub(super) fn at(&self, range: &Range<usize>) -> Part<'_> {
-        self.values.part(range.clone())
+impl GpuNetwork {
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, ranges: Ranges::new(&shape), pass: Pass::default() }
     }
 
-    fn weight(&self, [weight, bias]: &Layer) -> Factor<'_> {
-        Factor::new(self.at(weight), weight.len() / bias.len(), bias.len())
+    pub fn parameters(&self) -> usize {
+        self.ranges.total
     }
 
-    /// `to = from * weight`, without the bias.
-    pub(super) fn linear(
-        &self,
-        to: &mut Memory,
-        from: &Memory,
-        layer: &Layer,
+    /// Where the bias of each code is.
+    pub fn biases(&self) -> Range<usize> {
+        self.ranges.bias.clone()
+    }
+
+    /// Queues a pass of a batch, whose nats are added to a total.
+    pub fn run(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        batch: &mut GpuBatch,
+        asked: (&dyn Objective, &Staging),
+        wanted: Wanted<'_>,
+        total: &mut Memory<f64>,
     ) -> Result<(), GpuError> {
-        let (inputs, outputs) = (layer[0].len() / layer[1].len(), layer[1].len());
-        let rows = from.len() / inputs;
-        to.fit(self.gpu, rows * outputs)?;
-        let from = Factor::new(from.all(), rows, inputs);
-        self.gpu.product(to.all_mut(), from, self.weight(layer), false)
-    }
-
-    pub(super) fn linear_backward(
-        &self,
-        to: &mut Memory,
-        dy: &Memory,
-        from: &Memory,
-        layer: &Layer,
-        into: &mut Gradients<'_>,
-    ) -> Result<(), GpuError> {
-        let [weight, bias] = layer;
-        let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
-        let rows = dy.len() / outputs;
-        self.gpu.column_sums(into.sums, bias.clone(), dy.all(), outputs)?;
-        let dy = Factor::new(dy.all(), rows, outputs);
-        let from = Factor::new(from.all(), rows, inputs).transposed();
-        self.gpu.product(into.products.part_mut(weight.clone()), from, dy, true)?;
-        to.fit(self.gpu, rows * inputs)?;
-        self.gpu.product(to.all_mut(), dy, self.weight(layer).transposed(), false)
-    }
-
-    /// Normalises rows; `curved`: GELU follows.
-    pub(super) fn norm(
-        &self,
-        to: &mut Memory,
-        normals: &mut Memory,
-        from: &Memory,
-        layer: &Layer,
-        curved: bool,
-    ) -> Result<(), GpuError> {
-        to.fit(self.gpu, from.len())?;
-        normals.fit(self.gpu, 2 * (from.len() / layer[0].len()))?;
-        let layer = layer.each_ref().map(|range| self.at(range));
-        let (to, normals) = (to.all_mut(), normals.all_mut());
-        self.gpu.layer_norm(to, normals, from.all(), layer, (EPSILON, curved))
-    }
-
-    fn norm_backward(
-        &self,
-        to: &mut Memory,
-        dy: &mut Memory,
-        (from, normals): (&Memory, &Memory),
-        (layer, curved): (&Layer, bool),
-        into: &mut Gradients<'_>,
-    ) -> Result<(), GpuError> {
-        let parts = layer.each_ref().map(|range| self.at(range));
-        let (kept, to) = ((from.all(), normals.all()), to.all_mut());
-        self.gpu.layer_norm_backward(to, dy, kept, parts, curved, into.sums, layer.clone())
-    }
-
-    /// `to = from + product + bias`
-    pub(super) fn add_linear(
-        &self,
-        to: &mut Memory,
-        from: &Memory,
-        product: &Memory,
-        bias: &Range<usize>,
-    ) -> Result<(), GpuError> {
-        to.fit(self.gpu, from.len())?;
-        self.gpu.add_linear(to.all_mut(), from.all(), product.all(), self.at(bias))
-    }
-
-    /// `to = gelu(from + bias)`
-    pub(super) fn gelu_linear(
-        &self,
-        to: &mut Memory,
-        from: &Memory,
-        bias: &Range<usize>,
-    ) -> Result<(), GpuError> {
-        to.fit(self.gpu, from.len())?;
-        self.gpu.gelu_linear(to.all_mut(), from.all(), self.at(bias))
+        let net = Net { gpu, values, ranges: &self.ranges, shape: self.shape };
+        self.pass.run(net, batch, asked, wanted, total)
     }
 }
 
@@ -156,8 +62,6 @@ pub(super) struct Pass {
     pub(super) whole: Whole,
     /// The nats of every state.
     pub(super) nats: Memory<f64>,
-    /// What they come to, of all passes since it was set.
-    pub total: Memory<f64>,
 }
 
 #[derive(Debug, Default)]
@@ -196,8 +100,7 @@ pub(super) struct Head {
     gates: Memory,
     gate_gradients: Memory,
     pub(super) logits: Memory,
-    asked: Memory,
-    changes: Memory,
+    asking: Asking,
     read_gradient: Memory,
     narrow_gradient: Memory,
     sums_gradient: Memory,
@@ -205,34 +108,30 @@ pub(super) struct Head {
 }
 
 impl Pass {
-    /// Queues a pass of a batch, whose nats are added to the total.
     pub fn run(
         &mut self,
         net: Net<'_>,
         batch: &mut GpuBatch,
         (objective, staging): (&dyn Objective, &Staging),
         mut wanted: Wanted<'_>,
+        total: &mut Memory<f64>,
     ) -> Result<(), GpuError> {
         if let Some(staged) = batch.staged.take() {
             self.words.take(net.gpu, staged, staging)?;
         }
         self.history.forward(&net, batch, &self.words)?;
         if batch.scored_whole.is_some() && !matches!(wanted, Wanted::Surplus(_)) {
-            return self.run_whole(net, batch, objective, wanted);
+            return self.run_whole(net, batch, objective, wanted, total);
         }
         self.head.forward(&net, batch, &self.words, &self.history.hidden)?;
         self.nats.fit(net.gpu, batch.states())?;
         if let Wanted::Gradients(into) = &mut wanted {
-            into.begin(&net)?;
+            into.begin(net.gpu, net.ranges.total)?;
             self.head.begin_gradients(&net, batch)?;
         }
         let mut nats = batch.settled_nats;
         for piece in &batch.pieces {
-            let scale = match &wanted {
-                Wanted::Nats => 0.0,
-                Wanted::Surplus(_) => 1.0,
-                Wanted::Gradients(into) => into.scale,
-            };
+            let (scale, read) = (wanted.scale(), (&self.words, piece));
             let visits = batch.visits(&self.words);
             self.head.logits(&net, &visits, piece)?;
             let beyond = match objective.scoring() {
@@ -240,15 +139,15 @@ impl Pass {
                 _ => None,
             };
             if let Some(beyond) = beyond {
-                nats += self.head.look_beyond(&net, &self.words, piece, (beyond, scale))?;
+                let said = (&self.head.logits, net.at(&net.ranges.bias));
+                nats += self.head.asking.look_beyond(net.gpu, said, read, (beyond, scale))?;
             }
             let (logits, bias) = (&mut self.head.logits, net.at(&net.ranges.bias));
             net.gpu.settle(logits, &visits, &piece.piece)?;
             net.gpu.score(logits, &mut self.nats, bias, &visits, (&piece.piece, scale))?;
             if beyond.is_some() && scale != 0.0 {
-                let at = (self.words.list(&piece.at.0), self.words.list(&piece.at.1));
-                let changes = self.head.changes.all();
-                net.gpu.add_at(&mut self.head.logits, changes, at, &piece.piece)?;
+                let head = &mut self.head;
+                head.asking.add_changes(net.gpu, &mut head.logits, read)?;
             }
             match &mut wanted {
                 Wanted::Nats => {}
@@ -258,7 +157,7 @@ impl Pass {
                 }
             }
         }
-        net.gpu.add_up(self.total.all_mut(), self.nats.all(), nats)?;
+        net.gpu.add_up(total.all_mut(), self.nats.all(), nats)?;
         if let Wanted::Gradients(into) = &mut wanted {
             self.head.backward(&net, batch, &self.words, &mut self.history, into)?;
             self.history.backward(&net, batch, &self.words, into)?;
@@ -405,40 +304,6 @@ impl Head {
         let ranges = net.ranges;
         let copies = (self.gates.all(), net.at(&ranges.copy_shared), net.at(&ranges.copy_own));
         net.gpu.copies(&mut self.logits, copies, visits, piece)
-    }
-
-    /// Reads logits of a piece and scores them on the host; their gradients are sent to be added.
-    fn look_beyond(
-        &mut self,
-        net: &Net<'_>,
-        words: &Words,
-        piece: &ReadPiece,
-        (beyond, scale): (&dyn Beyond, f32),
-    ) -> Result<f64, GpuError> {
-        let at = (words.list(&piece.at.0), words.list(&piece.at.1));
-        let count = piece.at.0.len();
-        self.asked.fit(net.gpu, count)?;
-        let bias = net.at(&net.ranges.bias);
-        net.gpu.read_logits(self.asked.all_mut(), &self.logits, bias, at, &piece.piece)?;
-        let mut found = vec![0f32; count];
-        self.asked.read(net.gpu, &mut found)?;
-        let scored = piece.rows.par_iter().with_min_len(16).map(|row| {
-            let slots = row.slots.iter();
-            let read: Vec<f64> = slots.map(|&slot| f64::from(found[slot as usize])).collect();
-            let mut changes = vec![0.0; read.len()];
-            (beyond.score(row.row, &read, &mut changes), changes)
-        });
-        let scored: Vec<(f64, Vec<f64>)> = scored.collect();
-        if scale != 0.0 {
-            let mut changes = vec![0f32; count];
-            for (row, (_, own)) in piece.rows.iter().zip(&scored) {
-                for (&slot, change) in row.slots.iter().zip(own) {
-                    changes[slot as usize] += scale * *change as f32;
-                }
-            }
-            self.changes.write(net.gpu, &changes)?;
-        }
-        Ok(scored.iter().map(|(nats, _)| nats).sum())
     }
 
     fn bias_gradient(

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use consequence_engine::Adam;
-use consequence_engine::cuda::{AdamState, Gpu, GpuError, ParameterRange, Staging, Sums};
+use consequence_engine::cuda::{self, AdamState, Gpu, GpuError, Memory, ParameterRange, Sums};
+use consequence_engine::{Adam, Dropout};
 
-use super::GpuBatch;
-use super::pass::{Gradients, Net, Pass, Wanted};
-use crate::Objective;
-use crate::recurrent::Shape;
-use crate::recurrent::weights::Ranges;
+use super::batch::Kind;
+use super::{GpuBatch, Gradients, Staging, Wanted};
+use crate::{Objective, Shape, halo, recurrent};
 
 /// Parameters of a network, and what the steps of Adam remember of them.
 #[derive(Debug)]
@@ -52,20 +50,71 @@ pub enum Read {
 pub struct GpuTrainer {
     gpu: Gpu,
     staging: Arc<Staging>,
-    shape: Shape,
-    ranges: Ranges,
-    pass: Pass,
+    network: Network,
     state: AdamState,
     sums: Sums,
+    dropout: Dropout,
+    /// The nats of all passes since they were set.
+    total: Memory<f64>,
+}
+
+/// The sizes of a network, and its memory.
+#[derive(Debug)]
+enum Network {
+    Recurrent(Box<recurrent::gpu::GpuNetwork>),
+    Halo(Box<halo::gpu::GpuNetwork>),
+}
+
+/// Calls the same method of either.
+macro_rules! of_either {
+    ($either:expr, $network:ident => $call:expr) => {
+        match $either {
+            Network::Recurrent($network) => $call,
+            Network::Halo($network) => $call,
+        }
+    };
+}
+
+impl Network {
+    fn new(shape: &Shape) -> Self {
+        match shape {
+            Shape::Recurrent(shape) => {
+                Self::Recurrent(Box::new(recurrent::gpu::GpuNetwork::new(*shape)))
+            }
+            Shape::Halo(shape) => Self::Halo(Box::new(halo::gpu::GpuNetwork::new(*shape))),
+        }
+    }
+
+    fn parameters(&self) -> usize {
+        of_either!(self, network => network.parameters())
+    }
+}
+
+/// Whether networks of a shape train on a GPU.
+pub fn trains(shape: &Shape) -> bool {
+    match shape {
+        Shape::Recurrent(_) => true,
+        Shape::Halo(shape) => shape.width / shape.heads <= cuda::WIDEST_HEAD,
+    }
 }
 
 impl GpuTrainer {
     /// A network of a shape, all zero; steps change the parameters in some ranges, which must not
     /// overlap.
-    pub fn new(gpu: Gpu, shape: Shape, changed: &[ParameterRange]) -> Result<Self, GpuError> {
+    ///
+    /// # Panics
+    ///
+    /// If no network of this shape [`trains`] on a GPU.
+    pub fn new(
+        gpu: Gpu,
+        shape: impl Into<Shape>,
+        changed: &[ParameterRange],
+    ) -> Result<Self, GpuError> {
+        let shape = shape.into();
+        assert!(trains(&shape), "a network of this shape trains on a GPU");
         gpu.bind()?;
-        let ranges = Ranges::new(&shape);
-        let (mut state, mut pass) = (AdamState::default(), Pass::default());
+        let network = Network::new(&shape);
+        let (mut state, mut total) = (AdamState::default(), Memory::default());
         state.change_within(&gpu, changed)?;
         for memory in [
             &mut state.weights,
@@ -74,13 +123,13 @@ impl GpuTrainer {
             &mut state.average,
             &mut state.gradient,
         ] {
-            memory.fit(&gpu, ranges.total)?;
+            memory.fit(&gpu, network.parameters())?;
             memory.clear(&gpu)?;
         }
-        pass.total.fit(&gpu, 1)?;
-        pass.total.clear(&gpu)?;
-        let staging = Arc::new(Staging::new(&gpu));
-        Ok(Self { gpu, staging, shape, ranges, pass, state, sums: Sums::default() })
+        total.write(&gpu, &[0.0])?;
+        let staging = Arc::new(Staging::new(cuda::Staging::new(&gpu), shape));
+        let (sums, dropout) = (Sums::default(), Dropout::default());
+        Ok(Self { gpu, staging, network, state, sums, dropout, total })
     }
 
     /// The GPU.
@@ -101,7 +150,7 @@ impl GpuTrainer {
     pub fn send(&mut self, moments: &Moments<'_>) -> Result<(), GpuError> {
         self.gpu.bind()?;
         let Moments { weights, mean, square, average } = moments;
-        assert_eq!(weights.len(), self.ranges.total, "the parameters of this network");
+        assert_eq!(weights.len(), self.network.parameters(), "the parameters of this network");
         self.state.weights.write(&self.gpu, weights)?;
         self.state.mean.write(&self.gpu, mean)?;
         self.state.square.write(&self.gpu, square)?;
@@ -125,7 +174,7 @@ impl GpuTrainer {
     /// Sends parameters alone, and makes them their own average.
     pub fn send_weights(&mut self, weights: &[f32]) -> Result<(), GpuError> {
         self.gpu.bind()?;
-        assert_eq!(weights.len(), self.ranges.total, "the parameters of this network");
+        assert_eq!(weights.len(), self.network.parameters(), "the parameters of this network");
         self.state.weights.write(&self.gpu, weights)?;
         self.state.average.copy(&self.gpu, &self.state.weights)
     }
@@ -137,22 +186,31 @@ impl GpuTrainer {
         objective: &dyn Objective,
         (read, wanted): (Read, Asked),
     ) -> Result<(), GpuError> {
-        let Self { gpu, staging, shape, ranges, pass, state, sums } = self;
+        let Self { gpu, staging, network, state, sums, dropout, total } = self;
         gpu.bind()?;
         let AdamState { weights, average, gradient, .. } = state;
         let values = match read {
             Read::Weights => &*weights,
             Read::Average => &*average,
         };
-        let net = Net { gpu, values, ranges, shape: *shape };
         let wanted = match wanted {
             Asked::Nats => Wanted::Nats,
             Asked::Surplus => Wanted::Surplus(sums),
             Asked::Gradient(scale) => {
-                Wanted::Gradients(Gradients { products: gradient, sums, scale })
+                let dropout = *dropout;
+                Wanted::Gradients(Gradients { products: gradient, sums, scale, dropout })
             }
         };
-        pass.run(net, batch, (objective, staging), wanted)
+        let (on, asked) = ((&*gpu, values), (objective, &staging.memory));
+        match (network, &mut batch.0) {
+            (Network::Recurrent(network), Kind::Recurrent(batch)) => {
+                network.run(on, batch, asked, wanted, total)
+            }
+            (Network::Halo(network), Kind::Halo(batch)) => {
+                network.run(on, batch, asked, wanted, total)
+            }
+            _ => panic!("a batch is laid out for this network"),
+        }
     }
 
     /// Adds the nats of a batch to those that [`GpuTrainer::total_nats`] gives.
@@ -184,17 +242,22 @@ impl GpuTrainer {
         self.state.finish(&self.gpu, &self.sums)
     }
 
+    /// From now on leaves out some units of HALO's head where gradients are asked for.
+    pub fn drop_out(&mut self, dropout: Dropout) {
+        self.dropout = dropout;
+    }
+
     /// One step by the gradient. A step with nats or a gradient that are no number changes nothing
     /// ([`GpuTrainer::fault`]).
     pub fn step(&mut self, settings: &StepSettings) -> Result<(), GpuError> {
         let StepSettings { adam, clip, number, keep } = *settings;
-        self.state.step(&self.gpu, &self.pass.total, (&adam, clip), (number, keep))
+        self.state.step(&self.gpu, &self.total, (&adam, clip), (number, keep))
     }
 
     /// The gradient. Waits for the steps that are under way.
     pub fn gradient(&self) -> Result<Vec<f32>, GpuError> {
         self.gpu.bind()?;
-        let mut gradient = vec![0.0; self.ranges.total];
+        let mut gradient = vec![0.0; self.network.parameters()];
         self.state.gradient.read(&self.gpu, &mut gradient)?;
         Ok(gradient)
     }
@@ -210,21 +273,21 @@ impl GpuTrainer {
     pub fn total_nats(&self) -> Result<f64, GpuError> {
         self.gpu.bind()?;
         let mut total = [0.0];
-        self.pass.total.read(&self.gpu, &mut total)?;
+        self.total.read(&self.gpu, &mut total)?;
         Ok(total[0])
     }
 
     /// From now on nats are added to so many.
     pub fn begin_nats(&mut self, nats: f64) -> Result<(), GpuError> {
         self.gpu.bind()?;
-        self.pass.total.write(&self.gpu, &[nats])
+        self.total.write(&self.gpu, &[nats])
     }
 
     /// From now on counts by how much more often codes are expected than they are there
     /// ([`GpuTrainer::add_surplus`]); the gradient is lost.
     pub fn begin_surplus(&mut self) -> Result<(), GpuError> {
         self.gpu.bind()?;
-        self.sums.begin(&self.gpu, self.ranges.total, 1.0)
+        self.sums.begin(&self.gpu, self.network.parameters(), 1.0)
     }
 
     /// Counts in a batch. What something else decides has no part in it, and no changes that an objective
@@ -248,7 +311,44 @@ impl GpuTrainer {
     /// If none was counted.
     pub fn surplus(&self) -> Result<Vec<f64>, GpuError> {
         self.gpu.bind()?;
-        self.sums.read(&self.gpu, self.ranges.bias.clone())
+        self.sums.read(&self.gpu, of_either!(&self.network, network => network.biases()))
+    }
+}
+
+impl GpuTrainer {
+    /// From now on notes which units of HALO's head fire ([`GpuTrainer::note_fired`]).
+    pub fn begin_fired(&mut self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        match &mut self.network {
+            Network::Recurrent(_) => Ok(()),
+            Network::Halo(network) => network.begin_fired(&self.gpu),
+        }
+    }
+
+    /// Notes which fire in the visits of a batch.
+    ///
+    /// # Panics
+    ///
+    /// If a code of the batch is not one of the network.
+    pub fn note_fired(&mut self, batch: &mut GpuBatch) -> Result<(), GpuError> {
+        let Self { gpu, staging, network, state, .. } = self;
+        gpu.bind()?;
+        match (network, &mut batch.0) {
+            (Network::Halo(network), Kind::Halo(batch)) => {
+                network.note_fired((gpu, &state.weights), batch, &staging.memory)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The share of units that never fired, of those that can tell an output something; none for a network
+    /// without such units. Waits for all that is under way.
+    pub fn silent_units(&mut self) -> Result<Option<f64>, GpuError> {
+        self.gpu.bind()?;
+        match &mut self.network {
+            Network::Recurrent(_) => Ok(None),
+            Network::Halo(network) => network.silent_units(&self.gpu),
+        }
     }
 }
 
