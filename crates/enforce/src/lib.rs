@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod auditor;
+mod barred;
 mod choice;
 mod conclusions;
 mod due;

@@ -6,12 +6,13 @@
 //! together. What is computed is what [`Writer::proposal`] computes, code by code, for a model that is
 //! trained with the rules: codes that make clauses due are not tested.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use consequence_rules::Branch;
+use rustc_hash::FxHashMap;
 
 use super::{Ruling, Writer};
+use crate::index::Bits;
 
 /// A logit that a look-ahead needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct Outlook {
     /// What is certain of a code that is read, whatever the model says.
     pub(super) certain: Vec<Option<bool>>,
     /// The segment that each clause came to have last, and the diagram.
-    latest: HashMap<Option<u32>, usize>,
+    latest: FxHashMap<Option<u32>, usize>,
     pub(super) touched: Vec<Touched>,
     /// For each code touched, the segments that say something of it, and which of theirs it is.
     pub(super) said: Vec<(usize, usize)>,
@@ -116,23 +117,52 @@ impl Outlook {
 
 impl Writer<'_> {
     /// Writes the next visit of a record that exists, given as ascending positions, whatever the rules
-    /// say, and gives what its likelihood looks ahead to. `each` is told of every code that this does
-    /// not touch, in order: its position, what the rules say of it, and whether it is present.
+    /// say, and gives what its likelihood looks ahead to. `each` is told, in order, of every code that is
+    /// present or that rules say something of, unless this touches it: its position, what the rules say of
+    /// it, and whether it is present. Nothing is spent on the others: work grows with the codes that are
+    /// present and those that rules settle, not with all that a visit may hold.
     ///
     /// # Panics
     ///
     /// If the record has ended: [`Writer::take`] it first.
     pub fn replay(&mut self, truth: &[u32], mut each: impl FnMut(u32, Ruling, bool)) -> Outlook {
-        let mut outlook = Outlook::default();
-        let mut rest = truth.iter().copied().peekable();
-        for position in self.open() {
-            let present = rest.next_if_eq(&position).is_some();
-            let ruling = self.ruling(position);
-            if !self.touch(position, ruling, present, &mut outlook) {
-                each(position, ruling, present);
+        let (mut outlook, barred) = (Outlook::default(), self.enforcer.barred());
+        let Range { start, end } = self.open();
+        let mut agenda = std::mem::replace(&mut self.agenda, Bits::new(0));
+        barred.begin(&self.history, &mut agenda);
+        let mut rest = truth.iter().copied().filter(|&at| start <= at && at < end).peekable();
+        let mut from = start;
+        loop {
+            let proposed = rest.peek().copied().unwrap_or(end);
+            let position = proposed.min(self.next).min(agenda.next(from).unwrap_or(end));
+            if position >= end {
+                break;
             }
-            self.place(position, present);
+            from = position + 1;
+            let present = position == proposed;
+            while rest.next_if_eq(&position).is_some() {}
+            if position == self.next {
+                let ruling = self.ruling(position);
+                let touched = self.touch(position, ruling, present, &mut outlook);
+                if !touched && (present || ruling != Ruling::Free) {
+                    each(position, ruling, present);
+                }
+                self.place(position, present);
+            } else {
+                // Nothing but a bar can speak of it.
+                let off = self.barred(position).is_some();
+                if off || present {
+                    each(position, if off { Ruling::Forced(false) } else { Ruling::Free }, present);
+                }
+                if present {
+                    self.place(position, true);
+                }
+            }
+            if present {
+                barred.prompted(position).iter().for_each(|&at| _ = agenda.set(at));
+            }
         }
+        self.agenda = agenda;
         self.close();
         outlook
     }
