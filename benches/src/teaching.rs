@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_enforce::Enforcer;
+use consequence_engine::cuda::{Gpu, Precision, Staging};
 use consequence_mine::{MineOptions, mine};
 use consequence_model::{Network, Sizes};
+use consequence_network::recurrent::gpu::GpuBatch;
 use consequence_network::{Objective, Scoring};
 use consequence_record::{Cohort, CohortDetails, Selection, Split};
 use consequence_rules::{CompileOptions, RuleSet, compile};
@@ -133,7 +135,7 @@ pub fn cost(workload: &Workload, repeats: usize) -> Fallible<f64> {
     let each = |times: Times| times.per(count).median * 1e6;
     let added = each(scored.beyond(&without));
     println!(
-        "{:<26}{:>7}{:>10.2}{:>11.2}{:>10.2}{added:>10.2}{:>13.1}",
+        "{:<26}{:>7}{:>10.2}{:>10.2}{:>10.2}{added:>10.2}{:>10.1}",
         workload.name,
         workload.rules,
         each(without.times()),
@@ -141,6 +143,24 @@ pub fn cost(workload: &Workload, repeats: usize) -> Fallible<f64> {
         each(scored.times()),
         settled as f64 / count as f64,
     );
+    if let Ok(gpu) = Gpu::open(0, Precision::Fast) {
+        let staging = Staging::new(&gpu);
+        let lay_out = |teacher: &Teacher<'_>| {
+            for &some in &batches {
+                let taught = teacher.batch(&network, some);
+                black_box(GpuBatch::new(&taught.batch, taught.objective(), &staging).ok());
+            }
+        };
+        let [without, with] = alone.install(|| {
+            interleaved(repeats, [&mut || lay_out(&teachers[0]), &mut || lay_out(&teachers[1])])
+        });
+        println!(
+            "  taught and laid out for {}: {:.2} without rules, {:.2} with them",
+            gpu.name(),
+            each(without.times()),
+            each(with.times())
+        );
+    }
     Ok(added)
 }
 
