@@ -412,11 +412,16 @@ impl<'a> Writer<'a> {
     /// What the rules say of the code at a position, from the history and the codes decided so far.
     /// To be followed by [`Writer::place`].
     pub fn ruling(&mut self, position: u32) -> Ruling {
+        self.ruling_by(position, true)
+    }
+
+    /// The same, where bars may speak of the code or do not.
+    fn ruling_by(&mut self, position: u32, may_be_barred: bool) -> Ruling {
         let (forced, soft) = self.demanded(position);
         if forced.is_some() {
             return Ruling::Forced(true);
         }
-        if self.barred(position).is_some() {
+        if may_be_barred && self.barred(position).is_some() {
             return Ruling::Forced(false);
         }
         match [false, true].map(|present| self.possible(position, present)) {
