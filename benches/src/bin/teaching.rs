@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p consequence-benches --bin teaching -- [--short | PATIENTS]`. Simulated outpatients, the default
 //! network; the rules of the simulation, rules that were mined from its records, and those of a simulation with days and
-//! values.
+//! values. Where a GPU is found, or what stands for one (`make gpu-test` builds it), batches are laid out for it as well.
 
 use consequence_benches::teaching::{Workload, cost, epochs, extrapolate};
 
