@@ -8,6 +8,7 @@ pub mod preparation;
 pub mod running;
 pub mod scale;
 pub mod streaming;
+pub mod teaching;
 pub mod timing;
 pub mod workload;
 

@@ -1,7 +1,10 @@
 //! A plan made ready to run.
 
+use std::sync::OnceLock;
+
 use consequence_rules::{Clause, LiteralId, Plan, RuleSet};
 
+use crate::barred::BarredCodes;
 use crate::due::DueClauses;
 use crate::history::Layout;
 use crate::index::{Condition, Index, IndexBuilder};
@@ -63,6 +66,8 @@ pub struct Enforcer {
     pub(crate) endings: Index,
     /// What makes the next visit impossible, where the end is given, or on the day that it begins.
     pub(crate) impossible: Index,
+    /// The codes that bars may keep off, by what is there, once a visit that is known was walked.
+    barred: OnceLock<BarredCodes>,
 }
 
 impl Enforcer {
@@ -155,6 +160,7 @@ impl Enforcer {
             tests,
             endings,
             impossible,
+            barred: OnceLock::new(),
         }
     }
 
@@ -179,6 +185,11 @@ impl Enforcer {
         &self.plan
     }
 
+    /// The codes that bars may keep off, by what is there. Only who walks visits that are known asks.
+    pub(crate) fn barred(&self) -> &BarredCodes {
+        self.barred.get_or_init(|| BarredCodes::new(&self.layout, &self.bars))
+    }
+
     /// Bytes the prepared plan holds: linear in the plan's literals.
     pub fn memory(&self) -> usize {
         self.demands.memory()
@@ -187,6 +198,7 @@ impl Enforcer {
             + self.tests.memory()
             + self.endings.memory()
             + self.impossible.memory()
+            + self.barred.get().map_or(0, BarredCodes::memory)
             + self.standing.iter().map(|list| size_of_val(list.as_slice())).sum::<usize>()
             + size_of_val(self.demanded.as_slice())
             + size_of_val(self.barring.as_slice())

@@ -56,6 +56,30 @@ impl Bits {
     pub fn clear(&mut self, bit: u32) {
         self.0[(bit >> 6) as usize] &= !(1 << (bit & 63));
     }
+
+    /// Sets the bits of another row, and no others.
+    pub fn copy(&mut self, other: &Self) {
+        self.0.clear();
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// The first bit that is set, from one on.
+    #[inline]
+    pub fn next(&self, from: u32) -> Option<u32> {
+        let first = (from >> 6) as usize;
+        let mut word = self.0.get(first)? & (u64::MAX << (from & 63));
+        let mut number = first;
+        while word == 0 {
+            number += 1;
+            word = *self.0.get(number)?;
+        }
+        Some((number as u32) << 6 | word.trailing_zeros())
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        size_of_val(self.0.as_slice())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -85,25 +109,24 @@ impl Index {
                 .all(|condition| condition.holds(&history.bits))
     }
 
+    /// The conditions of a conjunction.
+    pub fn conditions(&self, id: u32) -> &[Condition] {
+        let start = self.conjunctions[id as usize].start as usize;
+        let end = self.conjunctions[id as usize + 1].start as usize;
+        &self.conditions[start..end]
+    }
+
     /// Whether a conjunction holds by what is decided before a position of the current visit: codes that
     /// are not decided yet may still come on.
     pub fn holds_already(&self, id: u32, history: &History, position: u32) -> bool {
-        let start = self.conjunctions[id as usize].start as usize;
-        let end = self.conjunctions[id as usize + 1].start as usize;
         let open =
             |one: &Condition| !one.wanted() && history.is_now(one.bit()) && one.bit() >= position;
-        self.holds(id, history) && !self.conditions[start..end].iter().any(open)
+        self.holds(id, history) && !self.conditions(id).iter().any(open)
     }
 
     /// How many conjunctions there are.
     pub fn len(&self) -> usize {
         self.conjunctions.len() - 1
-    }
-
-    /// The conditions of a conjunction.
-    pub fn conditions(&self, id: u32) -> &[Condition] {
-        let start = self.conjunctions[id as usize].start as usize;
-        &self.conditions[start..self.conjunctions[id as usize + 1].start as usize]
     }
 
     /// The visits at which a conjunction can hold.
@@ -147,6 +170,25 @@ impl Index {
     }
 }
 
+/// The bit that a conjunction is looked up by: a code of the current visit if it needs one, else a bit
+/// that comes and goes, else one that lasts; of several the one that fewest are looked up by so far. None
+/// if it needs only absences.
+pub(crate) fn prompt(layout: &Layout, conditions: &[Condition], load: &mut [u32]) -> Option<u32> {
+    let rank = |bit: u32| match (layout.is_now(bit), layout.is_lasting(bit)) {
+        (true, _) => 0,
+        (false, false) => 1,
+        (false, true) => 2,
+    };
+    // Nothing is looked up by a stage: a visit is always at one.
+    let prompts = |condition: &&Condition| condition.wanted() && !layout.is_stage(condition.bit());
+    let needed = conditions.iter().filter(prompts).map(|condition| condition.bit());
+    let rarest = needed.min_by_key(|&bit| (rank(bit), load[bit as usize]));
+    if let Some(bit) = rarest {
+        load[bit as usize] += 1;
+    }
+    rarest
+}
+
 /// Collects conjunctions and files each where it is looked at least.
 pub(crate) struct IndexBuilder<'a> {
     layout: &'a Layout,
@@ -167,30 +209,15 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Adds a conjunction and gives its number. It is filed under a code of the current visit if it
-    /// needs one, else under a bit that comes and goes, else under one that lasts.
+    /// Adds a conjunction and gives its number. It is filed under the bit that [`prompt`] gives.
     pub fn add(
         &mut self,
         conditions: impl IntoIterator<Item = Condition>,
         visits: VisitRange,
     ) -> u32 {
         let start = self.push(conditions, visits);
-        let rank = |bit: u32| match (self.layout.is_now(bit), self.layout.is_lasting(bit)) {
-            (true, _) => 0,
-            (false, false) => 1,
-            (false, true) => 2,
-        };
-        // Nothing is looked up by a stage: a visit is always at one.
-        let prompts =
-            |condition: &&Condition| condition.wanted() && !self.layout.is_stage(condition.bit());
-        let needed = self.conditions[start..].iter().filter(prompts);
-        let rarest = needed
-            .map(|condition| condition.bit())
-            .min_by_key(|&bit| (rank(bit), self.load[bit as usize]));
-        if let Some(bit) = rarest {
-            self.load[bit as usize] += 1;
-        }
-        self.filed_under.push(rarest);
+        let filed_under = prompt(self.layout, &self.conditions[start..], &mut self.load);
+        self.filed_under.push(filed_under);
         self.filed_under.len() as u32 - 1
     }
 

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod auditor;
+mod barred;
 mod choice;
 mod conclusions;
 mod due;

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 /// The likelihood of visits code by code, where rules change how likely some codes are.
 pub(crate) struct LookingAhead<'a> {
     plan: &'a Plan,
-    /// One for each row of the batch.
-    outlooks: Vec<Outlook>,
+    /// One for each row of the batch that looks ahead.
+    outlooks: Vec<Option<Box<Outlook>>>,
 }
 
 /// The logits that a look-ahead needs beside those of its visit, in its order.
@@ -22,7 +22,7 @@ pub(crate) fn glances(outlook: &Outlook) -> impl Iterator<Item = Glance> {
 }
 
 impl<'a> LookingAhead<'a> {
-    pub fn new(plan: &'a Plan, outlooks: Vec<Outlook>) -> Self {
+    pub fn new(plan: &'a Plan, outlooks: Vec<Option<Box<Outlook>>>) -> Self {
         Self { plan, outlooks }
     }
 
@@ -35,7 +35,11 @@ impl<'a> LookingAhead<'a> {
 
     /// The same of one row, by all that it reads.
     pub fn expected_by(&self, row: usize, read: &[f64]) -> Vec<(u32, f64, bool)> {
-        self.outlooks[row].expected(self.plan, read)
+        self.of(row).map_or_else(Vec::new, |outlook| outlook.expected(self.plan, read))
+    }
+
+    fn of(&self, row: usize) -> Option<&Outlook> {
+        self.outlooks[row].as_deref()
     }
 
     /// What each row looks ahead to, if it does.
@@ -43,11 +47,11 @@ impl<'a> LookingAhead<'a> {
         let width = said.logits.len() / rows.len().max(1);
         let mut ahead = 0;
         let scored = rows.iter().enumerate().map(|(number, asked)| {
-            let outlook = &self.outlooks[asked.row];
+            let outlook = self.of(asked.row)?;
             let (logits, first) = (number * width, asked.first);
             let one = Scored { outlook, logits, first, ahead, nats: 0.0, gradient: Vec::new() };
             ahead += glances(outlook).count();
-            (!outlook.is_empty()).then_some(one)
+            Some(one)
         });
         scored.collect()
     }
@@ -98,16 +102,12 @@ enum Place {
 
 impl Beyond for LookingAhead<'_> {
     fn readings(&self, row: usize) -> Vec<Logit> {
-        let outlook = &self.outlooks[row];
         let logit = |reading: &Reading| Logit { code: reading.position, known: reading.known };
-        match outlook.is_empty() {
-            true => Vec::new(),
-            false => outlook.readings().iter().map(logit).collect(),
-        }
+        self.of(row).map_or_else(Vec::new, |outlook| outlook.readings().iter().map(logit).collect())
     }
 
     fn score(&self, row: usize, read: &[f64], changes: &mut [f64]) -> f64 {
-        self.outlooks[row].score(self.plan, read, changes)
+        self.of(row).map_or(0.0, |outlook| outlook.score(self.plan, read, changes))
     }
 }
 

@@ -27,6 +27,11 @@ const VALIDATED: usize = 8_192;
 /// What does not fit a GPU's kernels.
 pub(crate) const WIDE_HEADS: &str = "HALO's network with heads of more than 256 numbers";
 
+/// Batches for each thread that an epoch is judged by, and for how long at most: the first ones are taught
+/// while the GPU has nothing to do.
+const MEASURED_EACH: usize = 4;
+const MEASURED: Duration = Duration::from_millis(500);
+
 /// A network that trains on a GPU.
 pub(crate) struct OnGpu<'a> {
     trainer: GpuTrainer,
@@ -116,30 +121,44 @@ impl<'a> OnGpu<'a> {
         })
     }
 
-    /// The nats of a batch, in all, before training, and the seconds that a visit takes on the GPU and, laid
-    /// out on all threads, before that.
+    /// The nats of the first batch, in all, before training, and the seconds that a visit takes: batches are
+    /// taught and laid out ahead of the GPU as they are while training, so whichever is slower tells.
     pub fn measured(
         &mut self,
         network: &Network,
-        records: Selection<'_>,
+        (records, batches): Batches<'_>,
     ) -> Result<(f64, f64), TrainError> {
         self.trainer.send_weights(network.weights().values())?;
-        let threads = rayon::current_num_threads() as f64;
-        let (mut nats, mut seconds) = (0.0, 0.0);
-        // Once to touch all memory, and once more against the clock.
-        for _ in 0..2 {
-            let began = Instant::now();
-            let taught = self.teacher.batch(network, records);
-            let batch = GpuBatch::new(&taught.batch, taught.objective(), &self.trainer.staging())?;
-            let mut batch = batch.ok_or(TrainError::NotOnGpu("this method"))?;
-            let laid = began.elapsed().as_secs_f64() / threads;
-            self.trainer.begin_nats(0.0)?;
-            let began = Instant::now();
-            self.trainer.differentiate(&mut batch, taught.objective(), 1.0)?;
-            nats = self.trainer.total_nats()?;
-            seconds = began.elapsed().as_secs_f64().max(laid) / batch.rows() as f64;
-        }
-        Ok((nats, seconds))
+        // Once to touch all memory, and then against the clock.
+        let (nats, _) = self.differentiated(network, (records, &batches[..1]))?;
+        let most = MEASURED_EACH * rayon::current_num_threads();
+        let some = &batches[..batches.len().min(most)];
+        let began = Instant::now();
+        let (_, visits) = self.differentiated(network, (records, some))?;
+        Ok((nats, began.elapsed().as_secs_f64() / visits as f64))
+    }
+
+    /// Passes of batches as in training, without the steps, until they have taken long enough to be judged by.
+    /// Gives their nats, and their visits.
+    fn differentiated(
+        &mut self,
+        network: &Network,
+        batches: Batches<'_>,
+    ) -> Result<(f64, usize), TrainError> {
+        self.trainer.begin_nats(0.0)?;
+        let began = Instant::now();
+        self.taught(network, batches, |own, lessons| {
+            let mut visits = 0;
+            for lesson in lessons {
+                let Lesson { taught, mut batch, .. } = lesson?;
+                visits += batch.rows();
+                own.trainer.differentiate(&mut batch, taught.objective(), 1.0)?;
+                if began.elapsed() > MEASURED {
+                    break;
+                }
+            }
+            Ok((own.trainer.total_nats()?, visits))
+        })
     }
 
     /// The nats of records, in all, under the average of the weights that were sent.

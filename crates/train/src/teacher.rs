@@ -113,7 +113,7 @@ impl<'a> Teacher<'a> {
     /// A batch of records, ready to be trained on.
     pub fn batch(&self, network: &Network, records: Selection<'_>) -> TaughtBatch<'_> {
         let codes = network.codes();
-        let known: Vec<(KnownVisits, Vec<Outlook>)> = (0..records.len())
+        let known: Vec<Read> = (0..records.len())
             .into_par_iter()
             .with_min_len(8)
             .map_init(|| self.reader(), |reader, number| reader.read(codes, records.record(number)))
@@ -129,7 +129,7 @@ impl<'a> Teacher<'a> {
         records: Selection<'_>,
     ) -> TaughtBatch<'_> {
         let codes = network.codes();
-        let known = records.records().map(|record| reader.read(codes, record)).collect();
+        let known = records.records().map(|record| reader.read(codes, record));
         self.taught(network, records, known)
     }
 
@@ -137,7 +137,7 @@ impl<'a> Teacher<'a> {
         &self,
         network: &Network,
         records: Selection<'_>,
-        known: Vec<(KnownVisits, Vec<Outlook>)>,
+        known: impl IntoIterator<Item = Read>,
     ) -> TaughtBatch<'_> {
         let (mut batch, mut outlooks) = (network.batch(), Vec::new());
         for (record, (known, ahead)) in records.records().zip(known) {
@@ -146,7 +146,7 @@ impl<'a> Teacher<'a> {
         }
         let scored_by = match self {
             Self::Aim(aim) => ScoredBy::Aim(*aim),
-            Self::Causal(enforcer) if outlooks.iter().any(|outlook| !outlook.is_empty()) => {
+            Self::Causal(enforcer) if outlooks.iter().any(Option::is_some) => {
                 ScoredBy::LookingAhead(LookingAhead::new(enforcer.plan(), outlooks))
             }
             Self::Off | Self::Causal(_) | Self::Paper(_) => ScoredBy::Codewise,
@@ -212,6 +212,9 @@ impl TaughtBatch<'_> {
     }
 }
 
+/// What is known of the visits of a record, and what the likelihood of each looks ahead to, if it does.
+type Read = (KnownVisits, Vec<Option<Box<Outlook>>>);
+
 #[allow(clippy::large_enum_variant, reason = "one for each thread")]
 pub(crate) enum TeacherReader<'a> {
     Off,
@@ -221,8 +224,7 @@ pub(crate) enum TeacherReader<'a> {
 }
 
 impl TeacherReader<'_> {
-    /// What is known of the visits of a record, and what the likelihood of each looks ahead to.
-    fn read(&mut self, codes: &Order, record: RecordView<'_>) -> (KnownVisits, Vec<Outlook>) {
+    fn read(&mut self, codes: &Order, record: RecordView<'_>) -> Read {
         let known = match self {
             Self::Off => KnownVisits::default(),
             Self::Aim(aim) => {
@@ -239,16 +241,14 @@ impl TeacherReader<'_> {
     }
 }
 
-fn causal(
-    writer: &mut Writer<'_>,
-    codes: &Order,
-    record: RecordView<'_>,
-) -> (KnownVisits, Vec<Outlook>) {
+fn causal(writer: &mut Writer<'_>, codes: &Order, record: RecordView<'_>) -> Read {
     let mut known = KnownVisits::default();
-    let mut outlooks = Vec::with_capacity(record.len());
+    known.settled.reserve(record.len());
+    known.ahead.reserve(record.len());
+    let (mut outlooks, mut settled) = (Vec::with_capacity(record.len()), Vec::new());
     for visit in 0..record.len() {
         let first = codes.range(visit).start;
-        let mut settled = Vec::new();
+        settled.clear();
         let truth = codes.positions(record, visit);
         writer.arrive_as(record, visit);
         let outlook = writer.replay(&truth, |position, ruling, present| {
@@ -261,9 +261,9 @@ fn causal(
         });
         // What the look-ahead changes is scored by it alone.
         settled.extend(outlook.touched().map(|at| Settled { output: at - first, nats: 0.0 }));
-        known.settled.push(settled);
+        known.settled.push(settled.to_vec());
         known.ahead.push(glances(&outlook).collect());
-        outlooks.push(outlook);
+        outlooks.push((!outlook.is_empty()).then(|| Box::new(outlook)));
     }
     writer.take();
     (known, outlooks)

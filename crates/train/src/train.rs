@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use consequence_engine::cuda::ParameterRange;
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
@@ -34,6 +34,9 @@ const AVERAGED_STEPS: f64 = 50.0;
 
 /// Visits that are validated at once.
 const VALIDATED: usize = 2_048;
+
+/// For how long steps are measured before training, at most; one is in any case.
+const MEASURED: Duration = Duration::from_millis(250);
 
 /// A training whose nats are so many times those before it has diverged.
 const DIVERGED: f64 = 2.0;
@@ -68,7 +71,7 @@ pub fn untrained(
 /// How far training has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A step was measured, and training begins.
+    /// Steps were measured, and training begins.
     Begin {
         /// What it will take.
         estimate: Estimate,
@@ -101,7 +104,8 @@ pub enum Event {
     Checkpoint,
 }
 
-/// What training will take, judged by one step.
+/// What training will take, judged by its first steps: what rules decide is worked out in them as it is in
+/// all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Parameters of the network.
@@ -410,7 +414,7 @@ impl<'a> Trainer<'a> {
         Ok(rayon::scope(|_| pass.silent_units(network.weights(), batches)))
     }
 
-    /// Measures a step without taking it: once to touch all memory, and once more against the clock.
+    /// Measures steps without taking them: one to touch all memory, and some more against the clock.
     fn measured(
         &mut self,
         state: &mut State,
@@ -420,8 +424,8 @@ impl<'a> Trainer<'a> {
         let batches = epoch_batches(train, batch_visits, self.options.seed, 1);
         let first = train.others(&batches[0]);
         let (nats, seconds) = match &mut self.gpu {
-            Some(gpu) => gpu.measured(&state.network, first)?,
-            None => rayon::scope(|_| self.measured_here(&state.network, first))?,
+            Some(gpu) => gpu.measured(&state.network, (train, &batches))?,
+            None => rayon::scope(|_| self.measured_here(&state.network, train, &batches))?,
         };
         if !nats.is_finite() {
             return Err(TrainError::NotANumber { step: 1 });
@@ -446,19 +450,22 @@ impl<'a> Trainer<'a> {
         Ok(Estimate { parameters, bytes, batch: batch_visits, epoch_seconds })
     }
 
-    /// What records cost in all, and the seconds that a step takes for each of their visits.
+    /// What the first batch costs in all, and the seconds that steps take for each visit.
     fn measured_here(
         &mut self,
         network: &Network,
-        records: Selection<'_>,
+        train: Selection<'_>,
+        batches: &[Vec<usize>],
     ) -> Result<(f64, f64), TrainError> {
-        let mut measured = (0.0, 0.0);
-        for _ in 0..2 {
-            let began = Instant::now();
-            let (batch, nats) = self.gradient(network, records, 1)?;
-            measured = (nats, began.elapsed().as_secs_f64() / batch.rows() as f64);
+        let (_, nats) = self.gradient(network, train.others(&batches[0]), 1)?;
+        let (began, mut visits) = (Instant::now(), 0);
+        for records in batches {
+            visits += self.gradient(network, train.others(records), 1)?.0.rows();
+            if began.elapsed() > MEASURED {
+                break;
+            }
         }
-        Ok(measured)
+        Ok((nats, began.elapsed().as_secs_f64() / visits as f64))
     }
 
     /// Fills the gradient for some records, and gives their batch and what they cost in all.

@@ -17,6 +17,7 @@ use crate::choice::{Choice, alternatives};
 use crate::enforcer::{Enforcer, Source};
 use crate::facts::Moment;
 use crate::history::History;
+use crate::index::Bits;
 pub use outlook::{Outlook, Reading};
 use proposal::Pending;
 pub use proposal::{LookAhead, Proposal};
@@ -92,6 +93,8 @@ pub struct Writer<'a> {
     /// Clauses that are due.
     pending: Pending,
     given: Vec<u32>,
+    /// Positions that bars may speak of in a visit that is known.
+    agenda: Bits,
     /// What rules decided otherwise of the visit that is repaired, or of the one repaired last.
     changes: Vec<Change>,
     record: Record,
@@ -110,6 +113,7 @@ impl<'a> Writer<'a> {
             branch: None,
             pending: Pending::default(),
             given: Vec::new(),
+            agenda: Bits::new(0),
             changes: Vec::new(),
             record: Record { visits: Vec::new(), ended: false },
         }
@@ -408,11 +412,16 @@ impl<'a> Writer<'a> {
     /// What the rules say of the code at a position, from the history and the codes decided so far.
     /// To be followed by [`Writer::place`].
     pub fn ruling(&mut self, position: u32) -> Ruling {
+        self.ruling_by(position, true)
+    }
+
+    /// The same, where bars may speak of the code or do not.
+    fn ruling_by(&mut self, position: u32, may_be_barred: bool) -> Ruling {
         let (forced, soft) = self.demanded(position);
         if forced.is_some() {
             return Ruling::Forced(true);
         }
-        if self.barred(position).is_some() {
+        if may_be_barred && self.barred(position).is_some() {
             return Ruling::Forced(false);
         }
         match [false, true].map(|present| self.possible(position, present)) {

@@ -55,6 +55,8 @@ struct Due {
     /// was next then are.
     seen: Option<(usize, usize)>,
     from: usize,
+    /// The segment of an outlook that it came to have last.
+    segment: Option<usize>,
 }
 
 /// A clause that the code at hand may meet.
@@ -86,11 +88,23 @@ impl Pending {
             None if !is_due() => return,
             None => {
                 self.slots[id as usize] = self.due.len() as u32;
-                self.due.push(Due { id, next: 0, seen: None, from: 0 });
+                self.due.push(Due { id, next: 0, seen: None, from: 0, segment: None });
                 0
             }
         };
         self.here.push(Here { id, code });
+    }
+
+    /// The segment of an outlook that a clause which is due came to have last.
+    pub fn segment(&self, id: u32) -> Option<usize> {
+        self.due.get(self.slots[id as usize] as usize)?.segment
+    }
+
+    /// Says which segment a clause that is due has now.
+    pub fn set_segment(&mut self, id: u32, segment: usize) {
+        if let Some(due) = self.due.get_mut(self.slots[id as usize] as usize) {
+            due.segment = Some(segment);
+        }
     }
 
     /// The code at hand is decided. `next` is told of every clause that is still to be met, and which

@@ -1,6 +1,6 @@
 //! A batch laid out for a GPU.
 
-use consequence_engine::cuda::{self, GpuError};
+use consequence_engine::cuda::{self, Gpu, GpuError};
 
 use crate::{Batch, Objective, Shape, halo, recurrent};
 
@@ -12,8 +12,9 @@ pub struct Staging {
 }
 
 impl Staging {
-    pub(super) fn new(memory: cuda::Staging, shape: Shape) -> Self {
-        Self { memory, shape }
+    /// For batches of a network of a shape.
+    pub fn new(gpu: &Gpu, shape: Shape) -> Self {
+        Self { memory: cuda::Staging::new(gpu), shape }
     }
 }
 

@@ -127,7 +127,7 @@ impl GpuTrainer {
             memory.clear(&gpu)?;
         }
         total.write(&gpu, &[0.0])?;
-        let staging = Arc::new(Staging::new(cuda::Staging::new(&gpu), shape));
+        let staging = Arc::new(Staging::new(&gpu, shape));
         let (sums, dropout) = (Sums::default(), Dropout::default());
         Ok(Self { gpu, staging, network, state, sums, dropout, total })
     }
