@@ -79,7 +79,7 @@ impl Advise for TrainError {
                     "a smaller {batch}, such as {batch=1024}, takes less of it"
                 }
                 GpuError::NoLibrary(_) => {
-                    "install CUDA's run-time libraries, or name their folder in LD_LIBRARY_PATH; on the                      CPU, {device=cpu}, it trains without"
+                    "install CUDA's run-time libraries, or name their folder in LD_LIBRARY_PATH; on the CPU, {device=cpu}, it trains without"
                 }
                 _ => "train on the CPU: {device=cpu}",
             })),

@@ -21,7 +21,7 @@ use crate::{Teacher, TrainError};
 /// How often the loss is asked for: each time the GPU runs dry.
 const ASKED_EVERY: Duration = Duration::from_millis(250);
 
-/// Visits that are validated at once.
+/// Visits that are validated at once, where memory allows.
 const VALIDATED: usize = 8_192;
 
 /// What does not fit a GPU's kernels.
@@ -37,6 +37,8 @@ pub(crate) struct OnGpu<'a> {
     trainer: GpuTrainer,
     teacher: &'a Teacher<'a>,
     asked: Instant,
+    /// Visits that are validated at once.
+    validated: usize,
 }
 
 /// Records that are taught, and laid out for a GPU.
@@ -61,7 +63,7 @@ impl<'a> OnGpu<'a> {
             return Err(TrainError::NotOnGpu(WIDE_HEADS));
         }
         let trainer = GpuTrainer::new(gpu, shape, changed)?;
-        Ok(Self { trainer, teacher, asked: Instant::now() })
+        Ok(Self { trainer, teacher, asked: Instant::now(), validated: VALIDATED })
     }
 
     /// Sends the state of training to the GPU.
@@ -131,6 +133,8 @@ impl<'a> OnGpu<'a> {
         self.trainer.send_weights(network.weights().values())?;
         // Once to touch all memory, and then against the clock.
         let (nats, _) = self.differentiated(network, (records, &batches[..1]))?;
+        let validated = crate::train::cut(records.cohort(), records.indices(), self.validated);
+        self.validate(network, (records, &validated[..1]))?;
         let most = MEASURED_EACH * rayon::current_num_threads();
         let some = &batches[..batches.len().min(most)];
         let began = Instant::now();
@@ -167,15 +171,24 @@ impl<'a> OnGpu<'a> {
         network: &Network,
         records: Selection<'_>,
     ) -> Result<f64, TrainError> {
-        let batches = crate::train::cut(records.cohort(), records.indices(), VALIDATED);
+        let batches = crate::train::cut(records.cohort(), records.indices(), self.validated);
+        self.validate(network, (records, &batches))
+    }
+
+    fn validate(&mut self, network: &Network, batches: Batches<'_>) -> Result<f64, TrainError> {
         self.trainer.begin_nats(0.0)?;
-        self.taught(network, (records, &batches), |own, lessons| {
+        self.taught(network, batches, |own, lessons| {
             for lesson in lessons {
                 let Lesson { taught, mut batch, .. } = lesson?;
                 own.trainer.nats(&mut batch, taught.objective(), Read::Average)?;
             }
             Ok(own.trainer.total_nats()?)
         })
+    }
+
+    /// Validates half as many visits at once from now on.
+    pub fn take_less(&mut self) {
+        self.validated = (self.validated / 2).max(1);
     }
 
     /// The nats of records, in all.
@@ -195,7 +208,7 @@ impl<'a> OnGpu<'a> {
         }
         self.trainer.send_weights(network.weights().values())?;
         self.trainer.begin_fired()?;
-        for batch in crate::train::untaught(network, records, VALIDATED) {
+        for batch in crate::train::untaught(network, records, self.validated) {
             let laid = GpuBatch::new(&batch, &Codewise, &self.trainer.staging())?;
             if let Some(mut laid) = laid {
                 self.trainer.note_fired(&mut laid)?;
@@ -212,7 +225,7 @@ impl<'a> OnGpu<'a> {
     ) -> Result<Counts, TrainError> {
         self.trainer.send_weights(network.weights().values())?;
         self.trainer.begin_surplus()?;
-        let batches = crate::train::cut(records.cohort(), records.indices(), VALIDATED);
+        let batches = crate::train::cut(records.cohort(), records.indices(), self.validated);
         let mut counts = Counts::new(network.codes(), records);
         self.taught(network, (records, &batches), |own, lessons| {
             for lesson in lessons {

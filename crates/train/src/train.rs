@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use consequence_engine::cuda::ParameterRange;
+use consequence_engine::cuda::{GpuError, ParameterRange};
 use consequence_engine::{Adam, Dropout, adam_step_within, average_within, squared_norm_within};
 use consequence_model::{Epoch, KnownVisits, Network, Sizes};
 use consequence_network::gpu::StepSettings;
@@ -34,6 +34,9 @@ const AVERAGED_STEPS: f64 = 50.0;
 
 /// Visits that are validated at once.
 const VALIDATED: usize = 2_048;
+
+/// Visits of a step that a GPU must have memory for.
+const FEWEST_VISITS: usize = 64;
 
 /// For how long steps are measured before training, at most; one is in any case.
 const MEASURED: Duration = Duration::from_millis(250);
@@ -114,6 +117,8 @@ pub struct Estimate {
     pub bytes: u64,
     /// Visits of a step.
     pub batch: usize,
+    /// As many as were wanted; the memory of a GPU may be too small for them.
+    pub wanted_batch: usize,
     /// Seconds of an epoch.
     pub epoch_seconds: f64,
 }
@@ -191,8 +196,9 @@ pub fn train_on(
         Some(checkpoint) => checkpoint.read(network)?,
         None => State::new(network),
     };
-    let batch_visits = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
-    let estimate = trainer.measured(&mut state, train, batch_visits)?;
+    let wanted_batch = options.batch.unwrap_or_else(|| batch_visits(visits(train)));
+    let estimate = trainer.measured_within_memory(&mut state, train, wanted_batch)?;
+    let batch_visits = estimate.batch;
     trainer.send(&mut state)?;
     let mut interrupted = !watch(Event::Begin { estimate, silent_units: silent_before });
     while !interrupted && state.progress.epochs < options.epochs && !is_over(&state, options) {
@@ -414,6 +420,27 @@ impl<'a> Trainer<'a> {
         Ok(rayon::scope(|_| pass.silent_units(network.weights(), batches)))
     }
 
+    /// The same with as many visits of a step as the memory of a GPU is large enough for, halved as often as need be.
+    fn measured_within_memory(
+        &mut self,
+        state: &mut State,
+        train: Selection<'_>,
+        wanted_batch: usize,
+    ) -> Result<Estimate, TrainError> {
+        let mut batch_visits = wanted_batch;
+        loop {
+            match (self.measured(state, train, batch_visits), &mut self.gpu) {
+                (Err(TrainError::Gpu(GpuError::OutOfMemory)), Some(gpu))
+                    if batch_visits > FEWEST_VISITS =>
+                {
+                    batch_visits /= 2;
+                    gpu.take_less();
+                }
+                (measured, _) => return Ok(Estimate { wanted_batch, ..measured? }),
+            }
+        }
+    }
+
     /// Measures steps without taking them: one to touch all memory, and some more against the clock.
     fn measured(
         &mut self,
@@ -447,7 +474,8 @@ impl<'a> Trainer<'a> {
         };
         let bytes = 4 * (16 * parameters + 2 * batch_visits * logits) as u64;
         let epoch_seconds = seconds * visits as f64;
-        Ok(Estimate { parameters, bytes, batch: batch_visits, epoch_seconds })
+        let (batch, wanted_batch) = (batch_visits, batch_visits);
+        Ok(Estimate { parameters, bytes, batch, wanted_batch, epoch_seconds })
     }
 
     /// What the first batch costs in all, and the seconds that steps take for each visit.

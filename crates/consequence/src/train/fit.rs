@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use consequence_model::{Epoch, NetworkSizes, Trained};
-use consequence_pipeline::words::count;
+use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_train::{
     Checkpoints, DeviceChoice, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode,
@@ -130,13 +130,20 @@ impl Meter<'_> {
 
 /// What training will take, in a line, and what to do if it is too much.
 fn told(estimate: &Estimate) -> String {
-    let Estimate { parameters, bytes, epoch_seconds, .. } = *estimate;
+    let Estimate { parameters, bytes, epoch_seconds, batch, wanted_batch } = *estimate;
     let mut said = format!(
         "{}, about {} of memory, {} an epoch; often 5 to 15 epochs",
         count(parameters as u64, "parameter"),
         size(bytes),
         duration(epoch_seconds)
     );
+    if batch < wanted_batch {
+        said.push_str(&format!(
+            "\nnote: the GPU has memory for {} a step, not for {}",
+            count(batch as u64, "visit"),
+            number(wanted_batch as u64)
+        ));
+    }
     if bytes > MUCH_MEMORY || epoch_seconds > LONG_EPOCH {
         said.push_str(
             "\n  = help: a smaller size of network takes less of both, and so do coarser codes",
@@ -178,9 +185,20 @@ mod tests {
 
     #[test]
     fn what_is_too_much_comes_with_advice() {
-        let small = Estimate { parameters: 12_000, bytes: 3 << 20, batch: 64, epoch_seconds: 0.25 };
+        let small = Estimate {
+            parameters: 12_000,
+            bytes: 3 << 20,
+            batch: 64,
+            wanted_batch: 64,
+            epoch_seconds: 0.25,
+        };
         let said = told(&small);
         assert!(said.contains("12,000 parameters, about 3 MB") && !said.contains("help"), "{said}");
+        let less = told(&Estimate { wanted_batch: 2_048, ..small });
+        assert!(
+            less.ends_with("note: the GPU has memory for 64 visits a step, not for 2,048"),
+            "{less}"
+        );
         let said = told(&Estimate { bytes: 20 << 30, epoch_seconds: 9_000.0, ..small });
         assert!(said.contains("20.0 GB") && said.contains("2.5 hours"), "{said}");
         assert!(said.contains("= help"), "{said}");
