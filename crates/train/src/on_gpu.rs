@@ -186,8 +186,9 @@ impl<'a> OnGpu<'a> {
         })
     }
 
-    /// Validates half as many visits at once from now on.
+    /// Validates half as many visits at once from now on, and gives back what passes took.
     pub fn take_less(&mut self) {
+        self.trainer.forget();
         self.validated = (self.validated / 2).max(1);
     }
 

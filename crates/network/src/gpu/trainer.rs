@@ -137,6 +137,11 @@ impl GpuTrainer {
         &self.gpu
     }
 
+    /// Gives the memory of passes back: they take as much as the largest batch needed.
+    pub fn forget(&mut self) {
+        of_either!(&mut self.network, network => network.forget());
+    }
+
     /// Where batches are laid out, on any thread.
     pub fn staging(&self) -> Arc<Staging> {
         Arc::clone(&self.staging)

@@ -47,6 +47,11 @@ impl GpuNetwork {
         Self { shape, ranges: Ranges::new(&shape), pass: Pass::default() }
     }
 
+    /// Gives the memory of passes back.
+    pub fn forget(&mut self) {
+        self.pass = Pass::default();
+    }
+
     pub fn parameters(&self) -> usize {
         self.ranges.total
     }
