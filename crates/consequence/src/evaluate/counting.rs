@@ -93,12 +93,12 @@ impl Compared<'_> {
             fresh: real.next().zip(synthetic.next()),
         };
         let judged = real_judged.into_iter().zip(judged).zip(rules);
-        let judged = judged.map(|((real, synthetic), rules)| Judged {
+        let mut judged = judged.map(|((real, synthetic), rules)| Judged {
             broken: BrokenRecords::of(rules, &real.all),
             real: real.base.violations(rules),
             synthetic: synthetic.violations(rules),
         });
-        Ok((counted, judged.last()))
+        Ok((counted, judged.next()))
     }
 }
 
