@@ -5,8 +5,8 @@
 
 Simulated inpatients, rules that they obey, a counted model. The cluster is `local-cluster[2,1,1024]`: two executors with a
 core each; without Spark the same verb has two threads. `files` is a MEDS dataset whose files are partitions, `frame` the
-same rows as a DataFrame, which Spark brings together by patient and keeps for the rounds of a verb. Prints seconds, the ratio, the most memory that a Python
-worker took, and exits 1 if a figure, a rule or a record differs, or a worker takes more than 500 MB. Needs pyspark.
+same rows as a DataFrame, which Spark brings together by patient and keeps for the rounds of a verb. Prints seconds,
+the ratio, the most memory that a Python worker took, and exits 1 if a figure, a rule or a record differs, or a worker takes more than 500 MB. Needs pyspark.
 """
 
 import argparse
@@ -97,17 +97,38 @@ def figures(report):
     return hashlib.sha256(json.dumps(plain(report.to_dict()), sort_keys=True).encode()).hexdigest()[:12]
 
 
-def rows_of(table):
-    """What rows of events say, whatever their order."""
-    import pyarrow.compute as compute
+def hashes(column):
+    """A number for each thing of a column, all of whose bits depend on it."""
+    import numpy
+    import pandas
 
-    code = compute.cast(table["code"], "string")
-    days = compute.cast(compute.coalesce(compute.cast(table["time"], "int64"), 0), "string")
-    text = compute.binary_join_element_wise(compute.cast(table["subject_id"], "string"), days, code, "|")
-    digest = 0
-    for one in text.combine_chunks().to_pylist():
-        digest ^= int.from_bytes(hashlib.blake2b(one.encode(), digest_size=8).digest(), "little")
-    return len(text), f"{digest:016x}"
+    if column.type not in ("string", "large_string"):
+        return pandas.util.hash_array(column.cast("int64").fill_null(0).to_numpy(zero_copy_only=False))
+    each = column.dictionary_encode()
+    return pandas.util.hash_array(each.dictionary.to_numpy(zero_copy_only=False))[numpy.asarray(each.indices)]
+
+
+def rows_of(folder, named=None):
+    """How many rows of events there are, and what they say, whatever their order; `named` gives the ids of numbers."""
+    import numpy
+    import pyarrow.dataset as dataset
+
+    rows, sum = 0, numpy.uint64(0)
+    spread = numpy.uint64(0x9E3779B97F4A7C15)
+    for batch in dataset.dataset(folder, format="parquet").to_batches(columns=["subject_id", "time", "code"]):
+        if batch.num_rows == 0:
+            continue
+        subject, time, code = (batch.column(name) for name in ("subject_id", "time", "code"))
+        if named is not None:
+            subject = named.take(compute_numbers(subject))
+        elif subject.type == "int64":
+            subject = subject.cast("string")
+        with numpy.errstate(over="ignore"):
+            row = (hashes(subject) * spread + hashes(time)) * spread + hashes(code.cast("string"))
+            row ^= row >> numpy.uint64(31)
+            sum += (row * spread).sum(dtype=numpy.uint64)
+        rows += batch.num_rows
+    return rows, f"{int(sum):016x}"
 
 
 def compute_numbers(subjects):
@@ -118,22 +139,23 @@ def compute_numbers(subjects):
 
 
 class Study:
-    def __init__(self, spark, folder, patients, program, slices):
+    def __init__(self, spark, folder, patients, program, slices, apart):
         import conseq as cq
 
-        self.spark, self.folder, self.patients, self.slices = spark, folder, patients, slices
+        self.spark, self.folder, self.patients, self.slices, self.apart = spark, folder, patients, slices, apart
         words = [program, "simulate", "inpatient", "--patients", patients, "--seed", 4, "--out", folder / "cohort"]
         subprocess.run([*map(str, words), "--quiet"], check=True)
         self.rules = cq.Rules.load(folder / "cohort/truth.rules")
         sample = cq.Cohort.simulate("inpatient", patients=2000, seed=5)
         self.model = cq.Model.train(sample, generator="markov")
         self.model.save(folder / "model")
-        self.model.generate(max(1000, patients // 5), folder / "synthetic", seed=9)
 
     def files(self):
         from conseq import spark as cs
 
-        return cs.Records.from_meds(self.spark, self.folder / "cohort")
+        cohort = self.folder / "cohort"
+        tasks = sum(1 for _ in (cohort / "data").glob("*.parquet")) if self.apart else None
+        return cs.Records.from_meds(self.spark, cohort, partitions=tasks)
 
     def frame(self):
         import pyarrow.parquet as parquet
@@ -162,6 +184,8 @@ class Study:
         if verb == "mine":
             return cq.Rules.mine(cohort).to_text()
         if verb == "evaluate":
+            self.model.generate(max(1000, self.patients // 5), self.folder / "synthetic", seed=9)
+            self.began = time.monotonic()
             return figures(cq.evaluate(cohort, self.folder / "synthetic", self.rules, no_own_rules=True))
         if verb == "enforce":
             repaired = cq.enforce(cohort, self.rules, no_own_rules=True)
@@ -192,19 +216,12 @@ class Study:
 
     def same_records(self, verb):
         """Whether what was written is the same, row by row. Repaired files tell ids, and those without Spark numbers."""
-        import pyarrow.dataset as dataset
+        import pyarrow.parquet as parquet
 
-        columns = ["subject_id", "time", "code"]
-        alone = self.folder / ("new" if verb == "generate" else "repaired")
-        ours = dataset.dataset(self.folder / "written", format="parquet").to_table(columns)
-        theirs = dataset.dataset(alone / "data", format="parquet").to_table(columns)
+        alone, named = self.folder / ("new" if verb == "generate" else "repaired"), None
         if verb == "enforce":
-            import pyarrow.parquet as parquet
-
-            ids = parquet.read_table(alone / "metadata/subjects.parquet").sort_by("subject_id")["original_id"]
-            numbers = compute_numbers(theirs["subject_id"])
-            theirs = theirs.set_column(0, "subject_id", ids.take(numbers))
-        return rows_of(ours) == rows_of(theirs)
+            named = parquet.read_table(alone / "metadata/subjects.parquet").sort_by("subject_id")["original_id"].combine_chunks()
+        return rows_of(self.folder / "written") == rows_of(alone / "data", named)
 
 
 def main():
@@ -212,6 +229,7 @@ def main():
     parser.add_argument("--patients", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--verbs", nargs="+", default=VERBS, choices=VERBS)
     parser.add_argument("--ways", nargs="+", default=["files", "frame"], choices=["files", "frame"])
+    parser.add_argument("--apart", action="store_true", help="a task for each file of the dataset")
     parser.add_argument("--slices", type=int, default=8, help="tasks to generate in")
     parser.add_argument("--library", type=pathlib.Path, default=ROOT / "target/release/lib_native.so")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/release/consequence")
@@ -230,11 +248,11 @@ def main():
     wrong = []
     for patients in given.patients:
         with tempfile.TemporaryDirectory(prefix="spark-study-") as folder:
-            study = Study(spark, pathlib.Path(folder), patients, given.program, given.slices)
+            study = Study(spark, pathlib.Path(folder), patients, given.program, given.slices, given.apart)
             for verb in given.verbs:
-                began = time.monotonic()
+                study.began = time.monotonic()
                 alone = study.alone(verb)
-                without = time.monotonic() - began
+                without = time.monotonic() - study.began
                 for way in given.ways if verb != "generate" else ["numbers"]:
                     memory = Memory()
                     memory.start()

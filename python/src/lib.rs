@@ -51,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use super::parts::{
         Counting, Generation, Job, Repairing, outline, outline_of_dataset, outline_tables,
-        sample_keys, work,
+        sample_keys, told, work,
     };
     #[pymodule_export]
     use super::plan::Plan;

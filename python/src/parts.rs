@@ -139,6 +139,14 @@ pub fn sample_keys(ids: Vec<String>, seed: u64) -> Vec<i64> {
     ids.iter().map(|id| (sample_key(id, seed) >> 1) as i64).collect()
 }
 
+/// What whoever counts the rounds after it needs to know of a sum.
+#[pyfunction]
+pub fn told<'py>(py: Python<'py>, sum: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let told = py.detach(|| Ok(State::from_bytes(sum).map_err(damaged)?.told().to_bytes()));
+    let told = told.map_err(|error: Error| errors::raised(py, &error))?;
+    Ok(PyBytes::new(py, &told))
+}
+
 /// What to find out, by which rules, as JSON. The defaults are those of the verbs.
 #[pyfunction]
 pub fn work(

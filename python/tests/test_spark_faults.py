@@ -231,7 +231,7 @@ def test_counts_of_other_work_do_not_add_up(spark, broken, rules):
 
     records = records_of(spark, broken)
     described = _native.work("describe", [], _given.settings(top=20, split=None, hide_below=0))
-    outcome = rounds.Outcome(described, (records.outline(),), (), None, None, None)
+    outcome = rounds.Outcome(described, (records.outline(),), (), (), None, None, None)
     states = records.count(outcome.round())
     audited = _native.work(
         "audit",

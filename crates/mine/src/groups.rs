@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use consequence_record::{Code, Cohort, CohortDetails, Vocabulary};
-use consequence_tally::{Counts, Paused, Rounds, Whose, counts};
+use consequence_tally::{Block, Counts, Paused, Rounds, Whose, counts};
 use rustc_hash::FxHashSet;
 
 use crate::claim::Claim;
@@ -67,7 +67,7 @@ const ROUNDS: usize = 6;
 const LEAST: f64 = 3.0;
 
 /// Counts of the forming half.
-struct Forming {
+pub(crate) struct Forming {
     records: u64,
     visits: u64,
     codes: u64,
@@ -188,26 +188,27 @@ pub(crate) struct FoundGroups {
 }
 
 impl Search<'_> {
+    /// What is counted to form groups by.
+    pub fn forming(&self, block: &Block<'_>) -> Forming {
+        Forming::of(block.records.cohort(), &self.sample.forming(block), self.columns)
+    }
+
     /// Forms groups and tests them. `certain` are the claims about single codes that need no group.
     pub fn run(
         &self,
         rounds: &mut Rounds<'_>,
+        forming: &Forming,
         certain: &FxHashSet<(usize, usize)>,
     ) -> Result<FoundGroups, Paused> {
-        let Self { columns, sample, .. } = *self;
-        let forming: Forming = rounds.count(Whose::Cohort, "groups formed", |block| {
-            let records = sample.forming(block);
-            Ok::<_, Paused>(Forming::of(block.records.cohort(), &records, columns))
-        })?;
         let named = self.named();
-        let company = self.company(rounds, &forming)?;
+        let company = self.company(rounds, forming)?;
         let mut found = FoundGroups::default();
         let mut covered: FxHashSet<(usize, usize)> = FxHashSet::default();
         for round in 0..ROUNDS {
             if round == 1 {
                 covered.extend(certain);
             }
-            let proposals = self.propose(&forming, &named, &company, &covered);
+            let proposals = self.propose(forming, &named, &company, &covered);
             if proposals.is_empty() {
                 break;
             }

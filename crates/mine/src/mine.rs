@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::pool::{Candidate, Settled};
 use crate::profile::{Pairs, Profile};
 use crate::records::Columns;
-use crate::soon::soon_after;
+use crate::soon::Near;
 use crate::survey::{Sample, Survey};
 use crate::templates::{PairTemplates, never_for, one_of, stays};
 use crate::times::Times;
@@ -175,18 +175,18 @@ pub fn mine_in_rounds(
     ages_and_days: bool,
     options: &MineOptions,
 ) -> Result<Mined, MineError> {
-    let size: Size = rounds
-        .count(Whose::Cohort, "size", |block: &Block<'_>| Ok::<_, MineError>(Size::of(block)))?;
+    let mut columns = Columns::of_events(vocabulary, options.end);
+    let (size, profile): (Size, Profile) =
+        rounds.count(Whose::Cohort, "size and codes", |block: &Block<'_>| {
+            Ok::<_, MineError>((Size::of(block), Profile::of(block, &columns)))
+        })?;
     if u32::try_from(size.visits).is_err() {
         return Err(MineError::TooLarge { visits: size.visits, most: u32::MAX });
     }
     let cutoffs = options.cutoffs_for(size.visits.saturating_sub(size.records));
-    let mut columns = Columns::of_events(vocabulary, options.end);
     if size.train == 0 {
         return Err(MineError::NoTrain);
     }
-    let profile: Profile = rounds
-        .count(Whose::Cohort, "codes", |block| Ok::<_, MineError>(Profile::of(block, &columns)))?;
     let [mut together, last, only_after] = pairs(rounds, &columns, &profile, cutoffs, options)?;
     together.exact = join_equivalences(&together.exact);
     let mut parts = Parts {
@@ -209,18 +209,21 @@ pub fn mine_in_rounds(
             options,
             rates: parts.never_for.rates.as_ref(),
         };
-        let found = search.run(rounds, &parts.certain_absences())?;
-        parts.never_for.take_groups(&found);
-        let survey: Survey = rounds.count(Whose::Cohort, "survey", |block| {
-            let records = sample.all(block);
-            Ok::<_, MineError>(Survey::of(block.records.cohort(), &records, &columns))
+        let near = Near::new(&columns, parts.successions());
+        let looked_at = "groups formed, survey and codes soon after others";
+        let (forming, (survey, soon)) = rounds.count(Whose::Cohort, looked_at, |block| {
+            let (cohort, records) = (block.records.cohort(), sample.all(block));
+            let survey = Survey::of(cohort, &records, &columns);
+            Ok::<_, MineError>((search.forming(block), (survey, near.of(block, &sample))))
         })?;
+        let found = search.run(rounds, &forming, &parts.certain_absences())?;
+        parts.never_for.take_groups(&found);
         let families = survey.one_in_visit(&columns, options).settle();
         let claims = parts.one_of.exact.iter().chain(&families.exact).map(|one| one.claim);
         let upgrade = |claim| Some((claim, survey.exactly(claim, options.evidence)?));
         exactly = claims.filter_map(upgrade).collect();
         let once = survey.once(&columns, &cutoffs, options, &parts.ends()).settle();
-        let soon = soon_after(rounds, &sample, &columns, &parts.successions(), options)?;
+        let soon = near.settled(&soon, options);
         others = vec![families, soon, once];
         if ages_and_days {
             let times = Times { columns: &columns, profile: &profile, cutoffs: &cutoffs, options };

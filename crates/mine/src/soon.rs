@@ -1,7 +1,7 @@
 //! Codes that only come within a few visits after another, looked for among those that only come
 //! after it.
 
-use consequence_tally::{Counts as _, Paused, Rounds, Whose, counts};
+use consequence_tally::{Block, Counts as _, counts};
 
 use crate::claim::Claim;
 use crate::found::Template;
@@ -15,7 +15,7 @@ use crate::templates::{candidate, share};
 const FARTHEST: usize = 3;
 
 /// Counts for pairs of codes, the first of which only comes after the second.
-struct Counts {
+pub(crate) struct Counts {
     /// By pair: visits and records with the code.
     visits: Vec<u64>,
     records: Vec<u64>,
@@ -42,66 +42,81 @@ struct Part {
     now: Vec<u32>,
 }
 
-/// Looks for the shortest distance of each pair. The pairs are a code and the one it comes after.
-pub(crate) fn soon_after(
-    rounds: &mut Rounds<'_>,
-    sample: &Sample,
-    columns: &Columns,
-    pairs: &[(usize, usize)],
-    options: &MineOptions,
-) -> Result<Settled, Paused> {
-    let mut others: Vec<usize> = pairs.iter().map(|&(_, other)| other).collect();
-    others.sort_unstable();
-    others.dedup();
-    let place = |code: usize| others.binary_search(&code).unwrap_or(usize::MAX);
-    let place_of: Vec<usize> = (0..columns.len()).map(place).collect();
-    let mut pairs_of: Vec<Vec<(usize, usize)>> = vec![Vec::new(); columns.len()];
-    for (pair, &(code, other)) in pairs.iter().enumerate() {
-        pairs_of[code].push((pair, place(other)));
+/// Looks for the shortest distance of each pair of codes, of which the first only comes after the second.
+pub(crate) struct Near<'a> {
+    columns: &'a Columns,
+    pairs: Vec<(usize, usize)>,
+    /// The second codes of pairs, in order.
+    others: Vec<usize>,
+    /// By column: its place among these.
+    place_of: Vec<usize>,
+    /// By column: its pairs, and the places of their second codes.
+    pairs_of: Vec<Vec<(usize, usize)>>,
+}
+
+impl<'a> Near<'a> {
+    /// For these pairs: a code and the one it comes after.
+    pub fn new(columns: &'a Columns, pairs: Vec<(usize, usize)>) -> Self {
+        let mut others: Vec<usize> = pairs.iter().map(|&(_, other)| other).collect();
+        others.sort_unstable();
+        others.dedup();
+        let place = |code: usize| others.binary_search(&code).unwrap_or(usize::MAX);
+        let place_of: Vec<usize> = (0..columns.len()).map(place).collect();
+        let mut pairs_of: Vec<Vec<(usize, usize)>> = vec![Vec::new(); columns.len()];
+        for (pair, &(code, other)) in pairs.iter().enumerate() {
+            pairs_of[code].push((pair, place(other)));
+        }
+        Self { columns, pairs, others, place_of, pairs_of }
     }
-    let start = || Part {
-        counts: Counts::new(pairs.len(), others.len()),
-        seen_in: vec![0; pairs.len()],
-        lately: vec![(0, 0); others.len()],
-        record: 0,
-        now: Vec::new(),
-    };
-    let counts: Counts = rounds.count(Whose::Cohort, "soon after", |block| {
+
+    /// Counts records of a sample.
+    pub fn of(&self, block: &Block<'_>, sample: &Sample) -> Counts {
         let (cohort, records) = (block.records.cohort(), sample.for_distances(block));
+        let start = || Part {
+            counts: Counts::new(self.pairs.len(), self.others.len()),
+            seen_in: vec![0; self.pairs.len()],
+            lately: vec![(0, 0); self.others.len()],
+            record: 0,
+            now: Vec::new(),
+        };
         let work = |part: &mut Part, index: usize| {
             let record = cohort.record(records[index]);
             part.record += 1;
             for visit in 1..record.len() {
-                columns.encounter(&record, visit, &mut part.now);
-                part.visit(visit, &pairs_of, &place_of);
+                self.columns.encounter(&record, visit, &mut part.now);
+                part.visit(visit, &self.pairs_of, &self.place_of);
             }
         };
         let join = |mut one: Part, other: Part| {
             one.counts.add(other.counts);
             one
         };
-        let workers = rayon::current_num_threads();
-        Ok::<_, Paused>(sweep(records.len(), workers, start, work, join).counts)
-    })?;
-    let mut pool = Pool::new(Template::SoonAfter, (pairs.len() * FARTHEST) as u64, options);
-    for (pair, &(code, other)) in pairs.iter().enumerate() {
-        let nearest = (0..FARTHEST).find(|&step| counts.exceptions[pair][step] == 0);
-        // Where none is without exceptions, the farthest says how many such claims have few.
-        let step = nearest.unwrap_or(FARTHEST - 1);
-        let (visits, records) = (counts.visits[pair], counts.records[pair]);
-        let seen = candidate(
-            Claim::SoonAfter { code, other, visits: step as u16 + 1 },
-            visits,
-            counts.exceptions[pair][step],
-            records,
-            counts.misses[pair][step],
-        );
-        pool.offer(seen, || counts.probability(pair, place_of[other], step));
+        sweep(records.len(), rayon::current_num_threads(), start, work, join).counts
     }
-    let mut settled = pool.settle();
-    // What only comes after another with exceptions is no tighter than that it comes after it.
-    settled.almost.clear();
-    Ok(settled)
+
+    /// What was found.
+    pub fn settled(&self, counts: &Counts, options: &MineOptions) -> Settled {
+        let candidates = (self.pairs.len() * FARTHEST) as u64;
+        let mut pool = Pool::new(Template::SoonAfter, candidates, options);
+        for (pair, &(code, other)) in self.pairs.iter().enumerate() {
+            let nearest = (0..FARTHEST).find(|&step| counts.exceptions[pair][step] == 0);
+            // Where none is without exceptions, the farthest says how many such claims have few.
+            let step = nearest.unwrap_or(FARTHEST - 1);
+            let (visits, records) = (counts.visits[pair], counts.records[pair]);
+            let seen = candidate(
+                Claim::SoonAfter { code, other, visits: step as u16 + 1 },
+                visits,
+                counts.exceptions[pair][step],
+                records,
+                counts.misses[pair][step],
+            );
+            pool.offer(seen, || counts.probability(pair, self.place_of[other], step));
+        }
+        let mut settled = pool.settle();
+        // What only comes after another with exceptions is no tighter than that it comes after it.
+        settled.almost.clear();
+        settled
+    }
 }
 
 impl Counts {

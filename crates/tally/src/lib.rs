@@ -77,7 +77,7 @@ pub use codec::{Damaged, Reader, Writer};
 pub use counts::{Coded, Counts, Key, Span};
 pub use keyed::{Lowest, key};
 pub use repeats::Repeats;
-pub use rounds::{Block, Blocks, Paused, Rounds, Wanted, Whose};
+pub use rounds::{Block, Blocks, Later, Paused, Rounds, Wanted, Whose};
 pub use sampled::SampledRecord;
 pub use state::{Shards, State, StateError};
 pub use sum::Sum;

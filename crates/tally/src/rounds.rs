@@ -96,6 +96,43 @@ pub struct Wanted {
     pub whose: Whose,
 }
 
+/// Counts on which nothing depends that is counted after them. A worker has no need of them, and reads none.
+///
+/// ```
+/// use consequence_record::{Cohort, Record, Selection, Split};
+/// use consequence_tally::{Block, Paused, Rounds, Whose};
+///
+/// let mut cohort = Cohort::default();
+/// cohort.push("p", &Record::new(vec![vec![]; 3]));
+/// let block = Block { records: Selection::all(&cohort), splits: &[Split::Train] };
+/// let mut rounds = Rounds::whole(block);
+/// let records = rounds.count_for_later(Whose::Cohort, "records", |block| {
+///     Ok::<_, Paused>(block.records.len() as u64)
+/// })?;
+/// // Other rounds are counted here.
+/// assert_eq!(records.read()?, 1);
+/// # Ok::<(), Paused>(())
+/// ```
+#[must_use]
+#[derive(Debug)]
+pub struct Later<'a, C>(Kept<'a, C>);
+
+#[derive(Debug)]
+enum Kept<'a, C> {
+    Counts(C),
+    Written(&'a State),
+}
+
+impl<C: Counts> Later<'_, C> {
+    /// The counts, once all rounds are over.
+    pub fn read(self) -> Result<C, Paused> {
+        match self.0 {
+            Kept::Counts(counts) => Ok(counts),
+            Kept::Written(state) => Rounds::decoded(state),
+        }
+    }
+}
+
 /// Who counts, and what was counted already.
 pub struct Rounds<'a> {
     /// What is counted by what rules over which codes.
@@ -178,34 +215,68 @@ impl<'a> Rounds<'a> {
         E: From<Paused>,
         F: FnMut(&Block<'_>) -> Result<C, E>,
     {
-        let round = self.next;
-        self.next += 1;
-        if let Some(state) = self.known.get(round) {
-            return Ok(self.decoded(state, round, name, whose)?);
+        match self.known_or_counted(
+            Wanted { round: self.next as u32, name, whose },
+            false,
+            count,
+        )? {
+            Kept::Counts(counts) => Ok(counts),
+            Kept::Written(state) => Ok(Self::decoded(state)?),
         }
-        self.count_here(round, whose, name, count)
     }
 
-    fn count_here<C, E, F>(
+    /// Counts records for a figure that no round after this one depends on.
+    pub fn count_for_later<C, E, F>(
         &mut self,
-        round: usize,
         whose: Whose,
         name: &'static str,
-        mut count: F,
-    ) -> Result<C, E>
+        count: F,
+    ) -> Result<Later<'a, C>, E>
     where
         C: Counts,
         E: From<Paused>,
         F: FnMut(&Block<'_>) -> Result<C, E>,
     {
-        let wanted = Wanted { round: round as u32, name, whose };
+        let wanted = Wanted { round: self.next as u32, name, whose };
+        self.known_or_counted(wanted, true, count).map(Later)
+    }
+
+    fn known_or_counted<C, E, F>(
+        &mut self,
+        wanted: Wanted,
+        for_later: bool,
+        count: F,
+    ) -> Result<Kept<'a, C>, E>
+    where
+        C: Counts,
+        E: From<Paused>,
+        F: FnMut(&Block<'_>) -> Result<C, E>,
+    {
+        self.next += 1;
+        match self.known.get(wanted.round as usize) {
+            Some(state) => {
+                self.expect(state, &wanted)?;
+                Ok(Kept::Written(state))
+            }
+            None => self.count_here(wanted, for_later, count).map(Kept::Counts),
+        }
+    }
+
+    fn count_here<C, E, F>(&mut self, wanted: Wanted, for_later: bool, mut count: F) -> Result<C, E>
+    where
+        C: Counts,
+        E: From<Paused>,
+        F: FnMut(&Block<'_>) -> Result<C, E>,
+    {
+        let Wanted { round, name, whose } = wanted;
         let state = |of: &str, records, shards, counts| State {
             of: of.to_owned(),
-            round: round as u32,
+            round,
             name: name.to_owned(),
             whose,
             records,
             shards,
+            for_later,
             counts,
         };
         match &mut self.records {
@@ -284,23 +355,19 @@ impl<'a> Rounds<'a> {
         Ok(Some(counts))
     }
 
-    fn decoded<C: Counts>(
-        &self,
-        state: &State,
-        round: usize,
-        name: &str,
-        whose: Whose,
-    ) -> Result<C, Paused> {
+    /// The counts of a round that is known.
+    fn decoded<C: Counts>(state: &State) -> Result<C, Paused> {
+        Self::read(&state.counts)?.ok_or(Paused::Refused(StateError::Nothing))
+    }
+
+    /// Refuses counts that are not of a round.
+    fn expect(&self, state: &State, wanted: &Wanted) -> Result<(), Paused> {
+        let Wanted { round, name, whose } = *wanted;
         let differs = match () {
-            () if state.of != self.of => Some("the task, its rules or the codes"),
-            () if state.round as usize != round || state.name != name || state.whose != whose => {
-                Some("the round")
-            }
-            () => None,
+            () if state.of != self.of => "the task, its rules or the codes",
+            () if state.round != round || state.name != name || state.whose != whose => "the round",
+            () => return Ok(()),
         };
-        match differs {
-            Some(what) => Err(StateError::Unlike(what).into()),
-            None => Self::read(&state.counts)?.ok_or(Paused::Refused(StateError::Nothing)),
-        }
+        Err(StateError::Unlike(differs).into())
     }
 }

@@ -12,7 +12,7 @@ use crate::rounds::Whose;
 const MAGIC: &[u8] = b"conseq-counts\n";
 
 /// The number of the format of states. It counts up when what is counted changes, or how it is written.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// What was counted of some records in one round.
 ///
@@ -26,6 +26,7 @@ const FORMAT: u64 = 1;
 ///     whose: Whose::Cohort,
 ///     records: 3,
 ///     shards: Shards::none(),
+///     for_later: false,
 ///     counts: vec![3, 9],
 /// };
 /// assert_eq!(State::from_bytes(&state.to_bytes())?, state);
@@ -47,6 +48,8 @@ pub struct State {
     pub records: u64,
     /// Which parts of the records they are, where that is known.
     pub shards: Shards,
+    /// Whether no later round depends on the counts.
+    pub for_later: bool,
     /// The counts.
     pub counts: Vec<u8>,
 }
@@ -138,6 +141,19 @@ impl State {
         Err(StateError::Unlike(differs))
     }
 
+    /// What whoever counts later rounds needs to know of it.
+    #[must_use]
+    pub fn told(&self) -> Self {
+        let counts = if self.for_later { Vec::new() } else { self.counts.clone() };
+        Self {
+            of: self.of.clone(),
+            name: self.name.clone(),
+            shards: self.shards.clone(),
+            counts,
+            ..*self
+        }
+    }
+
     /// Takes over what was counted beside the counts.
     pub(crate) fn join(&mut self, other: &Self) -> Result<(), StateError> {
         self.alike(other)?;
@@ -158,6 +174,7 @@ impl State {
         self.shards.of.write(&mut out);
         let counted: Vec<u64> = self.shards.counted.iter().map(|&shard| shard.into()).collect();
         counted.write(&mut out);
+        self.for_later.write(&mut out);
         out.bytes(&self.counts);
         [MAGIC, &out.finish()].concat()
     }
@@ -178,8 +195,9 @@ impl State {
         let counted: Vec<u64> = Coded::read(&mut from)?;
         let counted: Result<BTreeSet<u32>, _> = counted.into_iter().map(u32::try_from).collect();
         let shards = Shards { of: parts, counted: counted.map_err(|_| Damaged)? };
+        let for_later = bool::read(&mut from)?;
         let counts = from.bytes()?.to_vec();
         from.end()?;
-        Ok(Self { of, round, name, whose, records, shards, counts })
+        Ok(Self { of, round, name, whose, records, shards, for_later, counts })
     }
 }

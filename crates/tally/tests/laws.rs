@@ -236,7 +236,43 @@ fn rounds_are_gone_through_and_parts_are_held_apart() {
         Err(Paused::Wanted(wanted)) if wanted.round == 1
     ));
     assert!(
-        State::from_bytes(b"conseq-counts\n\x02").unwrap_err().to_string().contains("format 2")
+        State::from_bytes(b"conseq-counts\n\x03").unwrap_err().to_string().contains("format 3")
     );
     assert!(State::from_bytes(b"PAR1").is_err());
+}
+
+/// How many records there are, which nothing depends on, then how many encounters.
+fn sizes(rounds: &mut Rounds<'_>) -> Result<(u64, u64), Paused> {
+    let records = rounds.count_for_later(Whose::Cohort, "records", |block: &Block<'_>| {
+        Ok::<_, Paused>(block.records.len() as u64)
+    })?;
+    let encounters = rounds.count(Whose::Cohort, "encounters", |block: &Block<'_>| {
+        let lengths = block.records.records().map(|record| record.len() as u64 - 1);
+        Ok::<_, Paused>(lengths.sum::<u64>())
+    })?;
+    Ok((records.read()?, encounters))
+}
+
+#[test]
+fn counts_for_later_are_not_told_to_whoever_counts() {
+    let (cohort, splits) = cohort();
+    let block = Block { records: Selection::all(&cohort), splits: &splits };
+    let whole = sizes(&mut Rounds::whole(block)).unwrap();
+    assert_eq!(whole, (9, 21));
+    let counted = |known: &[State]| {
+        let mut blocks = [block].into_iter();
+        match sizes(&mut Rounds::part(known, Whose::Cohort, &mut blocks)) {
+            Err(Paused::Counted(state)) => State::from_bytes(&state.to_bytes()).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = counted(&[]);
+    let told = first.told();
+    assert!(first.for_later && !first.counts.is_empty() && told.counts.is_empty());
+    let second = counted(std::slice::from_ref(&told));
+    assert!(!second.for_later && second.told() == second);
+    assert_eq!(sizes(&mut Rounds::merging(&[first], vec![second.clone()])).unwrap(), whole);
+    // Whoever goes on to the end needs all of them.
+    let lacking = sizes(&mut Rounds::merging(&[told], vec![second]));
+    assert!(matches!(lacking, Err(Paused::Refused(StateError::Nothing))), "{lacking:?}");
 }

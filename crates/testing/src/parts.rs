@@ -50,6 +50,7 @@ pub fn in_parts<T, E: std::fmt::Display>(
                 other => panic!("{other}"),
             },
         };
+        let told: Vec<State> = known.iter().map(State::told).collect();
         let parts = match wanted.whose {
             Whose::Cohort => cohort,
             Whose::Synthetic => synthetic.expect("a second cohort"),
@@ -62,7 +63,7 @@ pub fn in_parts<T, E: std::fmt::Display>(
                 .chunks(parts.block)
                 .into_iter()
                 .map(|records| Block { records, splits: parts.splits });
-            let mut rounds = Rounds::part(&known, wanted.whose, &mut blocks)
+            let mut rounds = Rounds::part(&told, wanted.whose, &mut blocks)
                 .of("test")
                 .shard(part as u32 + 1, parts.parts as u32);
             let counted = algorithm(&mut rounds).map(drop).map_err(&paused);

@@ -32,18 +32,22 @@ class Source(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What came of a verb: the rounds that were counted, then either its report or the round that is wanted next."""
+    """What came of a verb: the rounds that were counted, then either its report or the round that is wanted next.
+
+    ``told`` is what workers need to know of ``known``: not all counts matter to those who count what comes after them.
+    """
 
     work: str
     outlines: tuple[bytes, ...]
     known: tuple[bytes, ...]
+    told: tuple[bytes, ...]
     wanted: str | None
     finished: Finished | None
     rules: str | None
 
     def round(self, of_synthetic: bool = False) -> Round:
         """The round that is wanted."""
-        return Round(self.work, self.outlines, self.known, of_synthetic)
+        return Round(self.work, self.outlines, self.told, of_synthetic)
 
 
 def run(work: str, sources: Sequence[Source], *, until: str | None = None) -> Outcome:
@@ -52,18 +56,19 @@ def run(work: str, sources: Sequence[Source], *, until: str | None = None) -> Ou
     job = _native.Job(work, list(outlines))
     call = _call.settings(None, False)
     known: tuple[bytes, ...] = ()
+    told: tuple[bytes, ...] = ()
     _, wanted, finished, rules = job.merge([], [], call)
     while wanted is not None and wanted[1] != until:
         of_synthetic, name = wanted
         logger.info("counting: %s", name)
-        states = sources[of_synthetic].count(Round(work, outlines, known, of_synthetic))
+        states = sources[of_synthetic].count(Round(work, outlines, told, of_synthetic))
         if not states:
             # A frame without rows has no partitions either.
             raise DataError("the table has no events", "give a table with rows")
         sum, wanted, finished, rules = job.merge(list(known), states, call)
         if sum is not None:
-            known = (*known, sum)
-    return Outcome(work, outlines, known, wanted and wanted[1], finished, rules)
+            known, told = (*known, sum), (*told, _native.told(sum))
+    return Outcome(work, outlines, known, told, wanted and wanted[1], finished, rules)
 
 
 def finish(outcome: Outcome, states: list[bytes]) -> Finished:

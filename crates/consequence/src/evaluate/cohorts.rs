@@ -177,7 +177,7 @@ impl EvaluateTask {
         rounds: &mut Rounds<'_>,
         watch: &dyn Watch,
     ) -> Result<EvaluateReport, Error> {
-        let roles = Roles::counted(rounds)?;
+        let (roles, followed) = Roles::counted(&both.vocabulary, rounds)?;
         let counting = Counting { both, roles, watch };
         let rules = match files.is_empty() {
             true => None,
@@ -191,21 +191,20 @@ impl EvaluateTask {
             true => None,
             false => Some(Groups::load(self, both)?),
         };
-        let frequencies = counting.frequencies(rounds)?;
-        let timing = counting.timing(rounds)?;
-        let copies = counting.copies(rounds)?;
-        let judged = match &rules {
-            Some(loaded) => Some(counting.judged(&loaded.rules, rounds)?),
-            None => None,
-        };
-        let strata = match &groups {
-            Some(groups) => groups.strata(&counting, rounds)?,
+        let set = rules.as_ref().map(|loaded| &loaded.rules);
+        let compared = counting.compared(set, rounds)?;
+        let timed = counting.timed(&followed, rounds)?;
+        let of_groups = groups.as_ref().map(|groups| groups.counted(&counting, rounds));
+        let of_groups = of_groups.transpose()?;
+        let shown = self.out.as_ref().map(|_| counting.shown(set, rounds)).transpose()?;
+        // What is worked out here is worked out where all is counted, and not on the way there.
+        let deep = self.out.as_ref().map(|_| counting.deep(rounds)).transpose()?;
+        let strata = match groups.as_ref().zip(of_groups) {
+            Some((groups, counted)) => groups.strata(&counting, counted)?,
             None => Vec::new(),
         };
-        let deep = match &self.out {
-            Some(_) => Some(counting.deep(rounds)?),
-            None => None,
-        };
+        let (frequencies, judged) = compared.read(&both.vocabulary, set)?;
+        let (timing, copies) = timed.read(both, &roles)?;
         let warnings = rules.iter().map(|loaded| &loaded.warnings);
         let warnings = warnings.chain(groups.iter().map(Groups::warnings)).flatten();
         let comparison = frequencies.reference.compare_with(&frequencies.synthetic);
@@ -227,9 +226,7 @@ impl EvaluateTask {
             report: self.out.as_ref().map(|out| out.inside(REPORT_FILE).shown()),
             warnings: warnings.map(|warning| warning.render()).collect(),
         };
-        if let Some(out) = &self.out {
-            let set = rules.as_ref().map(|loaded| &loaded.rules);
-            let shown = counting.shown(set, rounds)?;
+        if let Some((out, shown)) = self.out.as_ref().zip(shown) {
             let facts = PageFacts {
                 both,
                 roles,

@@ -7,12 +7,12 @@ use consequence_enforce::{Audit, Auditor};
 use consequence_evaluate::{
     CompareOptions, FollowedCodes, Frequencies, KeyedSample, PrivacyOptions, Reference, Samples,
     Sides, Timing, TimingCounts, TimingOptions, TimingSample, UtilityOptions, ViolationCounts,
-    Violations, ViolationsError, followed_codes, privacy, timing_of, utility,
+    Violations, ViolationsError, privacy, timing_of, utility,
 };
 use consequence_pipeline::{Error, RecordsDigest, Unwatched, Watch, watched};
-use consequence_record::{Code, Cohort, Part, RecordView, Selection};
+use consequence_record::{Code, Cohort, Part, RecordView, Selection, Vocabulary};
 use consequence_rules::{CompileLimits, RuleSet, WrittenRules};
-use consequence_tally::{Block, Lowest, Repeats, Rounds, SampledRecord, Whose, counts, key};
+use consequence_tally::{Block, Later, Lowest, Repeats, Rounds, SampledRecord, Whose, counts, key};
 
 use super::cohorts::{Deeper, FreshSample};
 use super::sides::{Both, Role, Roles};
@@ -68,6 +68,66 @@ struct RealJudged {
 
 counts!(RealJudged { all, base });
 
+/// Counts of frequencies and rules, which are read once all rounds are over.
+pub(super) struct Compared<'r> {
+    real: Later<'r, (Vec<Frequencies>, Vec<RealJudged>)>,
+    synthetic: Later<'r, (Vec<Frequencies>, Vec<ViolationCounts>)>,
+}
+
+impl Compared<'_> {
+    /// What they come to.
+    pub fn read<'a>(
+        self,
+        vocabulary: &'a Vocabulary,
+        rules: Option<&Arc<RuleSet>>,
+    ) -> Result<(Counted<'a>, Option<Judged>), Error> {
+        let ((real, real_judged), (synthetic, judged)) =
+            (self.real.read()?, self.synthetic.read()?);
+        let (mut real, mut synthetic) = (real.into_iter(), synthetic.into_iter());
+        let (Some(base), Some(all)) = (real.next(), synthetic.next()) else {
+            return Err(nothing());
+        };
+        let counted = Counted {
+            reference: Reference::of(base, vocabulary, &CompareOptions::default()),
+            synthetic: all,
+            fresh: real.next().zip(synthetic.next()),
+        };
+        let judged = real_judged.into_iter().zip(judged).zip(rules);
+        let mut judged = judged.map(|((real, synthetic), rules)| Judged {
+            broken: BrokenRecords::of(rules, &real.all),
+            real: real.base.violations(rules),
+            synthetic: synthetic.violations(rules),
+        });
+        Ok((counted, judged.next()))
+    }
+}
+
+/// Counts of dates, values and records that are alike, which are read once all rounds are over.
+pub(super) struct Timed<'r> {
+    after: Vec<Code>,
+    real: Later<'r, (Vec<TimingCounts>, Repeats)>,
+    synthetic: Later<'r, (TimingCounts, Repeats)>,
+}
+
+impl Timed<'_> {
+    /// How dates and values agree, and how many generated records have exactly the codes of a real one, whatever their
+    /// order. Codes that tell time or a value do not count.
+    pub fn read(self, both: &Both, roles: &Roles) -> Result<(Timing, u64), Error> {
+        let ((real, sets), (synthetic, own_sets)) = (self.real.read()?, self.synthetic.read()?);
+        let mut real = real.into_iter();
+        let Some(base) = real.next() else { return Err(nothing()) };
+        let sides = Sides { real: base, synthetic, other: real.next() };
+        let options = TimingOptions::default();
+        let timing = timing_of(&sides, &self.after, &both.vocabulary, &both.scales, &options);
+        Ok((timing, own_sets.of(&sets).min(roles.synthetic)))
+    }
+}
+
+/// What dates and values of records are looked at.
+pub(super) fn timing_sample<'s>(records: Selection<'s>) -> TimingSample<'s> {
+    TimingSample { records, details: records.details() }
+}
+
 /// Generated records to show, and what the page says of all.
 pub(super) struct Shown {
     /// Those that break a rule, or else such as rules speak of.
@@ -95,91 +155,96 @@ struct SyntheticShown {
 counts!(SyntheticShown { broken, some, digest });
 
 impl<'a> Counting<'a> {
-    pub fn frequencies(&self, rounds: &mut Rounds<'_>) -> Result<Counted<'a>, Error> {
+    /// How often codes are there, and how records obey rules, if there are any.
+    pub fn compared<'r>(
+        &self,
+        rules: Option<&Arc<RuleSet>>,
+        rounds: &mut Rounds<'r>,
+    ) -> Result<Compared<'r>, Error> {
         let Self { both, roles, .. } = self;
         let vocabulary = &both.vocabulary;
         let fresh = roles.others() > 0;
         let of = |records: Selection<'_>, wanted: &[usize]| {
             Frequencies::of(records.others(wanted), vocabulary)
         };
-        let real: Vec<Frequencies> = rounds.count(Whose::Cohort, "frequencies", |block| {
-            self.watching("comparing", || {
-                let mut counted = vec![of(block.records, &roles.of(Role::Base, block))?];
+        let limits = CompileLimits::default();
+        let judge = |rules: &Arc<RuleSet>| {
+            let written = WrittenRules::new(Arc::clone(rules), &limits);
+            let written = written.map_err(|error| Error::compile(rules, error))?;
+            Ok::<_, Error>((Arc::clone(rules), Auditor::new(&written)))
+        };
+        let judge = rules.map(judge).transpose()?;
+        let violations = |records: Selection<'_>, rules: &Arc<RuleSet>| {
+            ViolationCounts::of(records, rules, &limits).map_err(|error| match error {
+                ViolationsError::Rules(error) => Error::compile(rules, error),
+                ViolationsError::Record(bad) => bad.into(),
+            })
+        };
+        let real = rounds.count_for_later(Whose::Cohort, "frequencies and rules", |block| {
+            let base = roles.of(Role::Base, block);
+            let frequencies = self.watching("comparing", || {
+                let mut counted = vec![of(block.records, &base)?];
                 if fresh {
                     let others = roles.of(Role::Others, block);
                     let some = roles.as_many(block.records.others(&others), roles.others());
                     counted.push(of(block.records, &some)?);
                 }
                 Ok::<_, Error>(counted)
-            })
+            })?;
+            let judged = judge.iter().map(|(rules, auditor)| {
+                let all = auditor.audit(block.records, 0, &Unwatched);
+                Ok(RealJudged { all, base: violations(block.records.others(&base), rules)? })
+            });
+            Ok::<_, Error>((frequencies, judged.collect::<Result<_, Error>>()?))
         })?;
-        let synthetic: Vec<Frequencies> =
-            rounds.count(Whose::Synthetic, "frequencies", |block| {
-                self.watching("comparing", || {
+        let synthetic =
+            rounds.count_for_later(Whose::Synthetic, "frequencies and rules", |block| {
+                let frequencies = self.watching("comparing", || {
                     let mut counted = vec![Frequencies::of(block.records, vocabulary)?];
                     if fresh {
-                        counted.push(of(
-                            block.records,
-                            &roles.as_many(block.records, roles.synthetic),
-                        )?);
+                        let some = roles.as_many(block.records, roles.synthetic);
+                        counted.push(of(block.records, &some)?);
                     }
                     Ok::<_, Error>(counted)
-                })
+                })?;
+                let judged = judge.iter().map(|(rules, _)| {
+                    self.watching("auditing", || violations(block.records, rules))
+                });
+                Ok::<_, Error>((frequencies, judged.collect::<Result<_, Error>>()?))
             })?;
-        let ([mut real, mut synthetic], options) =
-            ([real, synthetic].map(Vec::into_iter), CompareOptions::default());
-        let (Some(base), Some(all)) = (real.next(), synthetic.next()) else {
-            return Err(nothing());
-        };
-        Ok(Counted {
-            reference: Reference::of(base, vocabulary, &options),
-            synthetic: all,
-            fresh: real.next().zip(synthetic.next()),
-        })
+        Ok(Compared { real, synthetic })
     }
 
-    pub fn timing(&self, rounds: &mut Rounds<'_>) -> Result<Timing, Error> {
+    /// How dates and values are, and how many records have the same codes. `followed` are codes of the base.
+    pub fn timed<'r>(
+        &self,
+        followed: &FollowedCodes,
+        rounds: &mut Rounds<'r>,
+    ) -> Result<Timed<'r>, Error> {
         let Self { both, roles, .. } = self;
-        let (vocabulary, options) = (&both.vocabulary, TimingOptions::default());
-        fn sample<'s>(records: Selection<'s>) -> TimingSample<'s> {
-            TimingSample { records, details: records.details() }
-        }
-        let followed: FollowedCodes =
-            rounds.count(Whose::Cohort, "codes before others", |block| {
-                let base = roles.of(Role::Base, block);
-                Ok::<_, Error>(followed_codes(&sample(block.records.others(&base)), vocabulary)?)
-            })?;
-        let after = followed.commonest(vocabulary, options.codes);
-        let of = |records: Selection<'_>| TimingCounts::of(&sample(records), vocabulary, &after);
-        let real: Vec<TimingCounts> = rounds.count(Whose::Cohort, "dates and values", |block| {
+        let vocabulary = &both.vocabulary;
+        let after = followed.commonest(vocabulary, TimingOptions::default().codes);
+        let of =
+            |records: Selection<'_>| TimingCounts::of(&timing_sample(records), vocabulary, &after);
+        let sets = |block: &Block<'_>| {
+            let mut sets = Repeats::default();
+            block.records.records().for_each(|record| sets.push(self.code_set(record)));
+            sets
+        };
+        let what = "dates, values and sets of codes";
+        let real = rounds.count_for_later(Whose::Cohort, what, |block| {
             self.watching("comparing dates and values", || {
                 let mut counted = vec![of(block.records.others(&roles.of(Role::Base, block)))?];
                 if roles.others() > 0 {
                     counted.push(of(block.records.others(&roles.of(Role::Others, block)))?);
                 }
-                Ok::<_, Error>(counted)
+                Ok::<_, Error>((counted, sets(block)))
             })
         })?;
-        let synthetic = rounds.count(Whose::Synthetic, "dates and values", |block| {
-            Ok::<_, Error>(of(block.records)?)
+        let synthetic = rounds.count_for_later(Whose::Synthetic, what, |block| {
+            Ok::<_, Error>((of(block.records)?, sets(block)))
         })?;
-        let mut real = real.into_iter();
-        let Some(base) = real.next() else { return Err(nothing()) };
-        let sides = Sides { real: base, synthetic, other: real.next() };
-        Ok(timing_of(&sides, &after, vocabulary, &both.scales, &options))
-    }
-
-    /// Generated records with exactly the codes of a real one, whatever their order. Codes that tell time
-    /// or a value do not count.
-    pub fn copies(&self, rounds: &mut Rounds<'_>) -> Result<u64, Error> {
-        let counted = |block: &Block<'_>| {
-            let mut sets = Repeats::default();
-            block.records.records().for_each(|record| sets.push(self.code_set(record)));
-            Ok::<_, Error>(sets)
-        };
-        let real: Repeats = rounds.count(Whose::Cohort, "sets of codes", counted)?;
-        let synthetic: Repeats = rounds.count(Whose::Synthetic, "sets of codes", counted)?;
-        Ok(synthetic.of(&real).min(self.roles.synthetic))
+        Ok(Timed { after, real, synthetic })
     }
 
     fn code_set(&self, record: RecordView<'_>) -> u128 {
@@ -194,33 +259,6 @@ impl<'a> Counting<'a> {
             u128::from(hasher.finish())
         };
         half(0) << 64 | half(1)
-    }
-
-    pub fn judged(&self, rules: &Arc<RuleSet>, rounds: &mut Rounds<'_>) -> Result<Judged, Error> {
-        let limits = CompileLimits::default();
-        let failed = |error| match error {
-            ViolationsError::Rules(error) => Error::compile(rules, error),
-            ViolationsError::Record(bad) => bad.into(),
-        };
-        let written = WrittenRules::new(Arc::clone(rules), &limits)
-            .map_err(|error| Error::compile(rules, error))?;
-        let auditor = Auditor::new(&written);
-        let real: RealJudged = rounds.count(Whose::Cohort, "rules", |block| {
-            let base = self.roles.of(Role::Base, block);
-            let of_base = ViolationCounts::of(block.records.others(&base), rules, &limits);
-            let all = auditor.audit(block.records, 0, &Unwatched);
-            Ok::<_, Error>(RealJudged { all, base: of_base.map_err(failed)? })
-        })?;
-        let synthetic: ViolationCounts = rounds.count(Whose::Synthetic, "rules", |block| {
-            self.watching("auditing", || {
-                ViolationCounts::of(block.records, rules, &limits).map_err(failed)
-            })
-        })?;
-        Ok(Judged {
-            broken: BrokenRecords::of(rules, &real.all),
-            real: real.base.violations(rules),
-            synthetic: synthetic.violations(rules),
-        })
     }
 
     /// What generated records are good for and what they give away, on records that are taken by keys of their ids.

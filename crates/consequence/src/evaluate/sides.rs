@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consequence_evaluate::{FollowedCodes, followed_codes};
 use consequence_pipeline::Error;
 use consequence_pipeline::load::RuleOptions;
 use consequence_pipeline::parts::Outline;
 use consequence_record::{Code, Kind, Scale, Selection, Split, Vocabulary};
 use consequence_rules::UnknownCodes;
 use consequence_rules::language::Knows;
-use consequence_tally::{Block, Rounds, Whose, key};
+use consequence_tally::{Block, Counts as _, Rounds, Whose, key};
 use serde::Serialize;
+
+use super::counting::timing_sample;
 
 /// Codes that only one of two cohorts has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -143,19 +146,34 @@ pub(crate) struct Roles {
 const AS_MANY: u64 = 0x6661_6972;
 
 impl Roles {
-    /// Counts the records.
-    pub fn counted(rounds: &mut Rounds<'_>) -> Result<Self, Error> {
-        let splits: [u64; 3] = rounds.count(Whose::Cohort, "splits", |block| {
-            let mut splits = [0; 3];
-            block.indices().for_each(|index| splits[block.splits[index] as usize] += 1);
-            Ok::<_, Error>(splits)
-        })?;
+    /// Counts the records, and the codes of those that generated ones are held against that others follow.
+    pub fn counted(
+        vocabulary: &Vocabulary,
+        rounds: &mut Rounds<'_>,
+    ) -> Result<(Self, FollowedCodes), Error> {
+        let by_split: [(u64, FollowedCodes); 3] =
+            rounds.count(Whose::Cohort, "splits", |block| {
+                // Which of them are the base is not known yet.
+                let of = |split: Split| {
+                    let own = block.indices().filter(|&index| block.splits[index] == split);
+                    let own: Vec<usize> = own.collect();
+                    let records = timing_sample(block.records.others(&own));
+                    Ok::<_, Error>((own.len() as u64, followed_codes(&records, vocabulary)?))
+                };
+                Ok::<_, Error>([of(Split::Train)?, of(Split::Tuning)?, of(Split::HeldOut)?])
+            })?;
+        let splits = by_split.each_ref().map(|(records, _)| *records);
         let synthetic = rounds.count(Whose::Synthetic, "records", |block| {
             Ok::<_, Error>(block.records.len() as u64)
         })?;
         let [train, tuning, _] = splits;
         let (of_train_split, all) = (train > 0, train + tuning == 0);
-        Ok(Self { splits, of_train_split, all, synthetic })
+        let roles = Self { splits, of_train_split, all, synthetic };
+        let [mut followed, tuning, held_out] = by_split.map(|(_, followed)| followed);
+        if !of_train_split {
+            followed.add(if all { held_out } else { tuning });
+        }
+        Ok((roles, followed))
     }
 
     /// Real records that generated ones are held against.

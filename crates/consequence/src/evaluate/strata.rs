@@ -6,7 +6,7 @@ use consequence_pipeline::{CodeSource, Error};
 use consequence_record::Selection;
 use consequence_referee::Referee;
 use consequence_rules::Diagnostic;
-use consequence_tally::{Rounds, Whose};
+use consequence_tally::{Later, Rounds, Whose};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -58,6 +58,12 @@ pub(super) struct Groups {
     referee: Referee,
 }
 
+/// Counts of the patients of groups, which are read once all rounds are over.
+pub(super) struct CountedGroups<'r> {
+    real: Later<'r, [Vec<Frequencies>; 2]>,
+    synthetic: Later<'r, Vec<Frequencies>>,
+}
+
 impl Groups {
     /// The groups that a task asks for: those with the names given, or else all that no other is made of.
     pub fn load(task: &EvaluateTask, both: &Both) -> Result<Self, Error> {
@@ -75,12 +81,12 @@ impl Groups {
         &self.loaded.rules.warnings
     }
 
-    /// Holds the patients of each group against each other.
-    pub fn strata(
+    /// Counts the patients of each group.
+    pub fn counted<'r>(
         &self,
         counting: &Counting<'_>,
-        rounds: &mut Rounds<'_>,
-    ) -> Result<Vec<Stratum>, Error> {
+        rounds: &mut Rounds<'r>,
+    ) -> Result<CountedGroups<'r>, Error> {
         let Counting { both, roles, .. } = counting;
         let vocabulary = &both.vocabulary;
         let of = |records: Selection<'_>| -> Result<Vec<Frequencies>, Error> {
@@ -90,15 +96,26 @@ impl Groups {
             });
             each.collect()
         };
-        let real: [Vec<Frequencies>; 2] = rounds.count(Whose::Cohort, "groups", |block| {
+        let real = rounds.count_for_later(Whose::Cohort, "groups", |block| {
             let of_role = |role| of(block.records.others(&roles.of(role, block)));
             counting.watching("comparing groups", || {
                 Ok::<_, Error>([of_role(Role::Base)?, of_role(Role::Others)?])
             })
         })?;
-        let synthetic: Vec<Frequencies> =
-            rounds.count(Whose::Synthetic, "groups", |block| of(block.records))?;
-        let [base, others] = real;
+        let synthetic =
+            rounds.count_for_later(Whose::Synthetic, "groups", |block| of(block.records))?;
+        Ok(CountedGroups { real, synthetic })
+    }
+
+    /// Holds the patients of each group against each other.
+    pub fn strata(
+        &self,
+        counting: &Counting<'_>,
+        counted: CountedGroups<'_>,
+    ) -> Result<Vec<Stratum>, Error> {
+        let Counting { both, roles, .. } = counting;
+        let vocabulary = &both.vocabulary;
+        let ([base, others], synthetic) = (counted.real.read()?, counted.synthetic.read()?);
         let counted = base.into_iter().zip(others).zip(synthetic);
         let stratum = |(&group, ((base, others), synthetic)): (&usize, _)| {
             let (others, synthetic): (Frequencies, Frequencies) = (others, synthetic);

@@ -42,6 +42,7 @@ impl PreparedGeneration {
             whose: Whose::Synthetic,
             records: totals.records,
             shards: Shards::none(),
+            for_later: false,
             counts: out.finish(),
         })
     }

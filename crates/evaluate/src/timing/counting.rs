@@ -159,7 +159,7 @@ fn count(days: &mut Days, number: i32) {
 }
 
 /// Dated visits which another follows, by the codes that they have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FollowedCodes {
     visits: Vec<u64>,
 }

@@ -51,7 +51,9 @@ impl Subjects {
         let mut ids: FxHashMap<i64, Box<str>> = FxHashMap::default();
         let mut known: FxHashSet<Box<str>> = FxHashSet::default();
         each(dataset, (SUBJECTS, ORIGINAL), chosen, |subject, id| {
-            if !known.insert(id.into()) || ids.insert(subject, id.into()).is_some() {
+            // Whoever reads files apart has looked at all ids before.
+            let first = chosen.is_some() || known.insert(id.into());
+            if !first || ids.insert(subject, id.into()).is_some() {
                 return Err(MedsProblem::RepeatedSubject);
             }
             Ok(())
