@@ -139,13 +139,15 @@ def compute_numbers(subjects):
 
 
 class Study:
-    def __init__(self, spark, folder, patients, program, slices, apart):
+    def __init__(self, spark, folder, patients, given):
         import conseq as cq
 
-        self.spark, self.folder, self.patients, self.slices, self.apart = spark, folder, patients, slices, apart
-        words = [program, "simulate", "inpatient", "--patients", patients, "--seed", 4, "--out", folder / "cohort"]
-        subprocess.run([*map(str, words), "--quiet"], check=True)
-        self.rules = cq.Rules.load(folder / "cohort/truth.rules")
+        self.spark, self.folder, self.patients = spark, folder, patients
+        self.slices, self.apart = given.slices, given.apart
+        if set(given.verbs) != {"generate"}:
+            words = [given.program, "simulate", "inpatient", "--patients", patients, "--seed", 4, "--out", folder / "cohort"]
+            subprocess.run([*map(str, words), "--quiet"], check=True)
+            self.rules = cq.Rules.load(folder / "cohort/truth.rules")
         sample = cq.Cohort.simulate("inpatient", patients=2000, seed=5)
         self.model = cq.Model.train(sample, generator="markov")
         self.model.save(folder / "model")
@@ -248,7 +250,7 @@ def main():
     wrong = []
     for patients in given.patients:
         with tempfile.TemporaryDirectory(prefix="spark-study-") as folder:
-            study = Study(spark, pathlib.Path(folder), patients, given.program, given.slices, given.apart)
+            study = Study(spark, pathlib.Path(folder), patients, given)
             for verb in given.verbs:
                 study.began = time.monotonic()
                 alone = study.alone(verb)

@@ -12,6 +12,13 @@ pub struct Damaged;
 pub struct Writer(Vec<u8>);
 
 impl Writer {
+    /// Some bytes as they are, and room for so many more.
+    pub fn after(bytes: &[u8], room: usize) -> Self {
+        let mut all = Vec::with_capacity(bytes.len() + room);
+        all.extend_from_slice(bytes);
+        Self(all)
+    }
+
     /// A number, seven bits a byte, the lowest first.
     pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {

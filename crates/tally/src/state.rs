@@ -164,7 +164,9 @@ impl State {
 
     /// As bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer::default();
+        // Counts take megabytes, all else some hundred bytes: nothing is copied twice.
+        let room = self.counts.len() + self.of.len() + self.name.len() + 256;
+        let mut out = Writer::after(MAGIC, room);
         out.number(FORMAT);
         self.of.write(&mut out);
         self.round.write(&mut out);
@@ -176,7 +178,7 @@ impl State {
         counted.write(&mut out);
         self.for_later.write(&mut out);
         out.bytes(&self.counts);
-        [MAGIC, &out.finish()].concat()
+        out.finish()
     }
 
     /// From bytes.
