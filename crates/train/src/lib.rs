@@ -20,6 +20,7 @@ mod options;
 mod settle;
 mod teacher;
 mod train;
+mod trainer;
 
 pub use checkpoint::Checkpoints;
 pub use device::{Chosen, ChosenGpus, Device, DeviceChoice, UnknownDevice};

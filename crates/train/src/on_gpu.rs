@@ -15,7 +15,7 @@ use crate::ahead::{Ready, ahead};
 use crate::calibrate::Counts;
 use crate::checkpoint::State;
 use crate::teacher::TaughtBatch;
-use crate::train::Told;
+use crate::trainer::Told;
 use crate::{Teacher, TrainError};
 
 /// How often the loss is asked for: each time the GPU runs dry.
@@ -133,7 +133,7 @@ impl<'a> OnGpu<'a> {
         self.trainer.send_weights(network.weights().values())?;
         // Once to touch all memory, and then against the clock.
         let (nats, _) = self.differentiated(network, (records, &batches[..1]))?;
-        let validated = crate::train::cut(records.cohort(), records.indices(), self.validated);
+        let validated = crate::trainer::cut(records.cohort(), records.indices(), self.validated);
         self.validate(network, (records, &validated[..1]))?;
         let most = MEASURED_EACH * rayon::current_num_threads();
         let some = &batches[..batches.len().min(most)];
@@ -171,7 +171,7 @@ impl<'a> OnGpu<'a> {
         network: &Network,
         records: Selection<'_>,
     ) -> Result<f64, TrainError> {
-        let batches = crate::train::cut(records.cohort(), records.indices(), self.validated);
+        let batches = crate::trainer::cut(records.cohort(), records.indices(), self.validated);
         self.validate(network, (records, &batches))
     }
 
@@ -209,7 +209,7 @@ impl<'a> OnGpu<'a> {
         }
         self.trainer.send_weights(network.weights().values())?;
         self.trainer.begin_fired()?;
-        for batch in crate::train::untaught(network, records, self.validated) {
+        for batch in crate::trainer::untaught(network, records, self.validated) {
             let laid = GpuBatch::new(&batch, &Codewise, &self.trainer.staging())?;
             if let Some(mut laid) = laid {
                 self.trainer.note_fired(&mut laid)?;
@@ -226,7 +226,7 @@ impl<'a> OnGpu<'a> {
     ) -> Result<Counts, TrainError> {
         self.trainer.send_weights(network.weights().values())?;
         self.trainer.begin_surplus()?;
-        let batches = crate::train::cut(records.cohort(), records.indices(), self.validated);
+        let batches = crate::trainer::cut(records.cohort(), records.indices(), self.validated);
         let mut counts = Counts::new(network.codes(), records);
         self.taught(network, (records, &batches), |own, lessons| {
             for lesson in lessons {
