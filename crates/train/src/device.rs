@@ -136,11 +136,12 @@ impl DeviceChoice {
         };
         let number = if let Self::Cuda(number) = self { number } else { 0 };
         let mut why = told(number, &first);
-        if others > 0 {
-            why = format!("{} GPUs, the first of them {}", others + 1, told(number, &first));
+        // One beside the first that cannot be used is left out.
+        let others = (1..=others).filter_map(|number| Gpu::open(number, precision).ok());
+        let gpus: Vec<Gpu> = std::iter::once(first).chain(others).collect();
+        if gpus.len() > 1 {
+            why = format!("{} GPUs, the first of them {why}", gpus.len());
         }
-        let others = (1..=others).map(|number| Gpu::open(number, precision));
-        let gpus = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
         Ok(ChosenGpus { gpus, why })
     }
 }
