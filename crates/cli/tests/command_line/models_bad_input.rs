@@ -20,6 +20,19 @@ fn devices_are_told_of_or_refused() {
 }
 
 #[test]
+fn devices_to_generate_on_are_told_of_or_refused() {
+    let folder = Folder::with_model();
+    let run = |options: &str| {
+        folder.run(&format!("generate model --records 20 --out new --force {options}"))
+    };
+    run("--device gpu").refuses(&["no device is called `gpu`", "cuda:0"]);
+    // There is no GPU, or there are fewer.
+    run("--device cuda:99").refuses(&["--device cpu"]);
+    assert!(run("--device cpu").exits(0).err.contains("generating on the CPU, as asked"));
+    assert!(run("").exits(0).err.contains("generating on "));
+}
+
+#[test]
 fn damaged_models_are_refused_and_named() {
     let folder = Folder::with_model();
     let path = folder.path("model/model.safetensors");
