@@ -213,7 +213,7 @@ def halo(program, patients, numbers, check):
     codes = card["codes"]["static"] + card["codes"]["encounter"]
     positions = {name: at for at, name in enumerate(codes)}
     found = {"network": report["network"], "our_epochs": taken, "train_records": report["train_records"]}
-    found["same"] = same_records(program, folder, numbers[0])
+    found["same"] = same_records(program, folder, min(2_000, numbers[0]))
     modes = ["off", "guided"] if rules else ["off"]
     found["ours"], longest = our_generation(program, folder, device, numbers, modes, repeats)
     try:

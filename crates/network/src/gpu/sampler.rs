@@ -16,9 +16,6 @@ use crate::Weights;
 use crate::halo::gpu::HaloSlots;
 use crate::recurrent::gpu::RecurrentSlots;
 
-/// Rounds of a cycle: a slot that has closed a visit waits for the next.
-const ROUNDS: usize = 4;
-
 /// Cycles between two looks at what is done.
 const CYCLES: usize = 4;
 
@@ -85,6 +82,9 @@ pub struct GpuSampler {
 
 /// What a network does for all slots of a deck, given its parameters on the GPU.
 pub(crate) trait Slots: Debug + Send {
+    /// Rounds of a cycle: a slot that has closed a visit waits for the next, and all wait while visits are seen.
+    fn rounds(&self) -> usize;
+
     /// Shows it the visits that were closed, and begins the next ones.
     fn see(&mut self, on: (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError>;
 
@@ -216,7 +216,7 @@ fn ready(
 fn cycle(on: (&Gpu, &Memory), network: &mut dyn Slots, deck: &mut Deck) -> Result<(), GpuError> {
     on.0.hand_on(deck)?;
     network.see(on, deck)?;
-    for _ in 0..ROUNDS {
+    for _ in 0..network.rounds() {
         network.round(on, deck)?;
     }
     Ok(())

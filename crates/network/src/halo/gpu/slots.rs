@@ -52,6 +52,13 @@ impl HaloSlots {
 }
 
 impl Slots for HaloSlots {
+    /// About as many as multiply as much as the blocks do; in more, most visits would wait.
+    fn rounds(&self) -> usize {
+        let Shape { width, layers, codes, .. } = self.shape;
+        let (blocks, round) = (12 * layers * width * width, codes * self.shape.units());
+        (blocks / round).clamp(4, 16)
+    }
+
     fn see(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
         let Self { shape, ranges, trunk, caches, room, base, .. } = self;
         let net = Net { gpu, values, ranges, shape: *shape };

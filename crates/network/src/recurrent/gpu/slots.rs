@@ -61,6 +61,10 @@ impl RecurrentSlots {
 }
 
 impl Slots for RecurrentSlots {
+    fn rounds(&self) -> usize {
+        4
+    }
+
     fn see(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
         let net = Net { gpu, values, ranges: &self.ranges, shape: self.shape };
         self.buffers.see(&net, &self.seen, deck)
