@@ -2,6 +2,7 @@
 
     python3 studies/speed_gpu.py --program target/release/consequence [--patients 1006321] [--beside 20000]
         [--records 10000 1000000]
+    python3 studies/speed_gpu.py --program target/release/consequence --halo [--patients 40000] [--records 10000 100000]
 
 Simulates outpatients, trains the default network on the CPU and on the first GPU on some of them, with and
 without the rules of the simulation, and asks both networks about held-out records. Then trains on the GPU on
@@ -9,6 +10,9 @@ all, and times its epochs by when they are told of, validation and checkpoint in
 with their rules, and has CPU and GPU write records of that model: how many are the same, line by line, of the first number,
 and what a MEDS dataset of each number takes; any cohort that breaks a rule ends it. Needs Python alone, and CUDA's libraries where the
 program finds them (`LD_LIBRARY_PATH`).
+
+`--halo` does something else: HALO's network beside the reference's way in PyTorch on the same card (`speed_gpu_halo.py`);
+`--check` tries that on a tiny network.
 """
 
 import argparse
@@ -19,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from speed_gpu_halo import halo
 
 
 class Program:
@@ -42,11 +48,11 @@ class Program:
             out.seek(0)
             return json.loads(out.read()), told, time.monotonic() - began
 
-
-def epochs(told):
-    """Seconds of each epoch after the first, by when they were told of."""
-    at = [second for second, line in told if line.startswith("epoch ")]
-    return [after - before for before, after in zip(at, at[1:])]
+    @staticmethod
+    def epochs(told):
+        """Seconds of each epoch after the first, by when they were told of."""
+        at = [second for second, line in told if line.startswith("epoch ")]
+        return [after - before for before, after in zip(at, at[1:])]
 
 
 def train(program, cohort, device, count, rules, batch=None):
@@ -56,7 +62,7 @@ def train(program, cohort, device, count, rules, batch=None):
     command += ["--rules", rules] if rules else []
     command += ["--batch", batch] if batch else []
     report, told, seconds = program.run(*command)
-    taken = epochs(told)
+    taken = program.epochs(told)
     figures = {
         "device": device,
         "rules": report["rules"]["hard"],
@@ -112,22 +118,39 @@ def generation(program, patients, numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
-    parser.add_argument("--patients", type=int, default=1_006_321)
+    parser.add_argument("--patients", type=int, help="all of them [default: 1006321, with --halo 40000]")
     parser.add_argument("--beside", type=int, default=20_000, help="patients on both devices")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--records", type=int, nargs="*", default=[10_000, 1_000_000], help="to be written")
+    parser.add_argument("--records", type=int, nargs="*", help="to be written [default: 10000 1000000, with --halo 100000]")
     parser.add_argument("--batch", type=int, nargs="*", default=[], help="and these for all patients")
+    parser.add_argument("--halo", action="store_true", help="HALO's network beside PyTorch")
+    parser.add_argument("--check", action="store_true", help="with --halo: tiny")
     parser.add_argument("--out", help="a file for all figures")
     arguments = parser.parse_args()
+    if arguments.halo:
+        patients = arguments.patients or (200 if arguments.check else 40_000)
+        numbers = arguments.records or ([40, 80] if arguments.check else [10_000, 100_000])
+        with tempfile.TemporaryDirectory() as folder:
+            found = halo(Program(arguments.program, folder), patients, numbers, arguments.check)
+    else:
+        found = default_network(arguments)
+    if arguments.out:
+        pathlib.Path(arguments.out).write_text(json.dumps(found, indent=1))
+
+
+def default_network(arguments):
+    """The default network, in training and generation."""
     found = {"beside": [], "whole": []}
+    patients = 1_006_321 if arguments.patients is None else arguments.patients
+    records = [10_000, 1_000_000] if arguments.records is None else arguments.records
     with tempfile.TemporaryDirectory() as folder:
         program = Program(arguments.program, folder)
-        cohorts = {"some": arguments.beside, "all": arguments.patients}
-        for cohort, patients in cohorts.items():
-            if patients:
-                command = ["simulate", "outpatient", "--codes-only", "--patients", patients]
+        cohorts = {"some": arguments.beside, "all": patients}
+        for cohort, count in cohorts.items():
+            if count:
+                command = ["simulate", "outpatient", "--codes-only", "--patients", count]
                 _, _, seconds = program.run(*command, "--out", cohort)
-                print(f"{patients:,} outpatients simulated in {seconds:.1f} s", flush=True)
+                print(f"{count:,} outpatients simulated in {seconds:.1f} s", flush=True)
         for rules in [None, "some/truth.rules"] if arguments.beside else []:
             if rules and not os.path.exists(os.path.join(folder, rules)):
                 sys.exit(f"there is no {rules} among {os.listdir(folder)}")
@@ -137,14 +160,13 @@ def main():
                 found["beside"].append(figures)
             cpu, gpu = (figures["held_out_nats"] for figures in found["beside"][-2:])
             print(f"  on the GPU {100 * (gpu / cpu - 1):+.3f}% nats", flush=True)
-        for rules in [None, "all/truth.rules"] if arguments.patients else []:
+        for rules in [None, "all/truth.rules"] if patients else []:
             for batch in [None, *arguments.batch]:
                 _, figures = train(program, "all", "cuda:0", arguments.epochs, rules, batch)
                 found["whole"].append(figures)
-        if arguments.records:
-            found["generation"] = generation(program, 5_000, arguments.records)
-    if arguments.out:
-        pathlib.Path(arguments.out).write_text(json.dumps(found, indent=1))
+        if records:
+            found["generation"] = generation(program, 5_000, records)
+    return found
 
 
 if __name__ == "__main__":

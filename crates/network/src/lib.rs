@@ -16,7 +16,7 @@
 //! - [`Batch`] and [`TrainingPass`]: whole records end to end, without padding; the loss and its
 //!   gradient.
 //! - [`Objective`]: what the network is trained for; [`Codewise`] is the likelihood.
-//! - [`gpu`]: training on a GPU.
+//! - [`gpu`]: training on a GPU, and sequences that are drawn there.
 //! - [`Sampler`]: one visit at a time, with every code decided in one walk.
 //!
 //! Nothing here knows what a code means, or of rules: a caller settles outputs ([`Settled`]) while

@@ -14,8 +14,7 @@ use consequence_engine::cuda::{
     CodeLists, Conjunctions, Gpu, GpuError, WalkDraws, WalkEnd, WalkRules, WalkWindow, Walked,
 };
 use consequence_model::{EndsByDays, Network, NetworkGenerator};
-use consequence_network::Weights;
-use consequence_network::recurrent::gpu::{DeckSize, GpuSampler, Supply, WalkSettings};
+use consequence_network::gpu::{DeckSize, GpuSampler, Supply, WalkSettings, takes};
 use consequence_prng::Draws;
 use consequence_record::{Lists, Record};
 use consequence_rules::Order;
@@ -35,9 +34,9 @@ const PIECES: usize = 4;
 /// Why records are drawn on the CPU although there is a GPU.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NotOnGpu {
-    /// The network is of a kind that only the CPU draws by.
-    #[error("HALO's network is sampled on the CPU")]
-    Network,
+    /// The network is larger than a GPU takes.
+    #[error("HALO's network with heads of more than 256 numbers is sampled on the CPU")]
+    WideHeads,
     /// A way of writing that needs the CPU.
     #[error("mode `{0}` is done on the CPU")]
     Mode(&'static str),
@@ -80,7 +79,10 @@ impl<'a> Sampler<'a, NetworkGenerator> {
         let codes = self.codes();
         assert_eq!(network.codes(), codes, "the network of the sampler");
         self.can_be_drawn_on_gpu()?;
-        let Weights::Recurrent(weights) = network.weights() else { return Err(NotOnGpu::Network) };
+        let weights = network.weights();
+        if !takes(&weights.shape()) {
+            return Err(NotOnGpu::WideHeads);
+        }
         let rules = match self.obeyed() {
             Some(rules) => walk_rules(&rules.enforcer.tables().ok_or(NotOnGpu::Rules)?),
             None => WalkRules::none(codes.len()),

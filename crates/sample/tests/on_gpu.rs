@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision, WalkRoom};
-use consequence_model::{EndCell, EndsByDays, Network, NetworkGenerator};
-use consequence_network::recurrent::gpu::DeckSize;
+use consequence_model::{EndCell, EndsByDays, HaloSizes, Network, NetworkGenerator, NetworkSizes};
+use consequence_network::Weights;
+use consequence_network::gpu::DeckSize;
 use consequence_record::{Kind, Record, Vocabulary};
 use consequence_rules::RuleSet;
 use consequence_sample::{Mode, NotOnGpu, Request, SampleError, Sampler, Totals};
@@ -25,6 +26,21 @@ fn gpu() -> Option<Gpu> {
             None
         }
     }
+}
+
+/// HALO with so many units in its head for each code.
+fn halo(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64, head_units: usize) -> Network {
+    let sizes = match head_units {
+        1 => HaloSizes { width: 12, layers: 3, heads: 4, head_units },
+        _ => HaloSizes { width: 10, layers: 2, heads: 1, head_units },
+    };
+    drawn_of(vocabulary, max_visits, NetworkSizes::Halo(sizes), seed)
+}
+
+/// A network of each kind, and HALO of two sizes.
+fn networks(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> [Network; 3] {
+    let halo = |head_units| halo(vocabulary, max_visits, seed, head_units);
+    [drawn(vocabulary, max_visits, seed), halo(1), halo(3)]
 }
 
 fn deck(slots: usize) -> DeckSize {
@@ -64,18 +80,19 @@ fn all_same(network: &Network, text: &str, request: &Request<'_>, count: u64) {
 #[test]
 fn without_rules() {
     for (statics, encounters) in [(0, 40), (130, 260)] {
-        let network = drawn(&vocabulary(statics, encounters), 8, 4);
-        for mode in [Mode::Off, Mode::Guided] {
-            all_same(&network, "", &Request { mode, ..Request::default() }, 30);
+        for network in networks(&vocabulary(statics, encounters), 8, 4) {
+            for mode in [Mode::Off, Mode::Guided] {
+                all_same(&network, "", &Request { mode, ..Request::default() }, 30);
+            }
+            let request = Request { temperature: 0.7, seed: 1 << 40, ..Request::default() };
+            all_same(&network, "", &request, 20);
         }
-        let request = Request { temperature: 0.7, seed: 1 << 40, ..Request::default() };
-        all_same(&network, "", &request, 20);
     }
 }
 
 #[test]
 fn with_rules_of_every_form() {
-    let network = drawn(&vocabulary(3, 90), 8, 4);
+    let networks = networks(&vocabulary(3, 90), 8, 4);
     for text in [
         "rule one: exactly one of S0, S1, S2",
         "rule lasts: E3 in previous => E3",
@@ -91,27 +108,46 @@ fn with_rules_of_every_form() {
         "rule first: E80 => E81  rule then: E81 => E82  rule last: E82 and E83 => END",
         "rule both: E1 <=> E2  rule other: E3 and not E4 => E5 and E6",
     ] {
-        all_same(&network, text, &Request::default(), 36);
+        for network in &networks {
+            all_same(network, text, &Request::default(), 36);
+        }
     }
 }
 
 #[test]
 fn with_rules_that_the_model_was_trained_with() {
-    let network = drawn(&vocabulary(3, 90), 8, 4);
     let text = "rule one: exactly one of S0, S1, S2
                 rule asks: E7 => any of E10, E11, E60  rule more: E9 and E8 => any of E12, E70";
-    let known = rules(text, network.codes().vocabulary());
-    let request = Request { trained_with: Some(&known), ..Request::default() };
-    all_same(&network, text, &request, 36);
-    let more = format!("{text}  rule new: E2 => any of E50, E51");
-    all_same(&network, &more, &request, 36);
+    for network in networks(&vocabulary(3, 90), 8, 4) {
+        let known = rules(text, network.codes().vocabulary());
+        let request = Request { trained_with: Some(&known), ..Request::default() };
+        all_same(&network, text, &request, 36);
+        let more = format!("{text}  rule new: E2 => any of E50, E51");
+        all_same(&network, &more, &request, 36);
+    }
 }
 
 #[test]
 fn random_rules() {
+    follow_random_rules(300, 150, drawn);
+}
+
+#[test]
+fn random_rules_of_halo() {
+    follow_random_rules(80, 40, |vocabulary, max_visits, seed| {
+        halo(vocabulary, max_visits, seed, if seed % 2 == 0 { 1 } else { 3 })
+    });
+}
+
+/// That rules of so many worlds are followed as on the CPU, and those of more than some are followed at all.
+fn follow_random_rules(
+    worlds: u64,
+    at_least: usize,
+    drawn: impl Fn(&Arc<Vocabulary>, usize, u64) -> Network,
+) {
     let size = Size { codes: 7, visits: 4, rules: 5 };
     let (mut tried, mut followed) = (0, 0);
-    for case in 0..300 {
+    for case in 0..worlds {
         let world = World::random(size, &mut Choices::new(8, case));
         let network = drawn(world.rules.vocabulary(), world.max_visits.into(), case);
         let generator = NetworkGenerator::new(&network);
@@ -138,18 +174,19 @@ fn random_rules() {
         );
     }
     eprintln!("{tried} sets of rules, {followed} followed");
-    assert!(followed > 150, "{tried} sets of rules, {followed} followed");
+    assert!(followed > at_least, "{tried} sets of rules, {followed} followed");
 }
 
 #[test]
 fn with_conditions() {
-    let network = drawn(&vocabulary(3, 90), 8, 4);
-    let text = "rule one: exactly one of S0, S1, S2";
-    let rules = rules(text, network.codes().vocabulary());
-    let given = consequence_sample::Condition::parse_list("S1", &rules).unwrap();
-    let request = Request { given, ..Request::default() };
-    if let Some(found) = same(&network, &rules, &request, (36, deck(5))) {
-        assert_eq!(found, (36, 0));
+    for network in networks(&vocabulary(3, 90), 8, 4) {
+        let text = "rule one: exactly one of S0, S1, S2";
+        let rules = rules(text, network.codes().vocabulary());
+        let given = consequence_sample::Condition::parse_list("S1", &rules).unwrap();
+        let request = Request { given, ..Request::default() };
+        if let Some(found) = same(&network, &rules, &request, (36, deck(5))) {
+            assert_eq!(found, (36, 0));
+        }
     }
 }
 
@@ -163,29 +200,35 @@ fn records_end_with_the_days() {
     let days = BTreeMap::from(days.map(|(name, days)| (name.to_owned(), days)));
     let cell = |from_days, level, by_pace| EndCell { from_days, level, by_pace };
     let cells = vec![cell(0, -1.0, 0.2), cell(10, 0.5, -0.1), cell(80, 9.0, 0.0)];
-    let network = drawn(&vocabulary, 12, 4).with_ends(EndsByDays::new(days, cells));
-    for text in ["", "rule gap: at most one of GAP//*", "rule must: any of E7, END, E9"] {
-        all_same(&network, text, &Request::default(), 36);
+    let ends = EndsByDays::new(days, cells);
+    for network in networks(&vocabulary, 12, 4) {
+        let network = network.with_ends(ends.clone());
+        for text in ["", "rule gap: at most one of GAP//*", "rule must: any of E7, END, E9"] {
+            all_same(&network, text, &Request::default(), 36);
+        }
     }
 }
 
 #[test]
 fn what_finds_no_room_is_drawn_on_the_cpu() {
-    let network = drawn(&vocabulary(3, 90), 8, 4);
     let text = "rule some: any of E10, E20, E30, E40, E50  rule one: E3 in past => E4";
-    let rules = rules(text, network.codes().vocabulary());
     let full = WalkRoom::default();
-    for room in [
-        WalkRoom { codes: 12, ..full },
-        WalkRoom { visits: 2, ..full },
-        WalkRoom { held: 5, ..full },
-        WalkRoom { pending: 0, ..full },
-        WalkRoom { due: 0, ..full },
-    ] {
-        let size = DeckSize { slots: 10, room };
-        if let Some((same, left)) = same(&network, &rules, &Request::default(), (30, size)) {
-            assert_eq!(same, 30, "{room:?}");
-            assert!(left > 0, "{room:?}");
+    for network in networks(&vocabulary(3, 90), 8, 4) {
+        let rules = rules(text, network.codes().vocabulary());
+        let remembers = matches!(network.weights(), Weights::Recurrent(_));
+        for (room, enough) in [
+            (WalkRoom { codes: 12, ..full }, false),
+            (WalkRoom { visits: 2, ..full }, false),
+            // HALO does not ask for codes that were held before.
+            (WalkRoom { held: 5, ..full }, !remembers),
+            (WalkRoom { pending: 0, ..full }, false),
+            (WalkRoom { due: 0, ..full }, false),
+        ] {
+            let size = DeckSize { slots: 10, room };
+            if let Some((same, left)) = same(&network, &rules, &Request::default(), (30, size)) {
+                assert_eq!(same, 30, "{room:?}");
+                assert_eq!(left == 0, enough, "{room:?}");
+            }
         }
     }
 }
@@ -201,6 +244,14 @@ fn what_a_gpu_cannot_do_is_told() {
     let refused = sampler.draw_on(vec![first], &network, deck(8)).unwrap_err();
     assert_eq!(refused, NotOnGpu::Mode("exact"));
     assert_eq!(records(&sampler, 5).0.len(), 5, "the CPU goes on");
+
+    let Some(again) = gpu() else { return };
+    let sizes = HaloSizes { width: 257, layers: 1, heads: 1, head_units: 1 };
+    let network = drawn_of(&vocabulary(3, 90), 8, NetworkSizes::Halo(sizes), 4);
+    let generator = NetworkGenerator::new(&network);
+    let mut sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let refused = sampler.draw_on(vec![again], &network, deck(8)).unwrap_err();
+    assert_eq!(refused, NotOnGpu::WideHeads);
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl<'a> OnGpu<'a> {
         changed: &[ParameterRange],
     ) -> Result<Self, TrainError> {
         let shape = network.weights().shape();
-        if !gpu::trains(&shape) {
+        if !gpu::takes(&shape) {
             return Err(TrainError::NotOnGpu(WIDE_HEADS));
         }
         let trainer = GpuTrainer::new(gpu, shape, changed)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use consequence_model::{Generator, Network, NetworkGenerator, Trained};
-use consequence_network::recurrent::gpu::DeckSize;
+use consequence_network::gpu::DeckSize;
 use consequence_pipeline::load::{LoadedCohort, LoadedRules};
 use consequence_pipeline::model_rules::{self, ReadModel};
 use consequence_pipeline::{

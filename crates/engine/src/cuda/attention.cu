@@ -12,6 +12,7 @@
 #define SHARE 8
 #define GROUPS (WARP / SHARE)
 #define LEAST (-1e30f)
+#define NO_ROW 0xffffffffu
 
 __device__ __forceinline__ float over_group(float value) {
   for (int step = SHARE / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL, value, step);
@@ -142,13 +143,13 @@ __device__ __forceinline__ void attend(float* to, float* peaks, const float* mix
 }
 
 // One more row for each sequence, which attends to those that are cached and to itself, and is cached. Rows are
-// taken in the order of `attend`.
+// taken in the order of `attend`. Sequences of no length have no row.
 template <int MOST>
 __device__ __forceinline__ void attend_step(float* to, float* cache, const float* mixed,
                                             const float* bias, const word* lengths, int rows,
                                             int room, int heads, int wide) {
   int row = warp_row(), lane = threadIdx.x % WARP, head = blockIdx.y;
-  if (row >= rows) return;
+  if (row >= rows || lengths[row] == NO_ROW) return;
   int width = heads * wide, group = lane / SHARE, part = lane % SHARE;
   int length = min((int)lengths[row], room - 1);
   const float* own = mixed + row * 3 * (size_t)width + head * wide;

@@ -134,7 +134,8 @@ impl Gpu {
     }
 
     /// One more row for each of some sequences: it attends to the rows that are cached of its sequence and to
-    /// itself, and is cached. `lengths` has the rows that each sequence has before, of `room` at most.
+    /// itself, and is cached. `lengths` has the rows that each sequence has before, fewer than `room`; a sequence whose
+    /// length is the largest number stays as it is, and so does its row of `to`.
     ///
     /// # Panics
     ///

@@ -124,6 +124,7 @@ kernels! {
         give_rows,
         fire_units,
         fire_units_backward,
+        fire_sums,
         note_fired,
         scatter_units,
         empty_halves,

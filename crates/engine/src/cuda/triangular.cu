@@ -68,6 +68,17 @@ extern "C" __global__ void fire_units(float* units, const float* bias, const flo
   units[(size_t)row * stride + unit] = total;
 }
 
+// Units that are not yet through the activation: the first so many of each row, through it.
+extern "C" __global__ void fire_sums(float* units, const float* sums, int rows, int seen,
+                                     int stride, int all) {
+  int row = warp_row(), lane = threadIdx.x % WARP;
+  if (row >= rows) return;
+  for (int at = lane; at < seen; at += WARP) {
+    float total = sums[(size_t)row * all + at];
+    units[(size_t)row * stride + at] = total < 0.0f ? 0.0f : total;
+  }
+}
+
 // Marks units that fire in any row: those of the history, and those from one on.
 extern "C" __global__ void note_fired(word* fired, const float* units, int rows, int seen,
                                       int stride, int width, int from, int each) {

@@ -140,6 +140,25 @@ impl Gpu {
         self.launch(Kernel::fire_units, tiles(rows.count(), seen), arguments)
     }
 
+    /// The first `seen` units of each row of sums, through the activation; rows of sums have `all`.
+    ///
+    /// # Panics
+    ///
+    /// If the sizes do not fit.
+    pub fn fire_sums(
+        &self,
+        (units, stride): (PartMut<'_>, usize),
+        (sums, all): (Part<'_>, usize),
+        seen: usize,
+    ) -> Result<(), GpuError> {
+        assert!(all > 0 && sums.len.is_multiple_of(all) && seen <= all && seen <= stride);
+        let rows = sums.len / all;
+        assert_eq!(units.len, rows * stride);
+        let [count, seen, stride, all] = [rows, seen, stride, all].map(int);
+        let arguments = arguments![units, sums, count, seen, stride, all];
+        self.launch(Kernel::fire_sums, by_warps(rows), arguments)
+    }
+
     /// Marks units that fire in any row with a one: those of the history, and those from one on, of so many that
     /// rows have.
     ///

@@ -56,6 +56,7 @@ struct Deck {
   Slot* slot;
   word *bits, *written, *ends, *held, *pending, *due;
   float *averages, *sums, *kept, *gates;
+  word* seen;
   // What is to be drawn, and what was.
   const sum* numbers;
   word *counters, *drained, *headers, *out;
@@ -655,7 +656,10 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
   if (slot >= deck->slots) return;
   Walker w = walker(deck, slot, nullptr, nullptr);
   Slot* own = w.own;
-  if (own->phase != SEE) return;
+  if (own->phase != SEE) {
+    if (w.lane == 0) deck->seen[slot] = NONE;
+    return;
+  }
   bool begins = own->marks & NEW;
   word visit = own->visit, first = own->first, count = own->count;
   float* row = input + (size_t)slot * deck->width;
@@ -737,6 +741,7 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
   }
   if (w.lane == 0) {
     own->visit = begins ? 0 : visit + 1;
+    deck->seen[slot] = own->visit;
     own->first = first + count;
     own->cursor = begins ? 0 : (word)deck->statics;
     own->marks &= ~NEW;

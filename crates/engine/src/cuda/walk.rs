@@ -274,6 +274,7 @@ pub struct Deck {
     out: Memory<u32>,
     averages: Memory,
     sums: Memory,
+    seen: Memory<u32>,
     /// Numbers that were loaded so far.
     loaded: usize,
     /// What is only reached by the layout.
@@ -375,6 +376,9 @@ impl Deck {
             Ok::<_, GpuError>(memory)
         };
         let (averages, sums) = (float(sizes.width)?, float(sizes.head)?);
+        let mut seen = Memory::default();
+        seen.fit(gpu, slots)?;
+        seen.clear(gpu)?;
         let floats = vec![float(sizes.head)?, float(TERMS)?];
         let bit_words = rules.bits() / 32;
         let (fields, words, doubles) = (Vec::new(), Vec::new(), Vec::new());
@@ -406,13 +410,13 @@ impl Deck {
         ]);
         layout.fields.push(draws.temperature.to_bits());
         layout.fields.push(slot.all().pointer);
-        for each in
-            [bit_words, room.codes, room.visits, room.held * HELD, room.pending, room.due * DUE]
-        {
+        let held = if sizes.copies { room.held * HELD } else { 0 };
+        for each in [bit_words, room.codes, room.visits, held, room.pending, room.due * DUE] {
             layout.room(slots * each)?;
         }
         let known = [&averages, &sums, &floats[0], &floats[1]];
         layout.fields.extend(known.map(|memory| memory.all().pointer));
+        layout.fields.push(seen.all().pointer);
         layout.fields.push(numbers.all().pointer);
         let handed = [&counters, &drained, &headers, &out];
         layout.fields.extend(handed.map(|memory| memory.all().pointer));
@@ -467,6 +471,7 @@ impl Deck {
             out,
             averages,
             sums,
+            seen,
             loaded: 0,
             _words: words,
             _floats: floats,
@@ -488,6 +493,12 @@ impl Deck {
     /// The sums of each slot's state, before they are refined.
     pub fn sums(&self) -> &Memory {
         &self.sums
+    }
+
+    /// How many visits each slot had seen before the one that was [taken in](Gpu::take_in) last; the largest number where
+    /// none was.
+    pub fn seen(&self) -> Part<'_, u32> {
+        self.seen.all()
     }
 
     /// Begins anew: every slot is empty, and nothing was loaded.

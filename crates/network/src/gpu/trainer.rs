@@ -90,8 +90,8 @@ impl Network {
     }
 }
 
-/// Whether networks of a shape train on a GPU.
-pub fn trains(shape: &Shape) -> bool {
+/// Whether networks of a shape train on a GPU, and draw sequences there.
+pub fn takes(shape: &Shape) -> bool {
     match shape {
         Shape::Recurrent(_) => true,
         Shape::Halo(shape) => shape.width / shape.heads <= cuda::WIDEST_HEAD,
@@ -104,14 +104,14 @@ impl GpuTrainer {
     ///
     /// # Panics
     ///
-    /// If no network of this shape [`trains`] on a GPU.
+    /// If no GPU [`takes`] networks of this shape.
     pub fn new(
         gpu: Gpu,
         shape: impl Into<Shape>,
         changed: &[ParameterRange],
     ) -> Result<Self, GpuError> {
         let shape = shape.into();
-        assert!(trains(&shape), "a network of this shape trains on a GPU");
+        assert!(takes(&shape), "a GPU takes networks of this shape");
         gpu.bind()?;
         let network = Network::new(&shape);
         let (mut state, mut total) = (AdamState::default(), Memory::default());

@@ -5,7 +5,7 @@
 //! that history and from the codes decided before it.
 
 mod file;
-pub mod gpu;
+pub(crate) mod gpu;
 mod head;
 mod pass;
 mod sampler;

@@ -22,7 +22,7 @@
 
 mod copies;
 mod file;
-pub mod gpu;
+pub(crate) mod gpu;
 mod head;
 mod history;
 mod pass;

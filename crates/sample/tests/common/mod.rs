@@ -22,13 +22,25 @@ pub fn network(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> Ne
 
 /// The network itself.
 pub fn drawn(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> Network {
+    let sizes = RecurrentSizes { head: 8, width: 8, bottleneck: 4 };
+    drawn_of(vocabulary, max_visits, NetworkSizes::Recurrent(sizes), seed)
+}
+
+/// A network of such sizes.
+pub fn drawn_of(
+    vocabulary: &Arc<Vocabulary>,
+    max_visits: usize,
+    network: NetworkSizes,
+    seed: u64,
+) -> Network {
     let codes = Order::natural(Arc::clone(vocabulary));
-    let sizes = Sizes {
-        max_visits,
-        network: NetworkSizes::Recurrent(RecurrentSizes { head: 8, width: 8, bottleneck: 4 }),
-    };
-    let mut network = Network::drawn(codes, &sizes, seed).unwrap();
-    stir(network.weights_mut().values_mut(), 1.0);
+    let mut network = Network::drawn(codes, &Sizes { max_visits, network }, seed).unwrap();
+    let mut stirred = network.weights().values().to_vec();
+    stir(&mut stirred, 1.0);
+    // What makes no difference stays as it is.
+    for (range, _) in network.weights().live(0) {
+        network.weights_mut().values_mut()[range.clone()].copy_from_slice(&stirred[range]);
+    }
     network
 }
 

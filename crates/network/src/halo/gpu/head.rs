@@ -11,7 +11,7 @@ use crate::gpu::{Asking, Gradients};
 
 /// Outputs whose part of the second layer is multiplied at once. Products skip the empty half but for the
 /// corners of such blocks, which are larger than on the CPU: a GPU needs that much to do at once.
-pub(super) const BLOCK: usize = 512;
+const BLOCK: usize = 512;
 
 /// The head at work on a piece of a batch.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Head {
 }
 
 /// The codes of a piece, block by block, each with its part of the logits and the units it is told of.
-fn blocks(
+pub(super) fn blocks(
     net: &Net<'_>,
     codes: &Range<usize>,
 ) -> impl DoubleEndedIterator<Item = (Range<usize>, usize)> {
@@ -38,13 +38,13 @@ fn blocks(
 }
 
 /// How many units the outputs of a piece see, and how far apart those of two rows are.
-fn seen(net: &Net<'_>, codes: &Range<usize>) -> (usize, usize) {
+pub(super) fn seen(net: &Net<'_>, codes: &Range<usize>) -> (usize, usize) {
     let seen = net.shape.units_before(codes.end - 1);
     (seen, seen.next_multiple_of(ALIGNED))
 }
 
 /// The second layer for some codes, and the units that they are told of.
-fn second<'a>(net: &'a Net<'_>, codes: &Range<usize>, inner: usize) -> Factor<'a> {
+pub(super) fn second<'a>(net: &'a Net<'_>, codes: &Range<usize>, inner: usize) -> Factor<'a> {
     let (start, all) = (net.ranges.second[0].start, net.shape.units());
     let part = net.values.part(start + codes.start * all..start + codes.end * all);
     Factor::within(part, codes.len(), inner, all)

@@ -1,4 +1,4 @@
-//! Passes of HALO on a GPU.
+//! Passes of HALO on a GPU, and sequences that it draws there.
 //!
 //! Records lie end to end, as on the CPU, and a row attends to those of its own record alone. The head's two
 //! triangular layers are products of blocks of codes, which skip most of what is empty.
@@ -6,9 +6,9 @@
 mod batch;
 mod head;
 mod pass;
-mod past;
+mod slots;
 mod trunk;
 
 pub(crate) use batch::GpuBatch;
 pub(crate) use pass::GpuNetwork;
-pub use past::GpuPast;
+pub(crate) use slots::HaloSlots;

@@ -60,8 +60,16 @@ impl Trunk {
         })
     }
 
+    /// Room for what the blocks are given, so many rows.
+    pub fn input(&mut self, net: &Net<'_>, rows: usize) -> Result<&mut Memory, GpuError> {
+        self.inputs.resize_with(self.inputs.len().max(1), Memory::default);
+        let input = &mut self.inputs[0];
+        input.fit(net.gpu, rows * net.shape.width)?;
+        Ok(input)
+    }
+
     /// What the blocks are given: for each row its position, and the codes of its visit.
-    pub fn embed(
+    fn embed(
         &mut self,
         net: &Net<'_>,
         rows: usize,
@@ -69,9 +77,7 @@ impl Trunk {
         codes: (Indices<'_>, ListEnds<'_>),
     ) -> Result<(), GpuError> {
         let (gpu, ranges, width) = (net.gpu, net.ranges, net.shape.width);
-        self.inputs.resize_with(self.inputs.len().max(1), Memory::default);
-        let input = &mut self.inputs[0];
-        input.fit(gpu, rows * width)?;
+        let input = self.input(net, rows)?;
         input.clear(gpu)?;
         gpu.add_gathered(input.all_mut(), net.at(&ranges.positions), positions, width)?;
         gpu.add_gathered(input.all_mut(), net.at(&ranges.codes), codes, width)

@@ -6,9 +6,9 @@
 
 mod batch;
 mod pass;
-mod sampler;
+mod slots;
 mod whole;
 
 pub(crate) use batch::GpuBatch;
 pub(crate) use pass::GpuNetwork;
-pub use sampler::{DeckSize, GpuSampler, Supply, WalkSettings};
+pub(crate) use slots::RecurrentSlots;

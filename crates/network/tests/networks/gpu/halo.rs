@@ -1,10 +1,9 @@
 //! HALO's network on a GPU.
 
-use consequence_engine::Dropout;
-use consequence_engine::cuda::Precision;
+use consequence_engine::cuda::{Memory, Precision};
+use consequence_engine::{Dropout, attend_cached};
 use consequence_network::gpu::{GpuBatch, GpuTrainer};
-use consequence_network::halo::gpu::GpuPast;
-use consequence_network::halo::{Past, Sampler, Shape, StepBuffers, Weights};
+use consequence_network::halo::{Shape, Weights};
 use consequence_network::{Batch, Codewise, TrainingPass};
 
 use crate::fixtures::published;
@@ -157,33 +156,54 @@ fn as_many_units_never_fire() {
 }
 
 #[test]
-fn records_are_seen_visit_by_visit_as_on_the_cpu() {
+fn rows_that_come_one_by_one_attend_as_on_the_cpu() {
     let mut noise = Noise(37);
-    for case in [1, 3] {
+    for (heads, wide, room) in [(1, 8, 3), (3, 14, 40), (2, 72, 9), (1, 256, 6)] {
         let Some(gpu) = gpu(Precision::Full) else { return };
-        let (shape, ..) = cases()[case];
-        let Either::Halo(weights) = weights(shape, &mut noise) else { unreachable!() };
-        let sampler = Sampler::new(&weights);
-        let records = 11;
-        let mut past = GpuPast::new(gpu, &weights, records).unwrap();
-        let mut right: Vec<Past> = vec![Past::default(); records];
-        let (mut hidden, mut buffers) = (Vec::new(), StepBuffers::default());
-        for visit in 0..2 * shape.positions {
-            for (record, right) in right.iter_mut().enumerate() {
-                if right.len() == shape.positions || noise.below(9) == 0 {
-                    past.forget(record);
-                    right.clear();
-                }
-            }
-            let visits: Vec<Vec<u32>> = (0..records)
-                .map(|_| (0..noise.below(5)).map(|_| noise.below(shape.codes) as u32).collect())
+        let (sequences, width) = (11, heads * wide);
+        let mut some = |count| (0..count).map(|_| noise.number()).collect::<Vec<f32>>();
+        let bias = some(3 * width);
+        let steps: Vec<Vec<f32>> = (0..3 * room).map(|_| some(sequences * 3 * width)).collect();
+        let [mut cache, mut mixed_there] = [Memory::default(), Memory::default()];
+        let [mut to, mut bias_there] = [Memory::default(), Memory::default()];
+        cache.write(&gpu, &vec![f32::NAN; sequences * room * 2 * width]).unwrap();
+        to.write(&gpu, &vec![0.5; sequences * width]).unwrap();
+        bias_there.write(&gpu, &bias).unwrap();
+        let mut lengths_there: Memory<u32> = Memory::default();
+        let mut right = vec![0.5; sequences * width];
+        let mut caches = vec![Vec::new(); sequences];
+        for mixed in steps {
+            let lengths: Vec<u32> = caches
+                .iter_mut()
+                .zip(mixed.chunks_exact(3 * width))
+                .zip(right.chunks_exact_mut(width))
+                .map(|((cache, row), to): ((&mut Vec<f32>, _), _)| {
+                    let mut length = cache.len() / (2 * width);
+                    match noise.below(4) {
+                        // It has no row this time.
+                        0 => return u32::MAX,
+                        // Another sequence is in its place.
+                        _ if length == room || noise.below(9) == 0 => {
+                            cache.clear();
+                            length = 0;
+                        }
+                        _ => {}
+                    }
+                    let row: Vec<f32> =
+                        row.iter().zip(&bias).map(|(value, bias)| value + bias).collect();
+                    cache.extend_from_slice(&row[width..]);
+                    attend_cached(to, &mut Vec::new(), &row[..width], cache, length + 1, heads);
+                    length as u32
+                })
                 .collect();
-            let visits: Vec<&[u32]> = visits.iter().map(Vec::as_slice).collect();
-            let found = past.see_here(&visits).unwrap();
-            let mut seen: Vec<(&mut Past, &[u32])> = right.iter_mut().zip(visits).collect();
-            sampler.see(&mut seen, &mut hidden, &mut buffers);
-            let off = apart(&found, &hidden);
-            assert!(off < 1e-5, "visit {visit}: {off} apart");
+            mixed_there.write(&gpu, &mixed).unwrap();
+            lengths_there.write(&gpu, &lengths).unwrap();
+            let (cache, said) = ((cache.all_mut(), room), (mixed_there.all(), bias_there.all()));
+            gpu.attend_step(to.all_mut(), cache, said, lengths_there.all(), heads).unwrap();
+            let mut found = vec![0.0; sequences * width];
+            to.read(&gpu, &mut found).unwrap();
+            let off = apart(&found, &right);
+            assert!(off < 1e-5, "{off} apart");
         }
     }
 }

@@ -1,0 +1,223 @@
+//! A network that draws sequences on a GPU.
+//!
+//! All slots of a deck go on together. A cycle shows the network the visits that were closed, then decides codes in a few
+//! rounds, each by one product of all states with what codes read of them. The products have the same sizes
+//! whatever is in the slots, so that a sequence does not depend on what is drawn beside it.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use consequence_engine::cuda::{
+    Deck, Gpu, GpuError, Memory, WalkDraws, WalkEnd, WalkRoom, WalkRules, WalkSizes, Walked,
+};
+
+use super::takes;
+use crate::Weights;
+use crate::halo::gpu::HaloSlots;
+use crate::recurrent::gpu::RecurrentSlots;
+
+/// Cycles between two looks at what is done.
+const CYCLES: usize = 4;
+
+/// How long is waited for numbers that will come.
+const SHORT: Duration = Duration::from_micros(200);
+
+/// Slots of a deck, where memory allows.
+const SLOTS: usize = 8_192;
+
+/// Slots at the least.
+const FEWEST: usize = 256;
+
+/// What sequences are drawn by, beside a network.
+#[derive(Clone, Debug)]
+pub struct WalkSettings {
+    /// How many codes belong to the first visit alone; they come first.
+    pub statics: usize,
+    /// The code that ends a sequence.
+    pub end: usize,
+    /// The visit that is the last in any case.
+    pub last_visit: usize,
+    /// How the end moves.
+    pub ends: WalkEnd,
+    /// What draws are keyed by.
+    pub draws: WalkDraws,
+    /// What forces codes.
+    pub rules: WalkRules,
+}
+
+/// How many slots a deck has, and what each has room for.
+#[derive(Clone, Copy, Debug)]
+pub struct DeckSize {
+    /// The slots.
+    pub slots: usize,
+    /// The room of each.
+    pub room: WalkRoom,
+}
+
+impl Default for DeckSize {
+    fn default() -> Self {
+        Self { slots: SLOTS, room: WalkRoom::default() }
+    }
+}
+
+/// What is to be drawn next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// The sequence with this number.
+    Number(u64),
+    /// More will come, but not yet.
+    Later,
+    /// Nothing any more.
+    Over,
+}
+
+/// A network that draws sequences on a GPU.
+#[derive(Debug)]
+pub struct GpuSampler {
+    gpu: Gpu,
+    values: Memory,
+    network: Box<dyn Slots>,
+    deck: Deck,
+}
+
+/// What a network does for all slots of a deck, given its parameters on the GPU.
+pub(crate) trait Slots: Debug + Send {
+    /// Rounds of a cycle: a slot that has closed a visit waits for the next, and all wait while visits are seen.
+    fn rounds(&self) -> usize;
+
+    /// Shows it the visits that were closed, and begins the next ones.
+    fn see(&mut self, on: (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError>;
+
+    /// Decides codes by the states as they are.
+    fn round(&mut self, on: (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError>;
+}
+
+impl GpuSampler {
+    /// A network that is ready to draw. With less memory than it wants it has fewer slots, down to some
+    /// hundreds.
+    ///
+    /// # Panics
+    ///
+    /// If no GPU [takes](super::takes) networks of this shape, or the rules are about other codes.
+    pub fn new(
+        gpu: Gpu,
+        weights: &Weights,
+        settings: &WalkSettings,
+        size: DeckSize,
+    ) -> Result<Self, GpuError> {
+        assert!(takes(&weights.shape()), "a GPU takes networks of this shape");
+        gpu.bind()?;
+        let mut values = Memory::default();
+        values.write(&gpu, weights.values())?;
+        // What was sent may be given up once this returns.
+        gpu.wait()?;
+        let mut slots = size.slots;
+        loop {
+            let size = DeckSize { slots, ..size };
+            match ready((&gpu, &values), weights, settings, size) {
+                Ok((deck, network)) => return Ok(Self { gpu, values, network, deck }),
+                Err(GpuError::OutOfMemory) if slots > FEWEST => slots /= 2,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Sequences that are drawn at once.
+    pub fn slots(&self) -> usize {
+        self.deck.sizes().slots
+    }
+
+    /// Draws sequences, at most 2^31, and hands on those that are done, in any order. `supply` is asked for the next
+    /// number; `take` ends it by giving false.
+    pub fn draw(
+        &mut self,
+        mut supply: impl FnMut() -> Supply,
+        mut take: impl FnMut(Vec<Walked>) -> bool,
+    ) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        self.deck.begin(&self.gpu)?;
+        let (mut loaded, mut taken, mut done, mut over) = (0, 0, 0, false);
+        let mut numbers = Vec::new();
+        loop {
+            numbers.clear();
+            let free = self.deck.free(taken);
+            while !over && numbers.len() < free {
+                match supply() {
+                    Supply::Number(number) => numbers.push(number),
+                    Supply::Later => break,
+                    Supply::Over => over = true,
+                }
+            }
+            self.deck.load(&self.gpu, taken, &numbers)?;
+            loaded += numbers.len();
+            if done == loaded {
+                if over || free == 0 {
+                    return Ok(());
+                }
+                std::thread::sleep(SHORT);
+                continue;
+            }
+            for _ in 0..CYCLES {
+                cycle((&self.gpu, &self.values), &mut *self.network, &mut self.deck)?;
+            }
+            self.gpu.hand_on(&mut self.deck)?;
+            let walked;
+            (taken, walked) = self.deck.drain(&self.gpu)?;
+            done += walked.len();
+            if !walked.is_empty() && !take(walked) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A deck, and a network that has all the memory that it ever asks for.
+fn ready(
+    on: (&Gpu, &Memory),
+    weights: &Weights,
+    settings: &WalkSettings,
+    DeckSize { slots, room }: DeckSize,
+) -> Result<(Deck, Box<dyn Slots>), GpuError> {
+    let (gpu, codes) = (on.0, weights.shape().codes());
+    let sizes = WalkSizes {
+        slots,
+        codes,
+        statics: settings.statics,
+        end: settings.end,
+        last_visit: settings.last_visit,
+        // Rows that begin at multiples of 64 are faster to multiply.
+        stride: codes.next_multiple_of(64),
+        // These are the network's.
+        width: 0,
+        head: 0,
+        copies: false,
+    };
+    let sizes = match weights {
+        Weights::Recurrent(weights) => RecurrentSlots::sizes(weights, sizes),
+        Weights::Halo(weights) => HaloSlots::sizes(weights, sizes),
+    };
+    let ends = (&settings.ends, settings.draws);
+    let mut deck = Deck::new(gpu, sizes, room, &settings.rules, ends)?;
+    let mut network: Box<dyn Slots> = match weights {
+        Weights::Recurrent(weights) => Box::new(RecurrentSlots::new(gpu, weights, &sizes)?),
+        Weights::Halo(weights) => Box::new(HaloSlots::new(gpu, weights, &sizes)?),
+    };
+    // Memory is taken when it is needed first: better now, while there may be fewer slots, than between sequences.
+    cycle(on, &mut *network, &mut deck)?;
+    Ok((deck, network))
+}
+
+/// Queues a cycle: visits that were closed are seen, and codes decided for some rounds.
+fn cycle(on: (&Gpu, &Memory), network: &mut dyn Slots, deck: &mut Deck) -> Result<(), GpuError> {
+    on.0.hand_on(deck)?;
+    network.see(on, deck)?;
+    for _ in 0..network.rounds() {
+        network.round(on, deck)?;
+    }
+    Ok(())
+}
