@@ -143,7 +143,7 @@ class Study:
         import conseq as cq
 
         self.spark, self.folder, self.patients = spark, folder, patients
-        self.slices, self.apart = given.slices, given.apart
+        self.slices, self.tasks = given.slices, given.tasks
         if set(given.verbs) != {"generate"}:
             words = [given.program, "simulate", "inpatient", "--patients", patients, "--seed", 4, "--out", folder / "cohort"]
             subprocess.run([*map(str, words), "--quiet"], check=True)
@@ -156,8 +156,8 @@ class Study:
         from conseq import spark as cs
 
         cohort = self.folder / "cohort"
-        tasks = sum(1 for _ in (cohort / "data").glob("*.parquet")) if self.apart else None
-        return cs.Records.from_meds(self.spark, cohort, partitions=tasks)
+        count = sum(1 for _ in (cohort / "data").glob("*.parquet")) if self.tasks == 0 else self.tasks
+        return cs.Records.from_meds(self.spark, cohort, partitions=count)
 
     def frame(self):
         import pyarrow.parquet as parquet
@@ -231,7 +231,7 @@ def main():
     parser.add_argument("--patients", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--verbs", nargs="+", default=VERBS, choices=VERBS)
     parser.add_argument("--ways", nargs="+", default=["files", "frame"], choices=["files", "frame"])
-    parser.add_argument("--apart", action="store_true", help="a task for each file of the dataset")
+    parser.add_argument("--tasks", type=int, help="tasks to read files in; 0: one for each file")
     parser.add_argument("--slices", type=int, default=8, help="tasks to generate in")
     parser.add_argument("--library", type=pathlib.Path, default=ROOT / "target/release/lib_native.so")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/release/consequence")
