@@ -18,6 +18,7 @@ mod scores;
 mod steps;
 mod triangular;
 mod walk;
+mod walk_rules;
 mod words;
 
 pub use attention::{Attention, WIDEST_HEAD};
@@ -28,8 +29,6 @@ pub use optimiser::{AdamState, ParameterRange};
 pub use scores::{Held, Piece, Visits};
 pub use steps::Sums;
 pub use triangular::{Triangle, TriangleRows};
-pub use walk::{
-    CodeLists, Conjunctions, Deck, WalkDraws, WalkEnd, WalkRoom, WalkRules, WalkSizes, WalkWindow,
-    Walked,
-};
+pub use walk::{Deck, WalkDraws, WalkEnd, WalkRoom, WalkSizes, Walked};
+pub use walk_rules::{CodeLists, Conjunctions, WalkRules, WalkWindow};
 pub use words::{Ends, Indices, List, ListEnds, Packing, Staged, Staging, Words};
