@@ -50,7 +50,7 @@ fn every_verb_counts_in_parts_what_it_counts_in_one() {
         ("audit real --rules a.rules", 2..3),
         ("audit real --rules a.rules --hide-below 20 --referee --split train", 2..4),
         ("enforce real --rules a.rules --seed 3", 5..6),
-        ("evaluate --real real --synthetic synthetic --rules a.rules", 8..20),
+        ("evaluate --real real --synthetic synthetic --rules a.rules", 7..8),
     ] {
         let whole = match command.starts_with("enforce") {
             true => folder.run(&format!("{command} --out repaired --json")),

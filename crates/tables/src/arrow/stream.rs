@@ -84,7 +84,7 @@ impl RecordStream {
         Self::listed(own, &origin, options)
     }
 
-    /// The same of codes and markers with what each is, as [`meds::Stream::listed_codes`](crate::meds::Stream::listed_codes)
+    /// The same of codes and markers with what each is, as [`Files::listed_codes`](crate::meds::Files::listed_codes)
     /// gives them.
     pub fn with_listed_codes(
         listed: &[(String, String)],

@@ -68,7 +68,7 @@ proptest! {
         // And so is each data file by itself, wherever it is read.
         let files = Files::open(&path, &given).unwrap();
         files.check_subjects().unwrap();
-        assert!(files.apart().unwrap());
+        files.check_apart().unwrap();
         let (mut records, count) = (Cohort::default(), files.paths().len());
         for number in 0..count {
             let file = Files::open(&path, &given).unwrap().only(|place| place == number);
