@@ -19,6 +19,7 @@ include_patterns = [
     "SECURITY.md",
     "corpus/README.md",
     "python/examples/README.md",
+    "tools/cuda_on_cpu/README.md",
 ]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "program_help"]
 
