@@ -227,9 +227,10 @@ study:
 		$(WITH_TORCH) && $(TORCH) studies/torch_layer.py equal train; \
 	else $(WITH_TORCH) && $(TORCH) studies/torch_layer.py; fi
 	@echo "== spark"
-	@if $(SPARK_READY); then set -e; for session in cluster connect; do \
+	@if $(SPARK_READY); then set -e; $(MAKE) --no-print-directory staged-package; for session in cluster connect; do \
 		($(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py); done; \
-		PYTHONPATH=$(STAGED) $(SPARK) studies/spark.py; \
+		$(CARGO) build --quiet --locked --release -p consequence-cli -p consequence-python; \
+		$(SPARK) studies/spark.py; \
 		else echo "SKIPPED: PySpark or Java is not there, so nothing was shown of conseq.spark; make env-spark study" >&2; fi
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets

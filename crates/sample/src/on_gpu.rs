@@ -11,7 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use consequence_enforce::{FiledConjunctions, Tables};
 use consequence_engine::cuda::{
-    CodeLists, Conjunctions, Gpu, GpuError, WalkDraws, WalkEnd, WalkRules, WalkWindow, Walked,
+    CodeLists, Conjunctions, Gpu, GpuError, Handed, WalkDraws, WalkEnd, WalkRules, WalkWindow,
+    Walked,
 };
 use consequence_model::{EndsByDays, Network, NetworkGenerator};
 use consequence_network::gpu::{DeckSize, GpuSampler, Supply, WalkSettings, takes};
@@ -140,7 +141,7 @@ impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
         let slots: usize = samplers.iter().map(|sampler| locked(sampler).slots()).sum();
         // The queue is asked and told for moments only.
         let queue = Mutex::new(Queue::new(numbers, 1, ROOM * slots));
-        let (send, receive) = sync_channel::<Result<Vec<Walked>, GpuError>>(PIECES);
+        let (send, receive) = sync_channel::<Result<Handed, GpuError>>(PIECES);
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (queue, stopped) = (&queue, &stopped);
@@ -152,11 +153,12 @@ impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
             });
             let drawing: Vec<_> = drawing.collect();
             drop(send);
-            for walked in receive {
-                let judged: Vec<(u64, Finished)> = walked
-                    .map_err(SampleError::Gpu)?
+            for handed in receive {
+                let handed = handed.map_err(SampleError::Gpu)?;
+                let judged: Vec<(u64, Finished)> = (0..handed.len())
                     .into_par_iter()
                     .with_min_len(16)
+                    .map(|index| handed.walked(index))
                     .map(|walked| (walked.number, self.finished(walked, left)))
                     .collect();
                 let complete: Vec<Complete> = {
@@ -227,7 +229,7 @@ impl Drop for Stops<'_> {
 fn drawn<I: Iterator<Item = u64>>(
     sampler: &mut GpuSampler,
     queue: &Mutex<Queue<I>>,
-    send: &SyncSender<Result<Vec<Walked>, GpuError>>,
+    send: &SyncSender<Result<Handed, GpuError>>,
     stopped: &AtomicBool,
 ) {
     let is_over = || stopped.load(Ordering::Relaxed) || locked(queue).is_over();
@@ -244,7 +246,7 @@ fn drawn<I: Iterator<Item = u64>>(
     };
     // One GPU draws a limited number of records at a stretch.
     while !is_over() {
-        let drawn = sampler.draw(supply, |walked| send.send(Ok(walked)).is_ok());
+        let drawn = sampler.draw(supply, |handed| send.send(Ok(handed)).is_ok());
         if let Err(error) = drawn {
             // Nobody may listen any more.
             let _ = send.send(Err(error));

@@ -43,8 +43,9 @@ fn networks(vocabulary: &Arc<Vocabulary>, max_visits: usize, seed: u64) -> [Netw
     [drawn(vocabulary, max_visits, seed), halo(1), halo(3)]
 }
 
+/// So many slots, of which not all are worked on at a time.
 fn deck(slots: usize) -> DeckSize {
-    DeckSize { slots, ..DeckSize::default() }
+    DeckSize { slots, rows: slots / 2 - 1, ..DeckSize::default() }
 }
 
 /// How many of so many records are the same from both, and how many the GPU left to the CPU; all obey, since the referee
@@ -224,7 +225,7 @@ fn what_finds_no_room_is_drawn_on_the_cpu() {
             (WalkRoom { pending: 0, ..full }, false),
             (WalkRoom { due: 0, ..full }, false),
         ] {
-            let size = DeckSize { slots: 10, room };
+            let size = DeckSize { room, ..deck(10) };
             if let Some((same, left)) = same(&network, &rules, &Request::default(), (30, size)) {
                 assert_eq!(same, 30, "{room:?}");
                 assert_eq!(left == 0, enough, "{room:?}");

@@ -238,8 +238,6 @@ impl Coded for u128 {
     }
 }
 
-impl Key for u128 {}
-
 impl Coded for bool {
     fn write(&self, out: &mut Writer) {
         out.number((*self).into());

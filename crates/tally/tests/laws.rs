@@ -41,7 +41,7 @@ fn of(thing: u64) -> All {
     let mut lowest = Lowest::new(5);
     lowest.offer(key(&thing.to_string(), 0), 1 + thing % 3, || thing);
     let mut repeats = Repeats::default();
-    repeats.push(u128::from(key(&(thing % 4).to_string(), 1)));
+    repeats.push(key(&(thing % 4).to_string(), 1));
     let mut list = vec![0; (thing % 7) as usize];
     list.push(thing);
     All {

@@ -247,18 +247,15 @@ impl<'a> Counting<'a> {
         Ok(Timed { after, real, synthetic })
     }
 
-    fn code_set(&self, record: RecordView<'_>) -> u128 {
+    fn code_set(&self, record: RecordView<'_>) -> u64 {
         let vocabulary = &self.both.vocabulary;
         let event = |code: &Code| !matches!(vocabulary.part(*code), Part::Time | Part::Values);
         let mut codes: Vec<Code> = record.visits().flatten().copied().filter(event).collect();
         codes.sort_unstable();
         codes.dedup();
-        let half = |number: u8| {
-            let mut hasher = DefaultHasher::new();
-            (number, &codes).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        half(0) << 64 | half(1)
+        let mut hasher = DefaultHasher::new();
+        codes.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// What generated records are good for and what they give away, on records that are taken by keys of their ids.

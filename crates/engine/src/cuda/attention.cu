@@ -12,7 +12,6 @@
 #define SHARE 8
 #define GROUPS (WARP / SHARE)
 #define LEAST (-1e30f)
-#define NO_ROW 0xffffffffu
 
 __device__ __forceinline__ float over_group(float value) {
   for (int step = SHARE / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL, value, step);
@@ -142,18 +141,19 @@ __device__ __forceinline__ void attend(float* to, float* peaks, const float* mix
   if (lane == 0) peaks[(size_t)row * heads + head] = peak;
 }
 
-// One more row for each sequence, which attends to those that are cached and to itself, and is cached. Rows are
-// taken in the order of `attend`. Sequences of no length have no row.
+// One more row for each of some sequences, which attends to those that are cached and to itself, and is cached. Rows are
+// taken in the order of `attend`. `slots` tells where what is cached of each sequence lies.
 template <int MOST>
 __device__ __forceinline__ void attend_step(float* to, float* cache, const float* mixed,
-                                            const float* bias, const word* lengths, int rows,
-                                            int room, int heads, int wide) {
+                                            const float* bias, const word* slots,
+                                            const word* lengths, int rows, int all, int room,
+                                            int heads, int wide) {
   int row = warp_row(), lane = threadIdx.x % WARP, head = blockIdx.y;
-  if (row >= rows || lengths[row] == NO_ROW) return;
+  if (row >= rows || slots[row] >= (word)all) return;
   int width = heads * wide, group = lane / SHARE, part = lane % SHARE;
   int length = min((int)lengths[row], room - 1);
   const float* own = mixed + row * 3 * (size_t)width + head * wide;
-  float* cached = cache + (size_t)row * room * 2 * width + head * wide;
+  float* cached = cache + (size_t)slots[row] * room * 2 * width + head * wide;
   Softmax<MOST> softmax;
   softmax.begin(own, bias + head * wide, part, wide);
   for (int base = 0; base <= length; base += GROUPS) {
@@ -245,9 +245,10 @@ extern "C" __global__ void attend_64(float* to, float* peaks, const float* mixed
 }
 
 extern "C" __global__ void attend_step_64(float* to, float* cache, const float* mixed,
-                                          const float* bias, const word* lengths, int rows, int room,
+                                          const float* bias, const word* slots,
+                                          const word* lengths, int rows, int all, int room,
                                           int heads, int wide) {
-  attend_step<64 / SHARE>(to, cache, mixed, bias, lengths, rows, room, heads, wide);
+  attend_step<64 / SHARE>(to, cache, mixed, bias, slots, lengths, rows, all, room, heads, wide);
 }
 
 extern "C" __global__ void attend_rows_64(float* to, float* deltas, const float* dy, const float* y,
@@ -273,9 +274,10 @@ extern "C" __global__ void attend_256(float* to, float* peaks, const float* mixe
 }
 
 extern "C" __global__ void attend_step_256(float* to, float* cache, const float* mixed,
-                                          const float* bias, const word* lengths, int rows, int room,
-                                          int heads, int wide) {
-  attend_step<256 / SHARE>(to, cache, mixed, bias, lengths, rows, room, heads, wide);
+                                           const float* bias, const word* slots,
+                                           const word* lengths, int rows, int all, int room,
+                                           int heads, int wide) {
+  attend_step<256 / SHARE>(to, cache, mixed, bias, slots, lengths, rows, all, room, heads, wide);
 }
 
 extern "C" __global__ void attend_rows_256(float* to, float* deltas, const float* dy, const float* y,

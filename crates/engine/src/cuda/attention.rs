@@ -1,5 +1,6 @@
 //! Causal attention over sequences that lie end to end.
 
+use super::deck::TakenIn;
 use super::gpu::{Gpu, GpuError, Kernel, arguments, by_warps, int};
 use super::memory::{Part, PartMut};
 use super::words::{Indices, ListEnds};
@@ -133,9 +134,8 @@ impl Gpu {
         self.launch(for_keys, attention.spread(), arguments)
     }
 
-    /// One more row for each of some sequences: it attends to the rows that are cached of its sequence and to
-    /// itself, and is cached. `lengths` has the rows that each sequence has before, fewer than `room`; a sequence whose
-    /// length is the largest number stays as it is, and so does its row of `to`.
+    /// One more row for each of some sequences that were [taken in](Gpu::take_in): it attends to the rows that are cached of its
+    /// sequence and to itself, and is cached. There are as many of these as were seen before, fewer than `room`.
     ///
     /// # Panics
     ///
@@ -145,19 +145,22 @@ impl Gpu {
         to: PartMut<'_>,
         (cache, room): (PartMut<'_>, usize),
         (mixed, bias): (Part<'_>, Part<'_>),
-        lengths: Part<'_, u32>,
+        rows: &TakenIn<'_>,
         heads: usize,
     ) -> Result<(), GpuError> {
-        let (rows, width) = (lengths.len, bias.len / 3);
-        assert!(to.len == rows * width && mixed.len == 3 * to.len && bias.len == 3 * width);
-        assert!(room > 0 && cache.len == rows * room * 2 * width);
+        let (count, width) = (rows.seen.len, bias.len / 3);
+        assert!(to.len == count * width && mixed.len == 3 * to.len && bias.len == 3 * width);
+        assert!(room > 0 && cache.len == rows.of * room * 2 * width);
         assert!(heads > 0 && width.is_multiple_of(heads), "heads share the width");
         let wide = width / heads;
         assert!(wide <= WIDEST_HEAD, "heads have at most {WIDEST_HEAD} numbers");
         let kernel = if wide <= 64 { Kernel::attend_step_64 } else { Kernel::attend_step_256 };
-        let [count, room, heads_there, wide] = [rows, room, heads, wide].map(int);
-        let arguments = arguments![to, cache, mixed, bias, lengths, count, room, heads_there, wide];
-        let ([across, _], threads) = by_warps(rows);
+        let ([across, _], threads) = by_warps(count);
+        let sizes = [rows.slots.len, rows.of, room, heads, wide].map(int);
+        let [count, all, room, heads_there, wide] = sizes;
+        let (slots, seen) = (rows.slots, rows.seen);
+        let arguments =
+            arguments![to, cache, mixed, bias, slots, seen, count, all, room, heads_there, wide];
         self.launch(kernel, ([across, heads], threads), arguments)
     }
 }

@@ -133,7 +133,7 @@ kernels! {
         widen_rows,
     }
     "outputs.cu" { own_logits, own_gradients }
-    "walk.cu" { take_in, average_step, begin_visits, walk, hand_on }
+    "walk.cu" { take_in, average_step, begin_visits, take_states, walk, hand_on, list_slots }
 }
 
 /// A GPU that work can be queued on.

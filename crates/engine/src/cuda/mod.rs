@@ -10,6 +10,7 @@
 //! point ([`Sums`]), so that the result of a step has the same bits each time.
 
 mod attention;
+mod deck;
 mod gpu;
 mod kept;
 mod memory;
@@ -22,6 +23,9 @@ mod walk_rules;
 mod words;
 
 pub use attention::{Attention, WIDEST_HEAD};
+pub use deck::{
+    Deck, DeckCounts, Handed, TakenIn, WalkDraws, WalkEnd, WalkRoom, WalkRows, WalkSizes, Walked,
+};
 pub use gpu::{Factor, Gpu, GpuError, Precision};
 pub use kept::{KernelStore, keep_kernels};
 pub use memory::{Memory, Part, PartMut};
@@ -29,6 +33,5 @@ pub use optimiser::{AdamState, ParameterRange};
 pub use scores::{Held, Piece, Visits};
 pub use steps::Sums;
 pub use triangular::{Triangle, TriangleRows};
-pub use walk::{Deck, WalkDraws, WalkEnd, WalkRoom, WalkSizes, Walked};
 pub use walk_rules::{CodeLists, Conjunctions, WalkRules, WalkWindow};
 pub use words::{Ends, Indices, List, ListEnds, Packing, Staged, Staging, Words};

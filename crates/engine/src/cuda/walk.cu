@@ -5,6 +5,9 @@
 // decided at once. Conjunctions force codes and keep them off as they are on the CPU: one is looked at when a bit that it is
 // filed under is set, and again at its output.
 //
+// Only slots with work to do have it done: they are listed, and a kernel is given a part of the list, a row for each slot of
+// it. Rows are what products multiply; what is known of a slot stays with the slot.
+//
 // What holds throughout:
 // - Row 0 of a slot's bits are the codes of the visit at hand; each window has a row after it.
 // - Lists of a slot never outgrow their room: a sequence that would is marked, handed back, and drawn elsewhere.
@@ -56,10 +59,11 @@ struct Deck {
   Slot* slot;
   word *bits, *written, *ends, *held, *pending, *due;
   float *averages, *sums, *kept, *gates;
-  word* seen;
+  // Slots with work to do, listed from the middle: backwards those that closed a visit, forwards those whose visit goes on.
+  word *listed, *seen;
   // What is to be drawn, and what was.
   const sum* numbers;
-  word *counters, *drained, *headers, *out;
+  word *counters, *headers, *out;
   // Conjunctions.
   Conjunctions demands, bars, waits, tests;
   const word *outputs, *softs, *soft_rules;
@@ -71,8 +75,14 @@ struct Deck {
   const double *days, *cell_days, *cell_levels, *cell_paces;
 };
 
-// Of `counters[1]` numbers so far `counters[0]` were taken; they stand in a ring. `drained` tells how many headers and
-// words were handed back since they were read.
+// Counters: numbers that were taken, of how many so far, which stand in a ring; headers and words that were handed back since
+// they were read; slots that closed a visit, and those whose visit goes on.
+#define TAKEN 0
+#define LOADED 1
+#define HEADERS 2
+#define WORDS 3
+#define CLOSED 4
+#define GOING 5
 
 struct Walker {
   const Deck* deck;
@@ -556,13 +566,13 @@ __device__ void close(const Walker& w) {
   __syncwarp();
 }
 
-__device__ Walker walker(const Deck* deck, int slot, float* logits, const float* bias) {
+__device__ Walker walker(const Deck* deck, int slot) {
   Walker w;
   w.deck = deck;
   w.own = deck->slot + slot;
   w.bits = deck->bits + (size_t)slot * deck->bit_words;
-  w.logits = logits + (size_t)slot * deck->stride;
-  w.bias = bias;
+  w.logits = nullptr;
+  w.bias = nullptr;
   w.written = deck->written + (size_t)slot * deck->codes_room;
   w.held = deck->held + (size_t)slot * 3 * deck->held_room;
   w.pending = deck->pending + (size_t)slot * deck->pending_room;
@@ -572,12 +582,76 @@ __device__ Walker walker(const Deck* deck, int slot, float* logits, const float*
   return w;
 }
 
-// One round of every slot, by the logits of its state.
-extern "C" __global__ void walk(const Deck* deck, float* logits, const float* bias,
-                                const float* present_table, const float* copy_own) {
-  int slot = warp_row();
-  if (slot >= deck->slots) return;
-  Walker w = walker(deck, slot, logits, bias);
+// How many threads of the block before this one it is so for, and how many of all. Every thread takes part.
+__device__ word before_this(bool is, word* kept, word* all) {
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  word own = __ballot_sync(ALL, is);
+  if (lane == 0) kept[warp] = __popc(own);
+  __syncthreads();
+  word before = __popc(own & ((1u << lane) - 1)), total = 0;
+  for (int one = 0; one < warps; one++) {
+    if (one < warp) before += kept[one];
+    total += kept[one];
+  }
+  __syncthreads();
+  *all = total;
+  return before;
+}
+
+// Gives empty slots the next numbers, and lists the slots with work to do. One block does it, so that no number is passed
+// over; it begins with another slot each time, so that none waits for long.
+extern "C" __global__ void list_slots(const Deck* deck, int from) {
+  __shared__ word kept[WARP];
+  word closed = 0, going = 0, slots = deck->slots, all;
+  word taken = deck->counters[TAKEN], loaded = deck->counters[LOADED];
+  for (word base = 0; base < slots; base += blockDim.x) {
+    bool there = base + threadIdx.x < slots;
+    word slot = (base + threadIdx.x + from) % slots;
+    Slot* own = deck->slot + slot;
+    word phase = there ? own->phase : DONE;
+    word index = taken + before_this(phase == IDLE, kept, &all);
+    if (phase == IDLE && index < loaded) {
+      own->number = deck->numbers[index % (word)deck->ring];
+      own->phase = phase = SEE;
+      own->marks = NEW;
+      own->visit = own->first = own->count = own->held = own->overruled = 0;
+      own->days = 0.0;
+    }
+    taken = min(taken + all, loaded);
+    word at = closed + before_this(phase == SEE, kept, &all);
+    if (phase == SEE) deck->listed[slots - 1 - at] = slot;
+    closed += all;
+    bool goes = phase == WALK || phase == TRIED;
+    at = going + before_this(goes, kept, &all);
+    if (goes) deck->listed[slots + at] = slot;
+    going += all;
+  }
+  if (threadIdx.x == 0) {
+    deck->counters[TAKEN] = taken;
+    deck->counters[CLOSED] = closed;
+    deck->counters[GOING] = going;
+  }
+}
+
+// Rows of the states of slots.
+extern "C" __global__ void take_states(const Deck* deck, int first, int count, float* to) {
+  int row = warp_row();
+  if (row >= count) return;
+  const float* sums = deck->sums + (size_t)deck->listed[first + row] * deck->head;
+  for (int at = threadIdx.x % WARP; at < deck->head; at += WARP)
+    to[(size_t)row * deck->head + at] = sums[at];
+}
+
+// One round of some slots, by the logits of their states.
+extern "C" __global__ void walk(const Deck* deck, int first, int count, float* logits,
+                                const float* bias, const float* present_table,
+                                const float* copy_own) {
+  int row = warp_row();
+  if (row >= count) return;
+  word slot = deck->listed[first + row];
+  Walker w = walker(deck, slot);
+  w.logits = logits + (size_t)row * deck->stride;
+  w.bias = bias;
   Slot* own = w.own;
   if (own->phase != WALK && own->phase != TRIED) return;
   if (deck->copies) add_held(w, copy_own);
@@ -648,21 +722,18 @@ extern "C" __global__ void walk(const Deck* deck, float* logits, const float* bi
   close(w);
 }
 
-// Takes the visit that was closed into what is known, and makes the input of the history: a row for each slot, of its
+// Takes visits that were closed into what is known, and makes the input of the history: a row for each, of its
 // codes and of how many visits were seen before.
-extern "C" __global__ void take_in(const Deck* deck, float* input, const float* codes,
-                                   const float* seen) {
-  int slot = warp_row();
-  if (slot >= deck->slots) return;
-  Walker w = walker(deck, slot, nullptr, nullptr);
+extern "C" __global__ void take_in(const Deck* deck, int first_row, int rows, float* input,
+                                   const float* codes, const float* seen) {
+  int at_row = warp_row();
+  if (at_row >= rows) return;
+  word slot = deck->listed[first_row + at_row];
+  Walker w = walker(deck, slot);
   Slot* own = w.own;
-  if (own->phase != SEE) {
-    if (w.lane == 0) deck->seen[slot] = NONE;
-    return;
-  }
   bool begins = own->marks & NEW;
   word visit = own->visit, first = own->first, count = own->count;
-  float* row = input + (size_t)slot * deck->width;
+  float* row = input + (size_t)at_row * deck->width;
   // The mark that begins a sequence is the first that is seen.
   const float* before = seen + (size_t)(begins ? 0 : visit + 1) * deck->width;
   for (int at = w.lane; at < deck->width; at += WARP) {
@@ -741,7 +812,7 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
   }
   if (w.lane == 0) {
     own->visit = begins ? 0 : visit + 1;
-    deck->seen[slot] = own->visit;
+    deck->seen[at_row] = own->visit;
     own->first = first + count;
     own->cursor = begins ? 0 : (word)deck->statics;
     own->marks &= ~NEW;
@@ -750,33 +821,37 @@ extern "C" __global__ void take_in(const Deck* deck, float* input, const float* 
   }
 }
 
-// The gated average of each slot that has seen a visit goes on.
-extern "C" __global__ void average_step(const Deck* deck, const float* mixed, const float* bias) {
-  int slot = warp_row(), lane = threadIdx.x % WARP;
-  if (slot >= deck->slots || deck->slot[slot].phase != SEE) return;
+// The gated averages of slots that have seen a visit go on; rows of them.
+extern "C" __global__ void average_step(const Deck* deck, int first, int count, float* to,
+                                        const float* mixed, const float* bias) {
+  int at_row = warp_row(), lane = threadIdx.x % WARP;
+  if (at_row >= count) return;
+  word slot = deck->listed[first + at_row];
   float* average = deck->averages + (size_t)slot * deck->width;
-  const float* row = mixed + (size_t)slot * 2 * deck->width;
+  const float* row = mixed + (size_t)at_row * 2 * deck->width;
   // Before the first visit only the mark was seen.
   bool begins = deck->slot[slot].visit == 0;
   for (int at = lane; at < deck->width; at += WARP) {
     float gate = sigmoid(row[at] + bias[at] - 1.0f);
     if (begins) average[at] = 0.0f;
     average[at] += gate * (row[deck->width + at] + bias[deck->width + at] - average[at]);
+    to[(size_t)at_row * deck->width + at] = average[at];
   }
 }
 
-// Begins the next visit of each slot that has seen one: its first state, and what is known of it so far.
-extern "C" __global__ void begin_visits(const Deck* deck, const float* base, const float* bias,
-                                        const float* gate, const float* shared) {
-  int slot = warp_row();
-  if (slot >= deck->slots) return;
-  Walker w = walker(deck, slot, nullptr, nullptr);
+// Begins the next visit of slots that have seen one: its first state, and what is known of it so far.
+extern "C" __global__ void begin_visits(const Deck* deck, int first, int count, const float* base,
+                                        const float* bias, const float* gate,
+                                        const float* shared) {
+  int row = warp_row();
+  if (row >= count) return;
+  word slot = deck->listed[first + row];
+  Walker w = walker(deck, slot);
   Slot* own = w.own;
-  if (own->phase != SEE) return;
   for (int at = w.lane; at < deck->head; at += WARP)
-    deck->sums[(size_t)slot * deck->head + at] = base[(size_t)slot * deck->head + at] + bias[at];
+    deck->sums[(size_t)slot * deck->head + at] = base[(size_t)row * deck->head + at] + bias[at];
   if (deck->copies && w.lane < TERMS)
-    deck->gates[(size_t)slot * TERMS + w.lane] = gate[(size_t)slot * TERMS + w.lane] + shared[w.lane];
+    deck->gates[(size_t)slot * TERMS + w.lane] = gate[(size_t)row * TERMS + w.lane] + shared[w.lane];
   word row_words = deck->row_bits / 32;
   for (word from = row_words; from < deck->bit_words; from += WARP) {
     word mine = from + w.lane < deck->bit_words ? w.bits[from + w.lane] : 0;
@@ -800,21 +875,21 @@ extern "C" __global__ void begin_visits(const Deck* deck, const float* base, con
   if (w.lane == 0) own->phase = own->marks & NO_ROOM ? DONE : WALK;
 }
 
-// Hands sequences back that are done, and gives their slots the next numbers.
+// Hands sequences back that are done.
 extern "C" __global__ void hand_on(const Deck* deck) {
   int slot = warp_row();
   if (slot >= deck->slots) return;
-  Walker w = walker(deck, slot, nullptr, nullptr);
+  Walker w = walker(deck, slot);
   Slot* own = w.own;
   if (own->phase == DONE) {
     bool whole = !(own->marks & (NO_ROOM | NO_PROBABILITY));
     word visits = whole ? own->visit + 1 : 0, codes = whole ? own->first + own->count : 0;
     word need = visits + codes, from = 0;
-    if (w.lane == 0) from = atomicAdd(deck->drained + 1, need);
+    if (w.lane == 0) from = atomicAdd(deck->counters + WORDS, need);
     from = __shfl_sync(ALL, from, 0);
     if (from + need > deck->out_room || from + need < from) return;
     word header = 0;
-    if (w.lane == 0) header = atomicAdd(deck->drained, 1u);
+    if (w.lane == 0) header = atomicAdd(deck->counters + HEADERS, 1u);
     header = __shfl_sync(ALL, header, 0);
     if (header >= deck->headers_room) return;
     const word* ends = deck->ends + (size_t)slot * deck->visits_room;
@@ -827,15 +902,5 @@ extern "C" __global__ void hand_on(const Deck* deck) {
       own->phase = IDLE;
     }
     __syncwarp();
-  }
-  if (own->phase == IDLE && w.lane == 0 && deck->counters[0] < deck->counters[1]) {
-    word index = atomicAdd(deck->counters, 1u);
-    if (index < deck->counters[1]) {
-      own->number = deck->numbers[index % (word)deck->ring];
-      own->phase = SEE;
-      own->marks = NEW;
-      own->visit = own->first = own->count = own->held = own->overruled = 0;
-      own->days = 0.0;
-    }
   }
 }

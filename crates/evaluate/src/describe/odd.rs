@@ -287,18 +287,15 @@ impl Oddness {
 }
 
 /// A digest of the codes of all visits, of the days on which they begin, and of whether the record
-/// ends. Long enough that two records with the same are the same.
-fn digest(record: RecordView<'_>, details: DetailsView<'_>) -> u128 {
-    let half = |number: u8| {
-        let mut hasher = DefaultHasher::new();
-        (number, record.len(), record.ended()).hash(&mut hasher);
-        for codes in record.visits() {
-            codes.hash(&mut hasher);
-        }
-        for &time in details.times {
-            day(time).hash(&mut hasher);
-        }
-        hasher.finish()
-    };
-    u128::from(half(0)) << 64 | u128::from(half(1))
+/// ends.
+fn digest(record: RecordView<'_>, details: DetailsView<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (record.len(), record.ended()).hash(&mut hasher);
+    for codes in record.visits() {
+        codes.hash(&mut hasher);
+    }
+    for &time in details.times {
+        day(time).hash(&mut hasher);
+    }
+    hasher.finish()
 }

@@ -26,22 +26,19 @@ impl Known {
 }
 
 /// A digest of every code with a value and a date, of the value, and of the date.
-pub(super) fn triples<'a>(sample: &TimingSample<'a>) -> impl Iterator<Item = u128> + use<'a> {
+pub(super) fn triples<'a>(sample: &TimingSample<'a>) -> impl Iterator<Item = u64> + use<'a> {
     sample.records().flat_map(|(_, details)| {
         details.events.iter().filter_map(move |event| triple(details, event))
     })
 }
 
-fn triple(details: DetailsView<'_>, event: &EventDetail) -> Option<u128> {
+fn triple(details: DetailsView<'_>, event: &EventDetail) -> Option<u64> {
     let time = event.time.or_else(|| details.time(event.visit as usize))?;
     // Both zeros are one value.
     let bits = (event.value? + 0.0).to_bits();
-    let half = |number: u8| {
-        let mut hasher = DefaultHasher::new();
-        (number, event.code.0, bits, day(time)).hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    Some(half(0) << 64 | half(1))
+    let mut hasher = DefaultHasher::new();
+    (event.code.0, bits, day(time)).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// How many triples of generated records, and of other real ones, are those of the real records; none

@@ -19,5 +19,5 @@ pub use trainer::{GpuTrainer, Moments, Read, StepSettings, takes};
 
 pub(crate) use beyond::{Asking, ReadPiece, place, slots_of};
 pub(crate) use net::{Gradients, Net, Wanted};
-pub(crate) use sampler::Slots;
+pub(crate) use sampler::{RowsAtOnce, Slots};
 pub(crate) use whole::Whole;

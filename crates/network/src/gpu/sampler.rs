@@ -1,14 +1,15 @@
 //! A network that draws sequences on a GPU.
 //!
-//! All slots of a deck go on together. A cycle shows the network the visits that were closed, then decides codes in a few
-//! rounds, each by one product of all states with what codes read of them. The products have the same sizes
-//! whatever is in the slots, so that a sequence does not depend on what is drawn beside it.
+//! A cycle shows the network visits that were closed, then decides codes in a few rounds, each by a product of states with
+//! what codes read of them. Slots that have nothing to do take no part. Products have the same number of
+//! rows however many slots there are to work on, so that a sequence does not depend on what is drawn beside it.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use consequence_engine::cuda::{
-    Deck, Gpu, GpuError, Memory, WalkDraws, WalkEnd, WalkRoom, WalkRules, WalkSizes, Walked,
+    Deck, DeckCounts, Gpu, GpuError, Handed, Memory, WalkDraws, WalkEnd, WalkRoom, WalkRows,
+    WalkRules, WalkSizes,
 };
 
 use super::takes;
@@ -16,8 +17,8 @@ use crate::Weights;
 use crate::halo::gpu::HaloSlots;
 use crate::recurrent::gpu::RecurrentSlots;
 
-/// Cycles between two looks at what is done.
-const CYCLES: usize = 4;
+/// Rounds of a cycle. A slot that closes its visit waits for the next cycle.
+const ROUNDS: usize = 4;
 
 /// How long is waited for numbers that will come.
 const SHORT: Duration = Duration::from_micros(200);
@@ -52,11 +53,13 @@ pub struct DeckSize {
     pub slots: usize,
     /// The room of each.
     pub room: WalkRoom,
+    /// Slots that are worked on at a time, where the network does not ask for fewer.
+    pub rows: usize,
 }
 
 impl Default for DeckSize {
     fn default() -> Self {
-        Self { slots: SLOTS, room: WalkRoom::default() }
+        Self { slots: SLOTS, room: WalkRoom::default(), rows: SLOTS }
     }
 }
 
@@ -77,19 +80,39 @@ pub struct GpuSampler {
     gpu: Gpu,
     values: Memory,
     network: Box<dyn Slots>,
+    at_once: RowsAtOnce,
     deck: Deck,
 }
 
-/// What a network does for all slots of a deck, given its parameters on the GPU.
-pub(crate) trait Slots: Debug + Send {
-    /// Rounds of a cycle: a slot that has closed a visit waits for the next, and all wait while visits are seen.
-    fn rounds(&self) -> usize;
+/// How many rows products have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowsAtOnce {
+    /// Where visits are seen.
+    pub seeing: usize,
+    /// Where codes are decided.
+    pub deciding: usize,
+}
 
-    /// Shows it the visits that were closed, and begins the next ones.
-    fn see(&mut self, on: (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError>;
+/// What a network does for slots of a deck, given its parameters on the GPU.
+pub(crate) trait Slots: Debug + Send {
+    /// How many it works on at a time, where there are as many.
+    fn rows_at_once(&self) -> RowsAtOnce;
+
+    /// Shows it visits that were closed, and begins the next ones.
+    fn see(
+        &mut self,
+        on: (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError>;
 
     /// Decides codes by the states as they are.
-    fn round(&mut self, on: (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError>;
+    fn round(
+        &mut self,
+        on: (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError>;
 }
 
 impl GpuSampler {
@@ -115,7 +138,9 @@ impl GpuSampler {
         loop {
             let size = DeckSize { slots, ..size };
             match ready((&gpu, &values), weights, settings, size) {
-                Ok((deck, network)) => return Ok(Self { gpu, values, network, deck }),
+                Ok((deck, network, at_once)) => {
+                    return Ok(Self { gpu, values, network, at_once, deck });
+                }
                 Err(GpuError::OutOfMemory) if slots > FEWEST => slots /= 2,
                 Err(error) => return Err(error),
             }
@@ -137,15 +162,16 @@ impl GpuSampler {
     pub fn draw(
         &mut self,
         mut supply: impl FnMut() -> Supply,
-        mut take: impl FnMut(Vec<Walked>) -> bool,
+        mut take: impl FnMut(Handed) -> bool,
     ) -> Result<(), GpuError> {
         self.gpu.bind()?;
         self.deck.begin(&self.gpu)?;
-        let (mut loaded, mut taken, mut done, mut over) = (0, 0, 0, false);
+        let (mut loaded, mut done, mut over) = (0, 0, false);
         let mut numbers = Vec::new();
         loop {
+            // The GPU goes on meanwhile.
             numbers.clear();
-            let free = self.deck.free(taken);
+            let free = self.deck.free();
             while !over && numbers.len() < free {
                 match supply() {
                     Supply::Number(number) => numbers.push(number),
@@ -153,26 +179,49 @@ impl GpuSampler {
                     Supply::Over => over = true,
                 }
             }
-            self.deck.load(&self.gpu, taken, &numbers)?;
+            self.deck.load(&self.gpu, &numbers)?;
             loaded += numbers.len();
-            if done == loaded {
+            self.gpu.hand_on(&mut self.deck)?;
+            self.gpu.list_slots(&mut self.deck)?;
+            let counts = self.deck.count(&self.gpu)?;
+            let rests = counts.closed + counts.going == 0;
+            let handed = match rests || counts.is_full || counts.handed > self.slots() / 4 {
+                true => self.deck.drain(&self.gpu)?,
+                false => Handed::default(),
+            };
+            self.cycle(counts)?;
+            done += handed.len();
+            if !handed.is_empty() && !take(handed) {
+                return Ok(());
+            }
+            if rests && done == loaded {
                 if over || free == 0 {
                     return Ok(());
                 }
                 std::thread::sleep(SHORT);
-                continue;
-            }
-            for _ in 0..CYCLES {
-                cycle((&self.gpu, &self.values), &mut *self.network, &mut self.deck)?;
-            }
-            self.gpu.hand_on(&mut self.deck)?;
-            let walked;
-            (taken, walked) = self.deck.drain(&self.gpu)?;
-            done += walked.len();
-            if !walked.is_empty() && !take(walked) {
-                return Ok(());
             }
         }
+    }
+
+    /// Queues a cycle: visits that were closed are seen, and codes decided for some rounds.
+    fn cycle(&mut self, counts: DeckCounts) -> Result<(), GpuError> {
+        let Self { gpu, values, network, at_once, deck } = self;
+        let on = (&*gpu, &*values);
+        // What would be a part of a product waits for others, while there is enough else to do.
+        let rest = match counts.going > at_once.seeing {
+            true => counts.closed % at_once.seeing,
+            false => 0,
+        };
+        let closed = counts.closed - rest;
+        for rows in deck.closed(closed, at_once.seeing) {
+            network.see(on, deck, &rows)?;
+        }
+        for rows in deck.going(closed, at_once.deciding) {
+            for _ in 0..ROUNDS {
+                network.round(on, deck, &rows)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -181,8 +230,8 @@ fn ready(
     on: (&Gpu, &Memory),
     weights: &Weights,
     settings: &WalkSettings,
-    DeckSize { slots, room }: DeckSize,
-) -> Result<(Deck, Box<dyn Slots>), GpuError> {
+    DeckSize { slots, room, rows }: DeckSize,
+) -> Result<(Deck, Box<dyn Slots>, RowsAtOnce), GpuError> {
     let (gpu, codes) = (on.0, weights.shape().codes());
     let sizes = WalkSizes {
         slots,
@@ -208,16 +257,10 @@ fn ready(
         Weights::Halo(weights) => Box::new(HaloSlots::new(gpu, weights, &sizes)?),
     };
     // Memory is taken when it is needed first: better now, while there may be fewer slots, than between sequences.
-    cycle(on, &mut *network, &mut deck)?;
-    Ok((deck, network))
-}
-
-/// Queues a cycle: visits that were closed are seen, and codes decided for some rounds.
-fn cycle(on: (&Gpu, &Memory), network: &mut dyn Slots, deck: &mut Deck) -> Result<(), GpuError> {
-    on.0.hand_on(deck)?;
-    network.see(on, deck)?;
-    for _ in 0..network.rounds() {
-        network.round(on, deck)?;
-    }
-    Ok(())
+    let RowsAtOnce { seeing, deciding } = network.rows_at_once();
+    let [seeing, deciding] = [seeing, deciding].map(|asked| asked.min(slots).min(rows));
+    let nobody = [seeing, deciding].map(|room| deck.no_rows(room));
+    network.see(on, &mut deck, &nobody[0])?;
+    network.round(on, &mut deck, &nobody[1])?;
+    Ok((deck, network, RowsAtOnce { seeing, deciding }))
 }

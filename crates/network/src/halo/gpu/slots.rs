@@ -1,19 +1,19 @@
 //! Sequences that are drawn by HALO on a GPU, one in each slot of a deck.
 //!
-//! Keys and values of every block stay on the GPU, rows for each slot. A slot's state is what the first layer of the
+//! Keys and values of every block stay on the GPU, for each slot. A slot's state is what the first layer of the
 //! head comes to before its activation: a code that comes on adds its row. The second layer is multiplied block by block, each
 //! block of codes by the units that it is told of.
 
-use consequence_engine::cuda::{Deck, Factor, Gpu, GpuError, Memory, WalkSizes};
+use consequence_engine::cuda::{Deck, Factor, Gpu, GpuError, Memory, WalkRows, WalkSizes};
 
 use super::head::{blocks, second, seen};
 use super::pass::Net;
 use super::trunk::Trunk;
-use crate::gpu::Slots;
+use crate::gpu::{RowsAtOnce, Slots};
 use crate::halo::weights::Ranges;
 use crate::halo::{Shape, Weights};
 
-/// The network at work on all slots at once.
+/// The network at work on slots, some at a time.
 #[derive(Debug)]
 pub(crate) struct HaloSlots {
     shape: Shape,
@@ -24,6 +24,7 @@ pub(crate) struct HaloSlots {
     /// Rows that each slot has room for: it sees the mark that begins a sequence, and all visits but the last.
     room: usize,
     base: Memory,
+    states: Memory,
     active: Memory,
     logits: Memory,
 }
@@ -46,56 +47,67 @@ impl HaloSlots {
             caches.push(cache);
         }
         let (ranges, trunk) = (Ranges::new(&shape), Trunk::default());
-        let [base, active, logits] = [Memory::default(), Memory::default(), Memory::default()];
-        Ok(Self { shape, ranges, trunk, caches, room, base, active, logits })
+        let [base, states, active, logits] = Default::default();
+        Ok(Self { shape, ranges, trunk, caches, room, base, states, active, logits })
     }
 }
 
 impl Slots for HaloSlots {
-    /// About as many as multiply as much as the blocks do; in more, most visits would wait.
-    fn rounds(&self) -> usize {
-        let Shape { width, layers, codes, .. } = self.shape;
-        let (blocks, round) = (12 * layers * width * width, codes * self.shape.units());
-        (blocks / round).clamp(4, 16)
+    /// Every row goes through all blocks: enough of them to keep a GPU busy, and no more.
+    fn rows_at_once(&self) -> RowsAtOnce {
+        RowsAtOnce { seeing: 1_024, deciding: 2_048 }
     }
 
-    fn see(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
+    fn see(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError> {
         let Self { shape, ranges, trunk, caches, room, base, .. } = self;
         let net = Net { gpu, values, ranges, shape: *shape };
-        let WalkSizes { slots, head, width, .. } = *deck.sizes();
-        let input = trunk.input(&net, slots)?.all_mut();
-        gpu.take_in(deck, input, net.at(&ranges.codes), net.at(&ranges.positions))?;
-        trunk.run(&net, slots, false, |number, kept| {
+        let (WalkSizes { head, width, .. }, count) = (*deck.sizes(), rows.room());
+        let input = trunk.input(&net, count)?.all_mut();
+        gpu.take_in(deck, rows, input, net.at(&ranges.codes), net.at(&ranges.positions))?;
+        let taken_in = deck.taken_in(rows);
+        trunk.run(&net, count, false, |number, kept| {
             let cache = (caches[number].all_mut(), *room);
             let mixed = (kept.mixed.all(), net.at(&ranges.blocks[number].qkv[1]));
-            gpu.attend_step(kept.attended.all_mut(), cache, mixed, deck.seen(), shape.heads)
+            gpu.attend_step(kept.attended.all_mut(), cache, mixed, &taken_in, shape.heads)
         })?;
         let [first, bias] = &ranges.first;
-        let hidden = Factor::new(trunk.hidden.all(), slots, width);
-        base.fit(gpu, slots * head)?;
+        let hidden = Factor::new(trunk.hidden.all(), count, width);
+        base.fit(gpu, count * head)?;
         gpu.product(base.all_mut(), hidden, Factor::new(net.at(first), width, head), false)?;
         let nothing = values.part(0..0);
-        gpu.begin_visits(deck, (base.all(), net.at(bias)), (nothing, nothing))
+        gpu.begin_visits(deck, rows, (base.all(), net.at(bias)), (nothing, nothing))
     }
 
-    fn round(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
-        let Self { shape, ranges, active, logits, .. } = self;
+    fn round(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError> {
+        let Self { shape, ranges, states, active, logits, .. } = self;
         let net = Net { gpu, values, ranges, shape: *shape };
-        let WalkSizes { slots, codes, head, width, stride, .. } = *deck.sizes();
+        let (WalkSizes { codes, head, width, stride, .. }, count) = (*deck.sizes(), rows.room());
         let (seen, apart) = seen(&net, &(0..codes));
-        active.fit(gpu, slots * apart)?;
-        gpu.fire_sums((active.all_mut(), apart), (deck.sums().all(), head), seen)?;
-        logits.fit(gpu, slots * stride)?;
+        states.fit(gpu, count * head)?;
+        gpu.take_states(deck, rows, states.all_mut())?;
+        active.fit(gpu, count * apart)?;
+        gpu.fire_sums((active.all_mut(), apart), (states.all(), head), seen)?;
+        logits.fit(gpu, count * stride)?;
         let len = logits.len();
         for (codes, inner) in blocks(&net, &(0..codes)) {
             let weight = second(&net, &codes, inner).transposed();
-            let active = Factor::within(active.all(), slots, inner, apart);
+            let active = Factor::within(active.all(), count, inner, apart);
             gpu.product_within(logits.part_mut(codes.start..len), stride, active, weight, false)?;
         }
         let present = ranges.first[0].start + width * head;
         let present = values.part(present..present + codes * head);
         let bias = ranges.second[1].start;
         let bias = values.part(bias..bias + codes);
-        gpu.walk(deck, (logits.all_mut(), bias), present, values.part(0..0))
+        gpu.walk(deck, rows, (logits.all_mut(), bias), present, values.part(0..0))
     }
 }

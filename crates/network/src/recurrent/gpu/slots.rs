@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use consequence_engine::cuda::{Deck, Factor, Gpu, GpuError, Memory, WalkSizes};
+use consequence_engine::cuda::{Deck, Factor, Gpu, GpuError, Memory, WalkRows, WalkSizes};
 
 use super::pass::Net;
-use crate::gpu::Slots;
+use crate::gpu::{RowsAtOnce, Slots};
 use crate::recurrent::copies::TERMS;
 use crate::recurrent::history::add_places;
 use crate::recurrent::weights::Ranges;
 use crate::recurrent::{Shape, Weights};
 
-/// The network at work on all slots at once.
+/// The network at work on slots, some at a time.
 #[derive(Debug)]
 pub(crate) struct RecurrentSlots {
     shape: Shape,
@@ -21,13 +21,14 @@ pub(crate) struct RecurrentSlots {
     buffers: Buffers,
 }
 
-/// Memory of a cycle, kept from one to the next.
+/// Memory of rows, kept from one use to the next.
 #[derive(Debug, Default)]
 struct Buffers {
     input: Memory,
     normals: Memory,
     normed: Memory,
     mixed: Memory,
+    averages: Memory,
     narrow: Memory,
     middle: Memory,
     wide: Memory,
@@ -36,6 +37,7 @@ struct Buffers {
     hidden: Memory,
     base: Memory,
     gates: Memory,
+    states: Memory,
     refined: Memory,
     pressed: Memory,
     turned: Memory,
@@ -55,24 +57,34 @@ impl RecurrentSlots {
     pub fn new(gpu: &Gpu, weights: &Weights, sizes: &WalkSizes) -> Result<Self, GpuError> {
         let (shape, ranges) = (*weights.shape(), Ranges::new(weights.shape()));
         let seen = seen_before(gpu, &shape, weights, sizes.last_visit)?;
-        let buffers = Buffers::new(gpu, &shape, sizes)?;
-        Ok(Self { shape, ranges, seen, buffers })
+        Ok(Self { shape, ranges, seen, buffers: Buffers::default() })
     }
 }
 
 impl Slots for RecurrentSlots {
-    fn rounds(&self) -> usize {
-        4
+    /// A row costs about as much either way, and all slots have codes to decide while a few see a visit.
+    fn rows_at_once(&self) -> RowsAtOnce {
+        RowsAtOnce { seeing: 1_024, deciding: 4_096 }
     }
 
-    fn see(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
+    fn see(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError> {
         let net = Net { gpu, values, ranges: &self.ranges, shape: self.shape };
-        self.buffers.see(&net, &self.seen, deck)
+        self.buffers.see(&net, &self.seen, deck, rows)
     }
 
-    fn round(&mut self, (gpu, values): (&Gpu, &Memory), deck: &mut Deck) -> Result<(), GpuError> {
+    fn round(
+        &mut self,
+        (gpu, values): (&Gpu, &Memory),
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError> {
         let net = Net { gpu, values, ranges: &self.ranges, shape: self.shape };
-        self.buffers.round(&net, deck)
+        self.buffers.round(&net, deck, rows)
     }
 }
 
@@ -95,29 +107,24 @@ fn seen_before(
 }
 
 impl Buffers {
-    /// Memory of all sizes, zero.
-    fn new(gpu: &Gpu, shape: &Shape, sizes: &WalkSizes) -> Result<Self, GpuError> {
-        let mut buffers = Self::default();
-        for (memory, count) in [
-            (&mut buffers.input, shape.width),
-            (&mut buffers.gates, TERMS),
-            (&mut buffers.logits, sizes.stride),
-        ] {
-            memory.fit(gpu, sizes.slots * count)?;
-            memory.clear(gpu)?;
-        }
-        Ok(buffers)
-    }
-
-    /// Shows the network the visits that were closed, and begins the next ones.
-    fn see(&mut self, net: &Net<'_>, seen: &Memory, deck: &mut Deck) -> Result<(), GpuError> {
-        let (gpu, ranges, slots) = (net.gpu, net.ranges, deck.sizes().slots);
+    /// Shows the network visits that were closed, and begins the next ones.
+    fn see(
+        &mut self,
+        net: &Net<'_>,
+        seen: &Memory,
+        deck: &mut Deck,
+        rows: &WalkRows,
+    ) -> Result<(), GpuError> {
+        let (gpu, ranges, width, count) = (net.gpu, net.ranges, net.shape.width, rows.room());
         let at = |range: &Range<usize>| net.at(range);
-        gpu.take_in(deck, self.input.all_mut(), at(&ranges.codes), seen.all())?;
+        self.input.fit(gpu, count * width)?;
+        gpu.take_in(deck, rows, self.input.all_mut(), at(&ranges.codes), seen.all())?;
         net.norm(&mut self.normed, &mut self.normals, &self.input, &ranges.norm_1, false)?;
         net.linear(&mut self.mixed, &self.normed, &ranges.mix)?;
-        gpu.average_step(deck, (self.mixed.all(), at(&ranges.mix[1])))?;
-        net.linear(&mut self.narrow, deck.averages(), &ranges.join)?;
+        self.averages.fit(gpu, count * width)?;
+        let mixed = (self.mixed.all(), at(&ranges.mix[1]));
+        gpu.average_step(deck, rows, self.averages.all_mut(), mixed)?;
+        net.linear(&mut self.narrow, &self.averages, &ranges.join)?;
         net.add_linear(&mut self.middle, &self.input, &self.narrow, &ranges.join[1])?;
         net.norm(&mut self.normed, &mut self.normals, &self.middle, &ranges.norm_2, false)?;
         net.linear(&mut self.wide, &self.normed, &ranges.up)?;
@@ -126,26 +133,30 @@ impl Buffers {
         net.add_linear(&mut self.last, &self.middle, &self.narrow, &ranges.down[1])?;
         net.norm(&mut self.hidden, &mut self.normals, &self.last, &ranges.norm_3, false)?;
         net.linear(&mut self.base, &self.hidden, &ranges.start)?;
-        let gate = Factor::new(at(&ranges.copy_gate), TERMS, net.shape.width).transposed();
-        let hidden = Factor::new(self.hidden.all(), slots, net.shape.width);
+        self.gates.fit(gpu, count * TERMS)?;
+        let gate = Factor::new(at(&ranges.copy_gate), TERMS, width).transposed();
+        let hidden = Factor::new(self.hidden.all(), count, width);
         gpu.product(self.gates.all_mut(), hidden, gate, false)?;
         let base = (self.base.all(), at(&ranges.start[1]));
-        gpu.begin_visits(deck, base, (self.gates.all(), at(&ranges.copy_shared)))
+        gpu.begin_visits(deck, rows, base, (self.gates.all(), at(&ranges.copy_shared)))
     }
 
     /// Decides codes by the states as they are.
-    fn round(&mut self, net: &Net<'_>, deck: &mut Deck) -> Result<(), GpuError> {
-        let (gpu, ranges, WalkSizes { slots, codes, head, stride, .. }) =
-            (net.gpu, net.ranges, *deck.sizes());
-        net.norm(&mut self.refined, &mut self.normals, deck.sums(), &ranges.norm, true)?;
+    fn round(&mut self, net: &Net<'_>, deck: &mut Deck, rows: &WalkRows) -> Result<(), GpuError> {
+        let (gpu, ranges, WalkSizes { codes, head, stride, .. }, count) =
+            (net.gpu, net.ranges, *deck.sizes(), rows.room());
+        self.states.fit(gpu, count * head)?;
+        gpu.take_states(deck, rows, self.states.all_mut())?;
+        net.norm(&mut self.refined, &mut self.normals, &self.states, &ranges.norm, true)?;
         net.linear(&mut self.pressed, &self.refined, &ranges.narrow)?;
         net.gelu_linear(&mut self.turned, &self.pressed, &ranges.narrow[1])?;
         net.linear(&mut self.widened, &self.turned, &ranges.widen)?;
         net.add_linear(&mut self.read, &self.refined, &self.widened, &ranges.widen[1])?;
-        let read = Factor::new(self.read.all(), slots, head);
+        self.logits.fit(gpu, count * stride)?;
+        let read = Factor::new(self.read.all(), count, head);
         let table = Factor::new(net.at(&ranges.read), codes, head).transposed();
         gpu.product_within(self.logits.all_mut(), stride, read, table, false)?;
         let logits = (self.logits.all_mut(), net.at(&ranges.bias));
-        gpu.walk(deck, logits, net.at(&ranges.present), net.at(&ranges.copy_own))
+        gpu.walk(deck, rows, logits, net.at(&ranges.present), net.at(&ranges.copy_own))
     }
 }

@@ -1,6 +1,6 @@
 //! HALO's network on a GPU.
 
-use consequence_engine::cuda::{Memory, Precision};
+use consequence_engine::cuda::{Memory, Precision, TakenIn};
 use consequence_engine::{Dropout, attend_cached};
 use consequence_network::gpu::{GpuBatch, GpuTrainer};
 use consequence_network::halo::{Shape, Weights};
@@ -169,37 +169,38 @@ fn rows_that_come_one_by_one_attend_as_on_the_cpu() {
         cache.write(&gpu, &vec![f32::NAN; sequences * room * 2 * width]).unwrap();
         to.write(&gpu, &vec![0.5; sequences * width]).unwrap();
         bias_there.write(&gpu, &bias).unwrap();
-        let mut lengths_there: Memory<u32> = Memory::default();
+        let [mut slots_there, mut lengths_there]: [Memory<u32>; 2] = Default::default();
         let mut right = vec![0.5; sequences * width];
-        let mut caches = vec![Vec::new(); sequences];
+        let mut caches: Vec<Vec<f32>> = vec![Vec::new(); sequences];
         for mixed in steps {
-            let lengths: Vec<u32> = caches
-                .iter_mut()
-                .zip(mixed.chunks_exact(3 * width))
-                .zip(right.chunks_exact_mut(width))
-                .map(|((cache, row), to): ((&mut Vec<f32>, _), _)| {
-                    let mut length = cache.len() / (2 * width);
-                    match noise.below(4) {
-                        // It has no row this time.
-                        0 => return u32::MAX,
-                        // Another sequence is in its place.
-                        _ if length == room || noise.below(9) == 0 => {
-                            cache.clear();
-                            length = 0;
-                        }
-                        _ => {}
-                    }
-                    let row: Vec<f32> =
-                        row.iter().zip(&bias).map(|(value, bias)| value + bias).collect();
-                    cache.extend_from_slice(&row[width..]);
-                    attend_cached(to, &mut Vec::new(), &row[..width], cache, length + 1, heads);
-                    length as u32
-                })
-                .collect();
+            // Some of them, in any order: the rows after these are nobody's.
+            let mut slots: Vec<usize> = (0..sequences).collect();
+            (0..sequences).for_each(|at| slots.swap(at, noise.below(sequences)));
+            slots.truncate(noise.below(sequences + 1));
+            let rows = mixed.chunks_exact(3 * width).zip(right.chunks_exact_mut(width));
+            let lengths = slots.iter().zip(rows).map(|(&slot, (row, to))| {
+                let cache = &mut caches[slot];
+                if cache.len() == room * 2 * width || noise.below(9) == 0 {
+                    // Another sequence is in its place.
+                    cache.clear();
+                }
+                let length = cache.len() / (2 * width);
+                let row: Vec<f32> =
+                    row.iter().zip(&bias).map(|(value, bias)| value + bias).collect();
+                cache.extend_from_slice(&row[width..]);
+                attend_cached(to, &mut Vec::new(), &row[..width], cache, length + 1, heads);
+                length as u32
+            });
+            let mut lengths: Vec<u32> = lengths.collect();
+            lengths.resize(sequences, u32::MAX);
             mixed_there.write(&gpu, &mixed).unwrap();
             lengths_there.write(&gpu, &lengths).unwrap();
+            slots_there
+                .write(&gpu, &slots.iter().map(|&slot| slot as u32).collect::<Vec<_>>())
+                .unwrap();
             let (cache, said) = ((cache.all_mut(), room), (mixed_there.all(), bias_there.all()));
-            gpu.attend_step(to.all_mut(), cache, said, lengths_there.all(), heads).unwrap();
+            let rows = TakenIn::new(slots_there.all(), lengths_there.all(), sequences);
+            gpu.attend_step(to.all_mut(), cache, said, &rows, heads).unwrap();
             let mut found = vec![0.0; sequences * width];
             to.read(&gpu, &mut found).unwrap();
             let off = apart(&found, &right);
