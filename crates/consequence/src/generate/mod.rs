@@ -292,18 +292,18 @@ pub struct PreparedGeneration {
 /// What helps who named a GPU that is not good for it.
 const ON_CPU: &str = "leave {device} out, or give {device=cpu}";
 
-/// Has the records of a network drawn where it was asked, and tells where that is.
+/// Has so many records of a network drawn where it was asked, and tells where that is.
 fn draw_on(
     sampler: &mut Sampler<'_, NetworkGenerator>,
     network: &Network,
-    device: DeviceChoice,
+    (device, records): (DeviceChoice, u64),
     watch: &dyn Watch,
 ) -> Result<(), Error> {
     let refused = |error: NotOnGpu| Error::refused(error.to_string(), ON_CPU);
     let ChosenGpus { gpus, why } = device.find_all().map_err(|error| refused(error.into()))?;
     let drawn_on = match gpus.is_empty() {
         true => Ok(()),
-        false => sampler.draw_on(gpus, network, DeckSize::default()),
+        false => sampler.draw_on(gpus, network, DeckSize::of(records)),
     };
     let why = match (drawn_on, device) {
         (Ok(()), _) => why,
@@ -320,6 +320,16 @@ enum Sink<'a> {
     Files(&'a Out),
     /// Those with numbers in a range, to the caller, so many at a time.
     Parts { range: Range<u64>, size: u64, take: &'a mut dyn FnMut(Dataset) -> Result<(), Error> },
+}
+
+impl Sink<'_> {
+    /// How many records go there.
+    fn records(&self, task: &GenerateTask) -> u64 {
+        match self {
+            Self::Files(_) => task.records,
+            Self::Parts { range, .. } => range.end.saturating_sub(range.start),
+        }
+    }
 }
 
 impl PreparedGeneration {
@@ -358,6 +368,7 @@ impl PreparedGeneration {
         watch: &dyn Watch,
     ) -> Result<Written, Error> {
         let request = self.request(task);
+        let records = sink.records(task);
         match &self.model.trained {
             Trained::Markov(markov) => {
                 if let DeviceChoice::Cuda(_) = task.device {
@@ -377,7 +388,7 @@ impl PreparedGeneration {
                     }
                 };
                 let mut sampler = Sampler::prepared(generator, self.obeyed.clone(), request)?;
-                draw_on(&mut sampler, network, task.device, watch)?;
+                draw_on(&mut sampler, network, (task.device, records), watch)?;
                 self.write_by(&sampler, task, sink, watch)
             }
         }
@@ -390,11 +401,7 @@ impl PreparedGeneration {
         sink: Sink<'_>,
         watch: &dyn Watch,
     ) -> Result<Written, Error> {
-        let records = match &sink {
-            Sink::Files(_) => task.records,
-            Sink::Parts { range, .. } => range.end.saturating_sub(range.start),
-        };
-        watched(watch, "generating", Some(records), || match sink {
+        watched(watch, "generating", Some(sink.records(task)), || match sink {
             Sink::Files(out) => self.to_files(sampler, task, out, watch),
             Sink::Parts { range, size, take } => self.in_parts(sampler, range, size, take, watch),
         })

@@ -150,11 +150,20 @@ impl SynthesizeReport {
 /// Rules by origin, and what reality says of them.
 impl Display for SynthesizeRules {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let (all, soft) = (count((self.hard + self.soft) as u64, "rule"), number(self.soft as u64));
-        writeln!(out, "  rules    {all} ({} hard, {soft} soft), proved", number(self.hard as u64))?;
+        let [hard, soft] = [|one: &OriginRules| one.hard, |one: &OriginRules| one.soft]
+            .map(|of| self.origins.iter().map(of).sum::<usize>());
+        let all = count((hard + soft) as u64, "rule");
+        let [hard_told, soft_told] = [hard, soft].map(|rules| number(rules as u64));
+        writeln!(out, "  rules    {all} ({hard_told} hard, {soft_told} soft), proved")?;
         for OriginRules { origin, file, hard, soft, .. } in &self.origins {
             let (hard, soft) = (number(*hard as u64), number(*soft as u64));
             writeln!(out, "           {}: {hard} hard, {soft} soft of {file}", origin.name())?;
+        }
+        // Each is counted where it is stated first.
+        match (self.hard + self.soft).saturating_sub(hard + soft) {
+            0 => {}
+            1 => writeln!(out, "           1 more says what another says")?,
+            more => writeln!(out, "           {} more say what others say", number(more as u64))?,
         }
         writeln!(out, "           {}", self.broken.sentence())
     }

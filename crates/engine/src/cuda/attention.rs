@@ -148,7 +148,7 @@ impl Gpu {
         rows: &TakenIn<'_>,
         heads: usize,
     ) -> Result<(), GpuError> {
-        let (count, width) = (rows.seen.len, bias.len / 3);
+        let (count, width) = (rows.room, bias.len / 3);
         assert!(to.len == count * width && mixed.len == 3 * to.len && bias.len == 3 * width);
         assert!(room > 0 && cache.len == rows.of * room * 2 * width);
         assert!(heads > 0 && width.is_multiple_of(heads), "heads share the width");

@@ -121,18 +121,19 @@ pub struct TakenIn<'a> {
     pub(super) slots: Part<'a, u32>,
     pub(super) seen: Part<'a, u32>,
     pub(super) of: usize,
+    pub(super) room: usize,
 }
 
 impl<'a> TakenIn<'a> {
-    /// The slot of each row, of so many slots, and how many visits that had seen before, with room for rows that are no
-    /// slot's.
+    /// The slot of each row, of so many slots, and how many visits that had seen before; there are so many rows, the last of
+    /// which may be no slot's.
     ///
     /// # Panics
     ///
-    /// If there is less room than there are rows.
-    pub fn new(slots: Part<'a, u32>, seen: Part<'a, u32>, of: usize) -> Self {
-        assert!(slots.len <= seen.len && slots.len <= of);
-        Self { slots, seen, of }
+    /// If there are fewer rows.
+    pub fn new((slots, of): (Part<'a, u32>, usize), seen: Part<'a, u32>, room: usize) -> Self {
+        assert!(slots.len == seen.len && slots.len <= room);
+        Self { slots, seen, of, room }
     }
 }
 
@@ -437,7 +438,7 @@ impl Deck {
     /// The rows that were [taken in](Gpu::take_in) last.
     pub fn taken_in(&self, rows: &WalkRows) -> TakenIn<'_> {
         let slots = self.listed.part(rows.first..rows.first + rows.count);
-        TakenIn::new(slots, self.seen.part(0..rows.room), self.sizes.slots)
+        TakenIn::new((slots, self.sizes.slots), self.seen.part(0..rows.count), rows.room)
     }
 
     /// Begins anew: every slot is empty, and nothing was loaded.
@@ -536,7 +537,7 @@ impl Deck {
         room: usize,
     ) -> impl Iterator<Item = WalkRows> + use<> {
         let slots = self.sizes.slots;
-        assert!(room > 0 && room <= slots);
+        assert!(room > 0);
         (0..all).step_by(room).map(move |at| WalkRows {
             first: slots - closed + at,
             count: room.min(all - at),
@@ -547,7 +548,8 @@ impl Deck {
     /// What kernels are told of rows, which lie within the list.
     pub(super) fn checked(&self, rows: &WalkRows) -> [i32; 2] {
         let WalkRows { first, count, room } = *rows;
-        assert!(count <= room && room <= self.sizes.slots && first + count <= self.listed.len());
+        let slots = self.sizes.slots;
+        assert!(count <= room && count <= slots && first + count <= self.listed.len());
         [first, count].map(int)
     }
 

@@ -53,8 +53,17 @@ pub struct DeckSize {
     pub slots: usize,
     /// The room of each.
     pub room: WalkRoom,
-    /// Slots that are worked on at a time, where the network does not ask for fewer.
+    /// Slots that are worked on at a time, where the network does not ask for fewer. Sequences that were drawn with another
+    /// number may differ in the last bits of their probabilities.
     pub rows: usize,
+}
+
+impl DeckSize {
+    /// For so many sequences: there is no use for more slots than that.
+    pub fn of(sequences: u64) -> Self {
+        let slots = usize::try_from(sequences).unwrap_or(SLOTS).clamp(1, SLOTS);
+        Self { slots, ..Self::default() }
+    }
 }
 
 impl Default for DeckSize {
@@ -258,7 +267,7 @@ fn ready(
     };
     // Memory is taken when it is needed first: better now, while there may be fewer slots, than between sequences.
     let RowsAtOnce { seeing, deciding } = network.rows_at_once();
-    let [seeing, deciding] = [seeing, deciding].map(|asked| asked.min(slots).min(rows));
+    let [seeing, deciding] = [seeing, deciding].map(|asked| asked.min(rows));
     let nobody = [seeing, deciding].map(|room| deck.no_rows(room));
     network.see(on, &mut deck, &nobody[0])?;
     network.round(on, &mut deck, &nobody[1])?;

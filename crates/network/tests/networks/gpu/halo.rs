@@ -191,15 +191,14 @@ fn rows_that_come_one_by_one_attend_as_on_the_cpu() {
                 attend_cached(to, &mut Vec::new(), &row[..width], cache, length + 1, heads);
                 length as u32
             });
-            let mut lengths: Vec<u32> = lengths.collect();
-            lengths.resize(sequences, u32::MAX);
+            let lengths: Vec<u32> = lengths.collect();
             mixed_there.write(&gpu, &mixed).unwrap();
             lengths_there.write(&gpu, &lengths).unwrap();
             slots_there
                 .write(&gpu, &slots.iter().map(|&slot| slot as u32).collect::<Vec<_>>())
                 .unwrap();
             let (cache, said) = ((cache.all_mut(), room), (mixed_there.all(), bias_there.all()));
-            let rows = TakenIn::new(slots_there.all(), lengths_there.all(), sequences);
+            let rows = TakenIn::new((slots_there.all(), sequences), lengths_there.all(), sequences);
             gpu.attend_step(to.all_mut(), cache, said, &rows, heads).unwrap();
             let mut found = vec![0.0; sequences * width];
             to.read(&gpu, &mut found).unwrap();
