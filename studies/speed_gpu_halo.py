@@ -2,13 +2,14 @@
 
 Records of the published vocabulary, with about as many codes and encounters as the paper's inpatients have, are drawn
 here. Our program trains HALO's network on them on the GPU, without what the published rules decide, and writes records with the rules and
-without. The reference-style network of `reference_network.py` takes the weights over: it must give the same records
+without, with products in 32 bits and with factors rounded to 10 bits. The reference-style network of `reference_network.py` takes the weights over: it must give the same records
 the same nats. Then both generate, ours in one go and theirs in batches of 32, and both train, theirs on records that are padded to
-all slots. Products have 32 bits when records are written; when networks train, factors are rounded to 10 bits on both sides.
+all slots. Theirs has products in 32 bits when records are written; when networks train, factors are rounded to 10 bits on both sides.
 
 Without PyTorch, or without a GPU that it can use, `--check` tries all but what is theirs on a GPU.
 """
 
+import itertools
 import json
 import pathlib
 import random
@@ -121,17 +122,18 @@ def our_generation(program, folder, device, numbers, modes, repeats):
     """Has our program write records; seconds of each, the referee and the file included."""
     written = []
     for number in numbers:
-        for mode in modes:
+        for mode, precision in itertools.product(modes, ["full", "fast"]):
             command = ["generate", "halo", "--records", number, "--mode", mode, "--device", device]
+            command += ["--precision", precision]
             runs = []
             for _ in range(repeats):
                 runs.append(program.run(*command, "--out", "made.jsonl", "--force")[0])
             seconds, whole = (statistics.median(run[name] for run in runs) for name in ("seconds", "seconds_in_all"))
             made = runs[0]["written"]
             encounters, codes = made["encounters"] / made["records"], made["codes"] / made["encounters"]
-            print(f"  ours, {number:,} records, {runs[0]['hard_rules']} rules: {seconds:.3f} s generating, judging and writing,"
+            print(f"  ours, {number:,} records, {runs[0]['hard_rules']} rules, {precision}: {seconds:.3f} s generating, judging and writing,"
                   f" {whole:.3f} s in all; {encounters:.2f} encounters of {codes:.1f} codes, static ones included", flush=True)
-            written.append({"records": number, "mode": mode, "rules": runs[0]["hard_rules"], "seconds": seconds,
+            written.append({"records": number, "mode": mode, "precision": precision, "rules": runs[0]["hard_rules"], "seconds": seconds,
                             "seconds_in_all": whole, "runs": [[run["seconds"], run["seconds_in_all"]] for run in runs]})
     return written, longest_of_batch(folder / "made.jsonl", 32)
 
@@ -233,7 +235,7 @@ def halo(program, patients, numbers, check):
         for name, seconds in found["theirs"].items():
             ratio = seconds / (ours["seconds"] / ours["records"])
             ours[f"ratio, {name}"] = ratio
-            print(f"  {ours['records']:,} records, {ours['rules']} rules: {ratio:.4g} times, theirs with {name}", flush=True)
+            print(f"  {ours['records']:,} records, {ours['rules']} rules, {ours['precision']}: {ratio:.4g} times, theirs with {name}", flush=True)
     some = list(read_records(folder / "records.jsonl", positions))[: report["train_records"]]
     step, epoch = their_epoch(network, some, card["shape"]["positions"], 1 if check else 20)
     found["their_step"], found["their_epoch"] = step, epoch

@@ -69,6 +69,7 @@ class Model:
         train_mode: str | None = None,
         writing_rules: RulesLike = None,
         device: str | None = None,
+        precision: str | None = None,
         max_visits: int | None = None,
         accept_broken: bool = False,
         allow_unknown: bool = False,
@@ -92,6 +93,7 @@ class Model:
         :param train_mode: ``"causal"``, ``"paper"`` or ``"off"``: how rules take part in training
         :param writing_rules: what the model obeys when it writes, and that has no part in training
         :param device: ``"auto"`` for a GPU if there is one, ``"cpu"``, or ``"cuda:0"``, ``"cuda:1"`` and so on
+        :param precision: how a GPU multiplies: ``"fast"``, with factors rounded to 10 bits, or ``"full"``, as the CPU does
         :param accept_broken: train with rules that more than one record in a hundred breaks
         :param checkpoint_every: seconds between checkpoints
         """
@@ -113,6 +115,7 @@ class Model:
             dropout=dropout,
             train_mode=train_mode,
             device=device,
+            precision=precision,
             max_visits=None if max_visits is None else visits_of(max_visits),
             accept_broken=accept_broken,
             allow_unknown=allow_unknown,
@@ -186,6 +189,7 @@ class Model:
         proposals: int | None = None,
         attempts: int | None = None,
         device: str | None = None,
+        precision: str | None = None,
         allow_unknown: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
@@ -203,12 +207,16 @@ class Model:
         :param rules: other rules than the model's own
         :param temperature: what the logits are divided by
         :param device: where codes are drawn: ``"auto"`` for every GPU that there is, ``"cpu"``, or ``"cuda:0"`` and so on
+        :param precision: how GPUs multiply: ``"full"``, so that nearly every record is that of the CPU, or ``"fast"``, with
+            factors rounded to 10 bits
         """
         native, finished = _native.sample(
             self._native,
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
-            _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown),
+            _sampling(
+                records, seed, given, groups, mode, temperature, proposals, attempts, device, precision, allow_unknown
+            ),
             _call.settings(threads, progress),
         )
         return Cohort._of(native, Report("generate", finished))
@@ -228,6 +236,7 @@ class Model:
         proposals: int | None = None,
         attempts: int | None = None,
         device: str | None = None,
+        precision: str | None = None,
         allow_unknown: bool = False,
         threads: int | None = None,
         progress: bool | None = None,
@@ -245,7 +254,9 @@ class Model:
             None if prefix is None else _given.cohort(prefix),
             _given.rules(rules),
             {
-                **_sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown),
+                **_sampling(
+                    records, seed, given, groups, mode, temperature, proposals, attempts, device, precision, allow_unknown
+                ),
                 "stream_batch": batch,
             },
             _call.settings(threads, progress),
@@ -267,6 +278,7 @@ class Model:
         proposals: int | None = None,
         attempts: int | None = None,
         device: str | None = None,
+        precision: str | None = None,
         allow_unknown: bool = False,
         shard_records: int | None = None,
         resume: bool = False,
@@ -276,7 +288,9 @@ class Model:
     ) -> Report:
         """Writes the records of :meth:`sample` to files: a MEDS dataset, or JSON lines where the name ends in
         ``.jsonl``. A dataset that was not finished is completed with ``resume=True``."""
-        settings = _sampling(records, seed, given, groups, mode, temperature, proposals, attempts, device, allow_unknown)
+        settings = _sampling(
+            records, seed, given, groups, mode, temperature, proposals, attempts, device, precision, allow_unknown
+        )
         settings |= _given.settings(out=os.fspath(out), shard_records=shard_records, resume=resume, force=force)
         finished = _native.generate(
             self._native,
@@ -358,6 +372,7 @@ def _sampling(
     proposals: int | None,
     attempts: int | None,
     device: str | None,
+    precision: str | None,
     allow_unknown: bool,
 ) -> dict[str, Any]:
     return _given.settings(
@@ -370,5 +385,6 @@ def _sampling(
         proposals=proposals,
         attempts=attempts,
         device=device,
+        precision=precision,
         allow_unknown=allow_unknown,
     )

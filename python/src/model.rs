@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use consequence::generate::{GenerateTask, Mode};
 use consequence::train::{
-    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask, save,
+    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Precision, Size, TrainMode, TrainTask,
+    save,
 };
 use consequence::{Error, HeldCohort, ModelInput, Out, Task};
 use pyo3::prelude::*;
@@ -140,6 +141,11 @@ pub(crate) fn device(py: Python<'_>, settings: &Settings<'_>) -> PyResult<Device
     given.parse().map_err(|error| unknown(&error))
 }
 
+/// How a GPU is to multiply.
+fn precision(settings: &Settings<'_>) -> PyResult<Option<Precision>> {
+    settings.choice("precision", &Precision::ALL.map(|one| (one.name(), one)))
+}
+
 /// Trains a model, and gives it with the report.
 #[pyfunction]
 pub fn train(
@@ -156,6 +162,7 @@ pub fn train(
         writing_rules: writing_rules.into(),
         model_kind: model_choice(py, &settings)?,
         device: device(py, &settings)?,
+        precision: precision(&settings)?.unwrap_or(Precision::Fast),
         max_visits: settings.get("max_visits")?,
         accept_broken: settings.is_on("accept_broken")?,
         ..TrainTask::new(inputs.cohort.clone(), out.clone().unwrap_or_else(|| Out::new(TRAINED)))
@@ -205,6 +212,7 @@ pub fn generate_task(
     settings.put("shard_records", &mut task.shard_records)?;
     settings.put("seed", &mut task.seed)?;
     task.device = device(py, settings)?;
+    task.precision = precision(settings)?.unwrap_or(Precision::Full);
     Ok(task)
 }
 

@@ -4,7 +4,7 @@ set -e
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1" && cd "$1"
 for library in cuda:driver nvrtc:compiler cublas:products; do
-	g++ -O2 -std=c++17 -fPIC -shared "$here/${library#*:}.cpp" -o "lib${library%%:*}.so.new" -ldl
+	g++ -O3 -march=native -std=c++17 -fPIC -shared "$here/${library#*:}.cpp" -o "lib${library%%:*}.so.new" -ldl
 	mv "lib${library%%:*}.so.new" "lib${library%%:*}.so"
 done
 cp "$here/kernel.h" .

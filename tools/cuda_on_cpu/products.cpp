@@ -51,13 +51,20 @@ struct Matrix {
   int type, stride;
 };
 
-std::vector<float> laid_out(const Matrix& matrix, int rows, int inner, bool by_rows, bool ten_bits) {
-  std::vector<float> all((size_t)rows * inner);
-  for (int row = 0; row < rows; row++)
+// Sums are taken for so many rows and columns at a time.
+constexpr int ROWS = 64, COLUMNS = 4;
+
+int padded(int count, int block) { return (count + block - 1) / block * block; }
+
+// The numbers of a matrix, those with the same inner index together, with zeros up to a whole block.
+std::vector<float> laid_out(const Matrix& matrix, int count, int block, int inner, bool by_rows, bool ten_bits) {
+  int wide = padded(count, block);
+  std::vector<float> all((size_t)wide * inner);
+  for (int row = 0; row < count; row++)
     for (int at = 0; at < inner; at++) {
       size_t place = by_rows ? (size_t)row * matrix.stride + at : (size_t)at * matrix.stride + row;
       float value = get(matrix.from, place, matrix.type);
-      all[(size_t)row * inner + at] = ten_bits ? of_word(rounded(value, 13)) : value;
+      all[(size_t)at * wide + row] = ten_bits ? of_word(rounded(value, 13)) : value;
     }
   return all;
 }
@@ -70,15 +77,24 @@ int product(int turned_a, int turned_b, int rows, int columns, int inner, float 
     return 7;
   }
   bool ten_bits = computed == ROUNDED_TO_TEN_BITS;
-  std::vector<float> left = laid_out(a, rows, inner, turned_a, ten_bits);
-  std::vector<float> right = laid_out(b, columns, inner, !turned_b, ten_bits);
-  for (int column = 0; column < columns; column++)
-    for (int row = 0; row < rows; row++) {
-      const float *x = &left[(size_t)row * inner], *y = &right[(size_t)column * inner];
-      float total = 0.0f;
-      for (int at = 0; at < inner; at++) total += x[at] * y[at];
-      size_t place = (size_t)column * stride + row;
-      put(to, place, type, alpha * total + (beta != 0.0f ? beta * get(to, place, type) : 0.0f));
+  std::vector<float> left = laid_out(a, rows, ROWS, inner, turned_a, ten_bits);
+  std::vector<float> right = laid_out(b, columns, COLUMNS, inner, !turned_b, ten_bits);
+  int tall = padded(rows, ROWS), wide = padded(columns, COLUMNS);
+  for (int column = 0; column < columns; column += COLUMNS)
+    for (int row = 0; row < rows; row += ROWS) {
+      float totals[COLUMNS][ROWS] = {};
+      for (int at = 0; at < inner; at++)
+        for (int across = 0; across < COLUMNS; across++) {
+          float y = right[(size_t)at * wide + column + across];
+          const float* x = &left[(size_t)at * tall + row];
+          for (int down = 0; down < ROWS; down++) totals[across][down] += x[down] * y;
+        }
+      for (int across = 0; across < COLUMNS && column + across < columns; across++)
+        for (int down = 0; down < ROWS && row + down < rows; down++) {
+          size_t place = (size_t)(column + across) * stride + row + down;
+          float kept = beta != 0.0f ? beta * get(to, place, type) : 0.0f;
+          put(to, place, type, alpha * totals[across][down] + kept);
+        }
     }
   return 0;
 }

@@ -14,7 +14,7 @@ use consequence_record::{RecordView, Selection};
 use consequence_rules::Order;
 use consequence_store::{digest, write_atomically};
 use consequence_train::{
-    Checkpoints, Event, PaperRules, Teacher, TrainOptions, train_on, untrained,
+    Checkpoints, Event, PaperRules, Precision, Teacher, TrainOptions, train_on, untrained,
 };
 use serde::{Deserialize, Serialize};
 
@@ -204,7 +204,7 @@ impl Contestant {
         if task.effort.trainings > 1 {
             name += &format!(", seed {seed}");
         }
-        let chosen = task.device.find(&self.network.sizes, &teacher)?;
+        let chosen = task.device.find(Precision::Fast, &self.network.sizes, &teacher)?;
         let trained = train_on(
             chosen.device,
             self.fresh(arena, seed)?,

@@ -89,7 +89,12 @@ pub struct Chosen {
 impl DeviceChoice {
     /// Finds the device for a network of these sizes and a teacher. One that was named must be there, and
     /// able to.
-    pub fn find(self, sizes: &NetworkSizes, teacher: &Teacher<'_>) -> Result<Chosen, TrainError> {
+    pub fn find(
+        self,
+        precision: Precision,
+        sizes: &NetworkSizes,
+        teacher: &Teacher<'_>,
+    ) -> Result<Chosen, TrainError> {
         let cpu = |why: String| Chosen { device: Device::Cpu, why };
         if self == Self::Cpu {
             return Ok(cpu("the CPU, as asked".into()));
@@ -103,10 +108,13 @@ impl DeviceChoice {
             _ => Ok(()),
         };
         let number = if let Self::Cuda(number) = self { number } else { 0 };
-        let opened = able.and_then(|()| Ok(Gpu::open(number, Precision::Fast)?));
+        let opened = able.and_then(|()| Ok(Gpu::open(number, precision)?));
         match (opened, self) {
             (Ok(gpu), _) => {
-                let why = told(number, &gpu);
+                let mut why = told(number, &gpu);
+                if precision == Precision::Full {
+                    why.push_str(IN_32_BITS);
+                }
                 Ok(Chosen { device: Device::Gpu(Box::new(gpu)), why })
             }
             // What is wrong with a GPU that is there is told; that there is none needs no word.
@@ -119,9 +127,8 @@ impl DeviceChoice {
     }
 
     /// Finds the devices for work that can be shared out: all GPUs that there are, or the one that was named, which
-    /// must be there. They multiply in 32 bits, so that what is drawn by them is nearly always what the CPU draws.
-    pub fn find_all(self) -> Result<ChosenGpus, GpuError> {
-        let precision = Precision::Full;
+    /// must be there. Where they multiply in 32 bits, what is drawn by them is nearly always what the CPU draws.
+    pub fn find_all(self, precision: Precision) -> Result<ChosenGpus, GpuError> {
         let cpu = |why: String| ChosenGpus { gpus: Vec::new(), why };
         let (first, others) = match self {
             Self::Cpu => return Ok(cpu("the CPU, as asked".into())),
@@ -142,9 +149,16 @@ impl DeviceChoice {
         if gpus.len() > 1 {
             why = format!("{} GPUs, the first of them {why}", gpus.len());
         }
+        if precision == Precision::Fast {
+            why.push_str(IN_10_BITS);
+        }
         Ok(ChosenGpus { gpus, why })
     }
 }
+
+/// What is told of products that are not as they usually are.
+const IN_32_BITS: &str = ", products in 32 bits";
+const IN_10_BITS: &str = ", factors of products in 10 bits";
 
 fn told(number: usize, gpu: &Gpu) -> String {
     let memory = gpu.memory() as f64 / f64::from(1 << 30);

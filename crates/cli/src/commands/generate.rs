@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use consequence::generate::{GenerateTask, Mode};
-use consequence::train::DeviceChoice;
+use consequence::train::{DeviceChoice, Precision};
 use consequence::{Error, Out};
 
 use super::{Outcome, unknown_codes};
@@ -55,6 +55,10 @@ pub struct GenerateArguments {
     /// Where codes are drawn: auto, cpu, or a GPU: cuda:0, cuda:1 and so on [default: auto, every GPU that there is]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
+    /// How GPUs multiply: full, in 32 bits, so that nearly every record is that of the CPU, or fast, with factors rounded to 10
+    /// bits [default: full]
+    #[arg(long, value_name = "PRECISION")]
+    pub precision: Option<Precision>,
     /// Records of a data file
     #[arg(long, default_value = "10k", value_name = "NUMBER", value_parser = records)]
     pub shard_records: u64,
@@ -107,6 +111,7 @@ pub fn run(arguments: &GenerateArguments, seed: u64) -> Result<Outcome, Error> {
         attempts: arguments.attempts,
         batch: arguments.batch,
         device: arguments.device.unwrap_or_default(),
+        precision: arguments.precision.unwrap_or(Precision::Full),
         shard: arguments.shard,
         shard_records: arguments.shard_records,
         seed,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use consequence::train::{
-    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Size, TrainMode, TrainTask,
+    DeviceChoice, ModelChoice, NetworkKind, NetworkSettings, Precision, Size, TrainMode, TrainTask,
 };
 use consequence::{Error, Out};
 
@@ -32,6 +32,9 @@ pub struct TrainArguments {
     /// there is one]
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
+    /// How a GPU multiplies: full, in 32 bits as the CPU does, or fast, with factors rounded to 10 bits [default: fast]
+    #[arg(long, value_name = "PRECISION")]
+    pub precision: Option<Precision>,
     /// The most encounters that a record may have [default: as many as the longest record has]
     #[arg(long, value_name = "NUMBER", value_parser = visits)]
     pub max_visits: Option<u16>,
@@ -162,6 +165,7 @@ pub fn run(arguments: &TrainArguments, seed: u64) -> Result<Outcome, Error> {
         inputs: inputs(&arguments.rules, &arguments.cohort, &arguments.codes),
         model_kind: arguments.training.model_kind(seed)?,
         device: arguments.device.unwrap_or_default(),
+        precision: arguments.precision.unwrap_or(Precision::Fast),
         max_visits: arguments.max_visits,
         checkpoint_every: Duration::from_secs(arguments.checkpoint_every as u64),
         ..TrainTask::new(&arguments.cohort, out)

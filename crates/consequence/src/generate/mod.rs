@@ -23,7 +23,7 @@ use consequence_sample::{
 };
 use consequence_store::digest;
 use consequence_tables::{Dataset, Format};
-use consequence_train::{ChosenGpus, DeviceChoice};
+use consequence_train::{ChosenGpus, DeviceChoice, Precision};
 
 use crate::parts::PartWriter;
 
@@ -84,6 +84,8 @@ pub struct GenerateTask {
     pub batch: usize,
     /// Where codes are drawn: on every GPU that is there, on one, or on the CPU.
     pub device: DeviceChoice,
+    /// How GPUs multiply: in 32 bits nearly every record is that of the CPU.
+    pub precision: Precision,
     /// Records of a data file.
     pub shard_records: u64,
     /// What every draw depends on.
@@ -116,6 +118,7 @@ impl GenerateTask {
             attempts,
             batch,
             device: DeviceChoice::Auto,
+            precision: Precision::Full,
             shard_records: DatasetOptions::default().shard_records,
             seed,
         }
@@ -296,16 +299,17 @@ const ON_CPU: &str = "leave {device} out, or give {device=cpu}";
 fn draw_on(
     sampler: &mut Sampler<'_, NetworkGenerator>,
     network: &Network,
-    (device, records): (DeviceChoice, u64),
+    (task, records): (&GenerateTask, u64),
     watch: &dyn Watch,
 ) -> Result<(), Error> {
     let refused = |error: NotOnGpu| Error::refused(error.to_string(), ON_CPU);
-    let ChosenGpus { gpus, why } = device.find_all().map_err(|error| refused(error.into()))?;
+    let ChosenGpus { gpus, why } =
+        task.device.find_all(task.precision).map_err(|error| refused(error.into()))?;
     let drawn_on = match gpus.is_empty() {
         true => Ok(()),
         false => sampler.draw_on(gpus, network, DeckSize::of(records)),
     };
-    let why = match (drawn_on, device) {
+    let why = match (drawn_on, task.device) {
         (Ok(()), _) => why,
         (Err(error), DeviceChoice::Auto) => format!("the CPU: {error}"),
         (Err(error), _) => return Err(refused(error)),
@@ -388,7 +392,7 @@ impl PreparedGeneration {
                     }
                 };
                 let mut sampler = Sampler::prepared(generator, self.obeyed.clone(), request)?;
-                draw_on(&mut sampler, network, (task.device, records), watch)?;
+                draw_on(&mut sampler, network, (task, records), watch)?;
                 self.write_by(&sampler, task, sink, watch)
             }
         }

@@ -7,8 +7,8 @@ use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_train::{
-    Checkpoints, DeviceChoice, Estimate, Event, Examples, SilentUnits, Teacher, TrainMode,
-    fit_ends, settle, train_on, untrained,
+    Checkpoints, DeviceChoice, Estimate, Event, Examples, Precision, SilentUnits, Teacher,
+    TrainMode, fit_ends, settle, train_on, untrained,
 };
 
 use super::NetworkTask;
@@ -31,7 +31,7 @@ pub(super) type Outcome = (Trained, Vec<Epoch>, Option<Run>);
 /// Trains a network; `checkpoint` is the file, how often it is written, and what the run depends on.
 pub(super) fn network(
     lesson: &Lesson,
-    (task, device): (&NetworkTask, DeviceChoice),
+    (task, device, precision): (&NetworkTask, DeviceChoice, Precision),
     checkpoint: (PathBuf, Duration, String),
     watch: &dyn Watch,
 ) -> Result<Outcome, Error> {
@@ -43,7 +43,7 @@ pub(super) fn network(
         Some(enforcer) => Teacher::new(lesson.mode, enforcer),
         None => Teacher::Off,
     };
-    let chosen = device.find(&task.sizes, &teacher)?;
+    let chosen = device.find(precision, &task.sizes, &teacher)?;
     watch.note(&format!("training on {}", chosen.why));
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };

@@ -24,7 +24,8 @@ use crate::broken::BrokenRecords;
 
 pub use consequence_model::{Epoch, HaloSizes, NetworkSizes, RecurrentSizes};
 pub use consequence_train::{
-    DeviceChoice, NetworkKind, NoSuchPreset, Preset, SilentUnits, Size, TrainMode, TrainOptions,
+    DeviceChoice, NetworkKind, NoSuchPreset, Precision, Preset, SilentUnits, Size, TrainMode,
+    TrainOptions,
 };
 pub use report::{TrainReport, TrainRules, TrainedNetwork};
 pub use settings::NetworkSettings;
@@ -176,7 +177,7 @@ fn fit(
     match &task.model_kind {
         ModelChoice::Network(network) => {
             let checkpoint = (checkpoint, task.checkpoint_every, fingerprint);
-            fit::network(lesson, (network, task.device), checkpoint, watch)
+            fit::network(lesson, (network, task.device, task.precision), checkpoint, watch)
         }
         ModelChoice::Markov => {
             let (codes, records) = (lesson.codes.clone(), &lesson.train);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use consequence_model::{NetworkSizes, Sizes};
 use consequence_pipeline::{CohortInput, Out, RecordInputs, RuleInput};
-use consequence_train::{DeviceChoice, Preset, TrainMode, TrainOptions};
+use consequence_train::{DeviceChoice, Precision, Preset, TrainMode, TrainOptions};
 use serde_json::{Value, json};
 
 /// How often a checkpoint is written if nothing else is said.
@@ -43,6 +43,8 @@ pub struct TrainTask {
     pub model_kind: ModelChoice,
     /// Where a network trains.
     pub device: DeviceChoice,
+    /// How a GPU multiplies.
+    pub precision: Precision,
     /// The most encounters that a record may have; none: as many as the longest record has.
     pub max_visits: Option<u16>,
     /// Whether to train with rules that more than one record in a hundred breaks.
@@ -60,6 +62,7 @@ impl TrainTask {
             out: out.into(),
             model_kind: ModelChoice::Network(NetworkTask::of(Preset::default())),
             device: DeviceChoice::Auto,
+            precision: Precision::Fast,
             max_visits: None,
             accept_broken: false,
             checkpoint_every: CHECKPOINT_EVERY,

@@ -1,6 +1,8 @@
 //! A GPU: its stream, its libraries, and how kernels are launched.
 
 use std::ffi::c_void;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use cudarc::cublas::{CudaBlas, sys as blas};
@@ -59,6 +61,14 @@ impl From<cudarc::cublas::result::CublasError> for GpuError {
 }
 
 /// How products are computed.
+///
+/// ```
+/// use consequence_engine::cuda::Precision;
+///
+/// assert_eq!("full".parse(), Ok(Precision::Full));
+/// assert_eq!(Precision::Fast.to_string(), "fast");
+/// assert!("half".parse::<Precision>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
     /// As on the CPU: in 32 bits.
@@ -66,6 +76,39 @@ pub enum Precision {
     /// Factors are rounded to 10 bits of fraction, and their products added up in 32 bits.
     #[default]
     Fast,
+}
+
+impl Precision {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Full, Self::Fast];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+impl Display for Precision {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// No precision has this name.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no precision is called `{0}`; there are full and fast")]
+pub struct UnknownPrecision(String);
+
+impl FromStr for Precision {
+    type Err = UnknownPrecision;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPrecision> {
+        let found = Self::ALL.into_iter().find(|one| one.name() == name);
+        found.ok_or_else(|| UnknownPrecision(name.to_owned()))
+    }
 }
 
 macro_rules! kernels {

@@ -26,7 +26,7 @@ pub use attention::{Attention, WIDEST_HEAD};
 pub use deck::{
     Deck, DeckCounts, Handed, TakenIn, WalkDraws, WalkEnd, WalkRoom, WalkRows, WalkSizes, Walked,
 };
-pub use gpu::{Factor, Gpu, GpuError, Precision};
+pub use gpu::{Factor, Gpu, GpuError, Precision, UnknownPrecision};
 pub use kept::{KernelStore, keep_kernels};
 pub use memory::{Memory, Part, PartMut};
 pub use optimiser::{AdamState, ParameterRange};

@@ -159,14 +159,21 @@ fn what_cannot_be_is_refused_or_trains_on_the_cpu() {
     let sizes = HaloSizes { width: 514, layers: 1, heads: 2, head_units: 1 };
     let sizes = NetworkSizes::Halo(sizes);
     let why = "HALO's network with heads of more than 256 numbers trains on the CPU alone";
-    let refused = DeviceChoice::Cuda(0).find(&sizes, &Teacher::Off).unwrap_err();
+    let refused = DeviceChoice::Cuda(0).find(Precision::Fast, &sizes, &Teacher::Off).unwrap_err();
     assert_eq!(refused.to_string(), why);
-    let chosen = DeviceChoice::Auto.find(&sizes, &Teacher::Off).unwrap();
+    let chosen = DeviceChoice::Auto.find(Precision::Fast, &sizes, &Teacher::Off).unwrap();
     assert!(matches!(chosen.device, Device::Cpu));
     assert_eq!(chosen.why, format!("the CPU: {why}"));
     for sizes in [SIZES, HALO] {
-        let refused = DeviceChoice::Cuda(4_000).find(&sizes.network, &Teacher::Off);
+        let refused =
+            DeviceChoice::Cuda(4_000).find(Precision::Fast, &sizes.network, &Teacher::Off);
         assert!(matches!(refused, Err(TrainError::Gpu(_))));
     }
-    assert!(DeviceChoice::Cpu.find(&SIZES.network, &Teacher::Off).unwrap().why.contains("asked"));
+    assert!(
+        DeviceChoice::Cpu
+            .find(Precision::Fast, &SIZES.network, &Teacher::Off)
+            .unwrap()
+            .why
+            .contains("asked")
+    );
 }
