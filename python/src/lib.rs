@@ -6,6 +6,7 @@
 //! - [`call`]: work on a thread of its own, so that Ctrl-C is heard, on as many threads as were asked for.
 //! - [`watch`]: how far it has come, told to Python now and then.
 //! - [`errors`]: every error of the library as an exception of `conseq.errors`.
+//! - [`joined`]: OMOP tables that a cluster joins.
 //! - [`model_tensors`]: the weights of networks.
 //! - [`parts`]: records in many places, counted and repaired where they are.
 //! - [`plan_tensors`]: plans as arrays of numbers, for layers of a network.
@@ -15,6 +16,7 @@ mod call;
 mod cohort;
 mod errors;
 mod given;
+mod joined;
 mod model;
 mod model_tensors;
 mod parts;
@@ -44,6 +46,8 @@ mod _native {
     use super::cohort::Cohort;
     #[pymodule_export]
     use super::command_line;
+    #[pymodule_export]
+    use super::joined::{Joined, RecordsOfRows, joined_concepts, joined_count, joined_sum};
     #[pymodule_export]
     use super::model::{Model, Parts, generate, sample, stream, train};
     #[pymodule_export]

@@ -352,10 +352,10 @@ fn files_counted(
 }
 
 /// Hands on the events of records, as long as they are taken.
-fn hand_on(
+pub fn hand_on(
     part: &Dataset,
     text_subjects: bool,
-    take: impl Fn(RecordBatch) -> bool,
+    mut take: impl FnMut(RecordBatch) -> bool,
 ) -> Result<(), Error> {
     let options =
         TableOptions { codes: arrow::CodeType::Text, text_subjects, ..TableOptions::default() };

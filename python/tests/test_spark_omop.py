@@ -3,7 +3,6 @@
 import datetime
 import pathlib
 import random
-import re
 
 import pytest
 
@@ -17,7 +16,7 @@ except ImportError:
     pytest.skip("PySpark is not installed: OMOP tables were not joined by Spark", allow_module_level=True)
 
 from conseq import spark as cs
-from test_spark import held, records_by_id
+from test_spark import held, records_by_id, same
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared/data/outpatient/synthea1k_omop"
 TABLES = (
@@ -34,31 +33,23 @@ TABLES = (
 )
 
 
-def as_numbers(code):
-    """A code without what the import makes of numbers, parts of values; none if it is nothing else, as stays are."""
-    return "" if code.startswith("STAY//") else re.sub(r"//q[1-4]$", "", code)
-
-
-def same(spark_records, folder):
-    """Whether records are those of the import, but for the codes that it makes of numbers."""
-    whole = cq.Cohort.from_omop(folder, ages=[], gaps=False)
+def same_records(spark_records, folder, **settings):
+    """Whether records are those that the import makes of the tables in a folder: codes, dates, values, titles, own rules."""
+    whole = cq.Cohort.from_omop(folder, **settings)
     written = cs.enforce(spark_records.persist(), cq.Rules.parse(""), no_own_rules=True)
     cohort = held(written)
-    found, known = records_by_id(cohort), records_by_id(whole)
-    assert found.keys() == known.keys()
-    for name, record in known.items():
-        visits = [{as_numbers(code) for code in visit} - {""} for visit in record["visits"]]
-        values = [{as_numbers(code): value for code, value in told.items()} for told in record.get("values", [])]
-        record["visits"] = [sorted(visit) for visit in visits]
-        if values:
-            record["values"] = values
-        found[name]["visits"] = [sorted(visit) for visit in found[name]["visits"]]
-        assert found[name] == record, name
-    listed = [
-        {as_numbers(row["code"]): row["title"] for row in one.codes()["found"]} | {"": None} for one in (cohort, whole)
-    ]
-    assert listed[0] == listed[1]
+    assert records_by_id(cohort) == records_by_id(whole)
+    told = [one.codes() for one in (cohort, whole)]
+    assert told[0]["found"] == told[1]["found"]
+    assert cohort.to_arrow("codes").to_pylist() == whole.to_arrow("codes").to_pylist()
+    for name in ("concepts", "scales"):
+        tables = [one.to_arrow(name).to_pylist() if name in one.tables else None for one in (cohort, whole)]
+        assert tables[0] == tables[1], name
+    same(cs.describe(spark_records), whole.describe())
+    # With the rules that the import knows of its records.
+    same(cs.audit(spark_records, cq.Rules.parse("")), cq.audit(whole, cq.Rules.parse("")))
     spark_records.unpersist()
+    return whole
 
 
 def random_tables(seed, persons=60):
@@ -132,13 +123,34 @@ def random_tables(seed, persons=60):
     return {name: pa.Table.from_pylist(rows) for name, rows in tables.items()}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+#: Settings of the import, beside none.
+SETTINGS = {1: {}, 2: {"ages": [], "gaps": False, "quantiles": 2, "min_patients": 3, "max_visits": 3, "truncate": 2}}
+
+
+@pytest.mark.parametrize("seed", SETTINGS)
 def test_random_tables(spark, tmp_path, seed):
     tables = random_tables(seed)
     for name, table in tables.items():
         pyarrow.csv.write_csv(table, tmp_path / f"{name.upper()}.csv")
     frames = {name: spark.createDataFrame(table) for name, table in tables.items()}
-    same(cs.Records.from_omop(frames), tmp_path)
+    records = cs.Records.from_omop(frames, name="records", **SETTINGS[seed])
+    same_records(records, tmp_path, **SETTINGS[seed])
+    assert records.left_out["subjects whose sex is not known"] > 0
+    if seed == 1:
+        # A model of some of them is one of their dates, too.
+        model = cq.Model.train(records.sample(40), generator="markov")
+        assert any(record.get("times") for record in model.sample(5).to_records())
+
+
+def test_where_rows_lie_does_not_matter(spark):
+    """Many parts, few parts, one of which has no rows."""
+    tables = random_tables(5, persons=30)
+    found = []
+    for parts in (1, 9):
+        frames = {name: spark.createDataFrame(table).repartition(parts) for name, table in tables.items()}
+        records = cs.Records.from_omop(frames, partitions=parts * 4)
+        found.append((records.outline(), records.left_out, records_by_id(records.sample(30))))
+    assert found[0] == found[1]
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="SKIPPED: the OMOP tables of Synthea are not there")
@@ -155,7 +167,7 @@ def test_tables_of_synthea(spark):
                 if wanted and kind == "string" and name != "concept":
                     frame = frame.withColumn(column, frame[column].cast(wanted))
             tables[name] = frame
-    same(cs.Records.from_omop(tables), SHARED)
+    same_records(cs.Records.from_omop(tables, name="records"), SHARED)
 
 
 def test_tables_that_cannot_be_used(spark):
@@ -173,7 +185,16 @@ def test_tables_that_cannot_be_used(spark):
         cs.Records.from_omop({"person": person, "visits": visits})
     with pytest.raises(cq.errors.InputError, match="no DataFrame of Spark"):
         cs.Records.from_omop({"person": [1], "visit_occurrence": visits})
-    with pytest.raises(cq.errors.DataError, match="'drug_exposure_start_date' of 'drug_exposure' is of type string"):
+    with pytest.raises(cq.errors.DataError, match="'visit_start_date' of 'visit_occurrence' is of type string"):
         cs.Records.from_omop({"person": person, "visit_occurrence": visits, "drug_exposure": drugs})
+    days = visits.withColumn("visit_start_date", visits["visit_start_date"].cast("date"))
+    with pytest.raises(cq.errors.DataError, match="'drug_exposure_start_date' of 'drug_exposure' is of type string"):
+        cs.Records.from_omop({"person": person, "visit_occurrence": days, "drug_exposure": drugs})
     with pytest.raises(cq.errors.InputError, match="no table of events"):
-        cs.Records.from_omop({"person": person, "visit_occurrence": visits})
+        cs.Records.from_omop({"person": person, "visit_occurrence": days})
+    drugs = drugs.withColumn("drug_exposure_start_date", drugs["drug_exposure_start_date"].cast("date"))
+    with pytest.raises(cq.errors.DataError, match="a person is listed twice in the table `person`"):
+        cs.Records.from_omop({"person": person.union(person), "visit_occurrence": days, "drug_exposure": drugs})
+    nobody = person.where("person_id > 1")
+    with pytest.raises(cq.errors.DataError, match="no records: 2 rows of subjects that are not listed"):
+        cs.Records.from_omop({"person": nobody, "visit_occurrence": days, "drug_exposure": drugs})

@@ -13,7 +13,8 @@ use serde::Serialize;
 
 pub use consequence_import::{
     CodeColumns, CodeMap, CsvColumns, ImportError, ImportLimits, ImportOptions, ImportProblem,
-    ImportSummary, Reason, Source, Titles, UnitTable,
+    ImportSummary, JoinedCohort, JoinedConcept, JoinedOptions, JoinedRecords, JoinedRows, Reason,
+    Source, Titles, UnitTable,
 };
 
 /// What to import, and where to.

@@ -65,7 +65,7 @@ pub(crate) struct Codes {
 pub(crate) const OTHER_TEXT: &str = "other text";
 
 /// The most different words kept apart for a test while rows are read; later ones are other text.
-const MOST_TEXTS: usize = 1000;
+pub(crate) const MOST_TEXTS: usize = 1000;
 
 /// The most bytes of a result in words; longer ones are remarks.
 const TEXT_BYTES: usize = 100;
@@ -127,13 +127,17 @@ impl Codes {
         Ok(Fact(number))
     }
 
-    /// The fact that a test had a result that is told in words.
-    pub fn text_result(&mut self, test: Fact, text: &str) -> Result<Fact, ImportProblem> {
+    /// The fact that a test had a result that is told in words, in some more rows.
+    pub fn text_result(
+        &mut self,
+        test: Fact,
+        text: &str,
+        rows: u64,
+    ) -> Result<Fact, ImportProblem> {
         let Some(entry) = test.code().and_then(|number| self.entries.get(number)) else {
             return Ok(test);
         };
-        let fits = text.len() <= TEXT_BYTES && entry.name.len() + 2 + text.len() <= self.code_bytes;
-        let usable = fits && !text.contains(char::is_control) && !is_part(text);
+        let usable = is_word(text) && entry.name.len() + 2 + text.len() <= self.code_bytes;
         let texts = self.texts.entry(test.0).or_default();
         let mut text = if usable { text } else { OTHER_TEXT };
         if texts.len() >= MOST_TEXTS && !texts.contains_key(text) {
@@ -141,7 +145,7 @@ impl Codes {
         }
         if let Some(&number) = texts.get(text) {
             if let Some(result) = &mut self.entries[number as usize].result {
-                result.rows += 1;
+                result.rows += rows;
             }
             return Ok(Fact(number));
         }
@@ -152,9 +156,14 @@ impl Codes {
         texts.insert(text.into(), number);
         let (name, title, roles) =
             (format!("{}//{text}", entry.name).into(), entry.title.clone(), entry.roles);
-        let result = Some(TextResult { test: test.0, text: text.into(), rows: 1, concept: None });
+        let result = Some(TextResult { test: test.0, text: text.into(), rows, concept: None });
         self.entries.push(RawCode { name, title, concept: None, result, roles });
         Ok(Fact(number))
+    }
+
+    /// The most bytes in the name of a code.
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes
     }
 
     /// Tells a result in other words.
@@ -235,6 +244,11 @@ impl Codes {
     pub fn entries(&self) -> &[RawCode] {
         &self.entries
     }
+}
+
+/// Whether a result in words is one that others may have too, and no remark.
+pub(crate) fn is_word(text: &str) -> bool {
+    text.len() <= TEXT_BYTES && !text.contains(char::is_control) && !is_part(text)
 }
 
 /// Whether the last part of a name says in which part of a test's values a result is, as in `q4`.
@@ -341,12 +355,12 @@ mod tests {
     fn results_in_words_are_bounded() {
         let mut codes = Codes::new(&ImportLimits::default());
         let test = codes.fact(&["LAB", "x"], Role::Encounter).unwrap();
-        let other = codes.text_result(test, &"long ".repeat(100)).unwrap();
+        let other = codes.text_result(test, &"long ".repeat(100), 1).unwrap();
         for remark in ["a\nb", "q3"] {
-            assert_eq!(codes.text_result(test, remark).unwrap(), other, "{remark}");
+            assert_eq!(codes.text_result(test, remark, 1).unwrap(), other, "{remark}");
         }
         for number in 0..5000 {
-            codes.text_result(test, &number.to_string()).unwrap();
+            codes.text_result(test, &number.to_string(), 1).unwrap();
         }
         assert_eq!(codes.entries().len(), 1 + MOST_TEXTS);
         let rows = |fact: Fact| codes.entries()[fact.0 as usize].result.as_ref().unwrap().rows;

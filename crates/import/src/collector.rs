@@ -82,7 +82,7 @@ impl<'a> Collector<'a> {
     ) -> Result<Result<(), ImportError>, ImportProblem> {
         let unit = self.units.number(unit)?;
         if let Some(code) = event.fact.code() {
-            self.units.count(code as u32, unit);
+            self.units.count(code as u32, unit, 1);
         }
         Ok(self.put(event.valued(value, unit)))
     }

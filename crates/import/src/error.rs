@@ -6,6 +6,7 @@ use std::{fmt, io};
 use consequence_feedback::{Advice, Advise};
 use consequence_record::VocabularyError;
 use consequence_tables::TableError;
+use consequence_tally::Damaged;
 use thiserror::Error;
 
 /// Why a source could not be imported: what, and where.
@@ -223,6 +224,20 @@ pub enum ImportProblem {
     /// A unit that a table of units says two things of.
     #[error("the table of units says two things of this unit and code")]
     RepeatedUnit,
+    /// Rows of joined tables without a column, or with one of another type.
+    #[error("the rows have no column `{column}` of type {kind}")]
+    JoinedColumn {
+        /// The column.
+        column: &'static str,
+        /// Its type.
+        kind: String,
+    },
+    /// A person whom a table of persons lists twice.
+    #[error("a person is listed twice in the table `person`")]
+    RepeatedPerson,
+    /// Counts that make no sense, or that belong to other rows.
+    #[error("counts that are damaged")]
+    DamagedCounts,
     /// More subjects than can be numbered.
     #[error("more than {limit} subjects")]
     TooManySubjects {
@@ -290,6 +305,12 @@ impl From<VocabularyError> for ImportProblem {
             VocabularyError::Reserved => Self::ReservedCode,
             VocabularyError::TooMany(limit) => Self::TooManyCodes { limit },
         }
+    }
+}
+
+impl From<Damaged> for ImportProblem {
+    fn from(_: Damaged) -> Self {
+        Self::DamagedCounts
     }
 }
 
@@ -372,6 +393,9 @@ impl ImportProblem {
             }
             Self::TooManyUnits { .. } => "check that the column of units is the right one",
             Self::RepeatedUnit => "keep one of the two rows",
+            Self::JoinedColumn { .. } => "give the rows as the documentation of `JoinedRows` tells",
+            Self::RepeatedPerson => "list each person once",
+            Self::DamagedCounts => "count the rows again, all with one version of this program",
             Self::TooManySubjects { .. } => "import the subjects in parts",
             Self::TooManyEvents { .. } => {
                 "check that the subject column is the right one, or leave the subject out"

@@ -178,29 +178,6 @@ impl Fixed for Event {
     }
 }
 
-/// A value of a test, to be sorted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Value {
-    pub code: u32,
-    pub value: f32,
-}
-
-impl Fixed for Value {
-    const BYTES: usize = 8;
-
-    fn put(&self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.code.to_le_bytes());
-        bytes.extend_from_slice(&self.value.to_le_bytes());
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        Some(Self {
-            code: u32::from_le_bytes(*bytes.first_chunk()?),
-            value: f32::from_le_bytes(*bytes.get(4..)?.first_chunk()?),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

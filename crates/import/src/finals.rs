@@ -2,15 +2,13 @@
 //! of equal size.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use consequence_record::{AgeBand, Concept, DayBand, GAP_PREFIX, Kind, STAY_PREFIX, Scale};
+use consequence_record::{AgeBand, Concept, DayBand, GAP_PREFIX, Kind, STAY_PREFIX, Scale, Split};
 use consequence_tables::shown;
+use consequence_tally::{Coded, Counts, Damaged, Reader, Values, Writer, counts};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::codes::{Codes, OTHER_TEXT, RawCode, Role, is_icd, test_of_part, truncated};
-use crate::event::Value;
-use crate::runs::Runs;
 use crate::summary::Reason;
 use crate::units::Measures;
 use crate::{ImportOptions, ImportProblem};
@@ -415,76 +413,92 @@ fn mapped_systems(codes: &Codes, options: &ImportOptions) -> FxHashSet<String> {
 #[derive(Debug, Default)]
 pub(crate) struct Cuts(BTreeMap<u32, Vec<f32>>);
 
-/// The values of a test, before they are sorted.
-#[derive(Clone, Copy, Debug)]
+/// The values of a test.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// How many the train split has.
-    pub train: u64,
+    /// Those of the train split.
+    train: Values,
     /// The largest of all splits.
-    pub largest: f32,
+    largest: Largest,
+}
+
+counts!(Seen { train, largest });
+
+/// The largest of some numbers, by bits that are in the order of the numbers; 0 if there are none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Largest(u32);
+
+impl Coded for Largest {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        u32::read(from).map(Self)
+    }
+}
+
+impl Counts for Largest {
+    fn add(&mut self, other: Self) {
+        self.0 = self.0.max(other.0);
+    }
+}
+
+impl Seen {
+    /// Takes a value of a subject of a split.
+    pub fn see(&mut self, value: f32, split: Split) {
+        let bits = value.to_bits();
+        let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+        self.largest.add(Largest(ordered));
+        if split == Split::Train {
+            self.train.push(value);
+        }
+    }
+
+    fn largest(&self) -> f32 {
+        let ordered = self.largest.0;
+        f32::from_bits(if ordered >> 31 == 1 { ordered & !(1 << 31) } else { !ordered })
+    }
 }
 
 impl Cuts {
     /// Cuts the values of each test into `parts` of equal size, as far as equal values allow. Every
-    /// part has a value in it. The values are those of the train split, sorted by test and value.
-    pub fn new(
-        values: &Runs<Value>,
-        seen: &FxHashMap<u32, Seen>,
-        parts: usize,
-    ) -> io::Result<Self> {
-        let mut cuts: BTreeMap<u32, Vec<f32>> =
-            seen.keys().map(|&test| (test, Vec::new())).collect();
-        let (mut current, mut position, mut next) = (None, 0_u64, 1);
-        for value in values.merged(sort_key) {
-            let Value { code, value } = value?;
-            if current != Some(code) {
-                (current, position, next) = (Some(code), 0, 1);
-            }
-            position += 1;
-            let count = seen.get(&code).map_or(0, |seen| seen.train);
-            let found = cuts.entry(code).or_default();
-            // Cut j is the value that as many as j in `parts` of all values do not exceed.
-            while next < parts
-                && u128::from(position) * parts as u128 >= u128::from(count) * next as u128
-            {
-                if found.last() != Some(&value) {
-                    found.push(value);
-                }
-                next += 1;
-            }
-        }
-        for (test, found) in &mut cuts {
-            // Above the largest value there is none.
-            let largest = seen.get(test).map_or(f32::INFINITY, |seen| seen.largest);
-            found.retain(|&cut| cut < largest);
-        }
-        Ok(Self(cuts))
+    /// part has a value in it.
+    pub fn new(seen: &BTreeMap<u32, Seen>, parts: usize) -> Self {
+        Self(seen.iter().map(|(&test, seen)| (test, cuts(seen, parts as u64))).collect())
     }
 }
 
-/// Sorts values by code, then by size.
-pub(crate) fn sort_key(value: &Value) -> (u32, u32) {
-    // With this change the bits of numbers are in the order of the numbers.
-    let bits = value.value.to_bits();
-    let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-    (value.code, ordered)
+/// Where the values of a test are cut: cut j is the value that as many as j in `parts` of all values do not exceed.
+fn cuts(seen: &Seen, parts: u64) -> Vec<f32> {
+    let values = seen.train.sorted();
+    let count: u64 = values.iter().map(|&(_, times)| times).sum();
+    let (mut found, mut position, mut next) = (Vec::new(), 0_u64, 1);
+    for (value, times) in values {
+        position += times;
+        let before = next;
+        while next < parts
+            && u128::from(position) * u128::from(parts) >= u128::from(count) * u128::from(next)
+        {
+            next += 1;
+        }
+        // Above the largest value there is none.
+        if next > before && value < seen.largest() {
+            found.push(value);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn cuts(values: &[f32], largest: f32, parts: usize) -> Vec<f32> {
-        let mut runs = Runs::new(3, None);
-        for &value in values {
-            if runs.full() {
-                runs.flush(sort_key).unwrap();
-            }
-            runs.push(Value { code: 5, value });
-        }
-        runs.finish(sort_key).unwrap();
-        let seen = Seen { train: values.len() as u64, largest };
-        Cuts::new(&runs, &[(5, seen)].into_iter().collect(), parts).unwrap().0.remove(&5).unwrap()
+    fn cuts(values: &[f32], largest: f32, parts: u64) -> Vec<f32> {
+        let mut seen = Seen::default();
+        values.iter().for_each(|&value| seen.see(value, Split::Train));
+        seen.see(largest, Split::HeldOut);
+        super::cuts(&seen, parts)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use consequence_rules::language::Expression;
 
 use crate::Import;
 use crate::codes::Role;
+use crate::known::Known;
 
 impl Import {
     /// Rules that every record obeys by the way it was made, as the text of a rule file; none where
@@ -26,6 +27,13 @@ impl Import {
     /// assert!(import.own_rules().unwrap().contains("rule own-one-SEX: at most one of SEX//F, SEX//M\n"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    pub fn own_rules(&self) -> Option<String> {
+        self.known.own_rules()
+    }
+}
+
+impl Known {
+    /// Rules that every record obeys by the way it was made; see [`Import::own_rules`].
     pub fn own_rules(&self) -> Option<String> {
         let times = Times { gaps: self.gap_codes(), stays: self.kept_codes(self.finals.stays()) };
         let kinds = self.exclusive_kinds();

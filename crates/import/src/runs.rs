@@ -213,7 +213,7 @@ impl<T: Fixed, K: Ord, F: Fn(&T) -> K> Iterator for Merged<'_, T, K, F> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Value;
+    use super::super::event::{Event, Fact, VisitKey};
     use super::*;
 
     #[test]
@@ -222,17 +222,19 @@ mod tests {
             let mut runs = Runs::new(most, None);
             for number in 0..1000_u32 {
                 if runs.full() {
-                    runs.flush(|value: &Value| value.code).unwrap();
+                    runs.flush(|event: &Event| event.subject).unwrap();
                 }
-                runs.push(Value { code: number * 7919 % 10, value: number as f32 });
+                let time = Some(i64::from(number));
+                let subject = number * 7919 % 10;
+                runs.push(Event::new(subject, Fact::VISIT, VisitKey::STATIC, time));
             }
-            runs.finish(|value| value.code).unwrap();
+            runs.finish(|event| event.subject).unwrap();
             for _ in 0..2 {
-                let all: Vec<Value> =
-                    runs.merged(|value| value.code).collect::<io::Result<_>>().unwrap();
+                let all: Vec<Event> =
+                    runs.merged(|event| event.subject).collect::<io::Result<_>>().unwrap();
                 assert_eq!(all.len(), 1000);
-                let rises = |pair: &[Value]| {
-                    (pair[0].code, pair[0].value as u32) < (pair[1].code, pair[1].value as u32)
+                let rises = |pair: &[Event]| {
+                    (pair[0].subject, pair[0].time()) < (pair[1].subject, pair[1].time())
                 };
                 assert!(all.windows(2).all(rises), "{most}");
             }

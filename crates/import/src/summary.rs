@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use consequence_record::Split;
+use consequence_tally::{Coded, Counts, Damaged, Reader, Writer};
 use serde::Serialize;
 
 /// Why something of a source is not in the records.
@@ -58,6 +59,32 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All reasons, in their order.
+    const ALL: [Self; 22] = [
+        Self::NoVisits,
+        Self::UnknownSex,
+        Self::UnknownAge,
+        Self::UnknownSubject,
+        Self::UnknownVisit,
+        Self::NoVisit,
+        Self::NoDate,
+        Self::NoCode,
+        Self::NoValue,
+        Self::OtherUnit,
+        Self::EndBeforeBegin,
+        Self::BirthAfterVisit,
+        Self::BeforeBirth,
+        Self::EarlyTime,
+        Self::Offset,
+        Self::Unmapped,
+        Self::Repeated,
+        Self::LaterStatic,
+        Self::EmptyVisits,
+        Self::CutVisits,
+        Self::RareCodes,
+        Self::RareOccurrences,
+    ];
+
     fn text(self) -> &'static str {
         match self {
             Self::NoVisits => "subjects without an encounter",
@@ -89,6 +116,43 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.text())
+    }
+}
+
+/// How much was left out for which reason, as counts that add up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reasons([u64; Reason::ALL.len()]);
+
+impl Reasons {
+    /// Counts what was left out.
+    pub fn put(&mut self, reason: Reason, count: u64) {
+        if let Some(at) = Reason::ALL.iter().position(|&one| one == reason) {
+            self.0[at] += count;
+        }
+    }
+
+    /// Adds them to what an import left out.
+    pub fn put_into(&self, summary: &mut ImportSummary) {
+        Reason::ALL
+            .into_iter()
+            .zip(self.0)
+            .for_each(|(reason, count)| summary.drop_many(reason, count));
+    }
+}
+
+impl Coded for Reasons {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        Coded::read(from).map(Self)
+    }
+}
+
+impl Counts for Reasons {
+    fn add(&mut self, other: Self) {
+        self.0.add(other.0);
     }
 }
 

@@ -1,33 +1,40 @@
 //! How many records have each code, counted before the vocabulary is fixed.
 
+use std::collections::BTreeMap;
+
 use consequence_record::DayBand;
+use consequence_tally::{Coded, Counts, Damaged, Reader, Writer, counts};
 use rustc_hash::FxHashMap;
 
-use crate::build::{Draft, day};
+use crate::build::Draft;
+use crate::encounters::day;
 use crate::finals::Finals;
 use crate::records::Drafts;
 use crate::summary::ImportSummary;
 use crate::{Import, ImportError};
 
-/// What was counted over all records.
-pub(crate) struct Tally {
+/// What was counted of some records.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
     pub records: u64,
     /// The records that have each code.
     pub patients: Vec<u64>,
     /// The values that each code has.
-    pub values: FxHashMap<u32, u64>,
+    pub values: BTreeMap<u32, u64>,
     pub habits: Habits,
     /// By the days between two encounters: how often, and in how many records.
-    days: FxHashMap<i64, Days>,
-    /// The number of the last record that had each code.
-    last: Vec<u64>,
+    days: BTreeMap<i64, [u64; 2]>,
 }
 
-#[derive(Default)]
-struct Days {
-    count: u64,
-    records: u64,
-    last: u64,
+counts!(Counted { records, patients, values, habits, days });
+
+/// Counts records one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub counted: Counted,
+    /// The number of the last record that had each code, and each number of days.
+    last: Vec<u64>,
+    last_days: FxHashMap<i64, u64>,
 }
 
 /// Records that must have a number of days before it has a band of its own, and what part of all days
@@ -40,7 +47,7 @@ const STANDS_OUT: u64 = 3;
 const MOST_OWN: usize = 24;
 
 /// What records have in common that rules can say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
     /// No first encounter has a code of the days since the one before, and every other has one.
     pub gaps: bool,
@@ -50,70 +57,102 @@ pub(crate) struct Habits {
     pub all_stay: bool,
 }
 
+impl Default for Habits {
+    /// What holds of no record.
+    fn default() -> Self {
+        Self { gaps: true, one_stay: true, all_stay: true }
+    }
+}
+
+impl Coded for Habits {
+    fn write(&self, out: &mut Writer) {
+        [self.gaps, self.one_stay, self.all_stay].write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let [gaps, one_stay, all_stay] = Coded::read(from)?;
+        Ok(Self { gaps, one_stay, all_stay })
+    }
+}
+
+impl Counts for Habits {
+    fn add(&mut self, other: Self) {
+        self.gaps &= other.gaps;
+        self.one_stay &= other.one_stay;
+        self.all_stay &= other.all_stay;
+    }
+}
+
 impl Tally {
     /// Counts the records of an import, and what was left out of them. With `rare`, encounters that
     /// have rare codes alone are left out.
     pub fn of(
         import: &Import,
         rare: Option<&[bool]>,
-    ) -> Result<(Self, ImportSummary), ImportError> {
-        let codes = import.finals.names.len();
-        let mut tally = Self {
-            records: 0,
-            patients: vec![0; codes],
-            values: FxHashMap::default(),
-            habits: Habits { gaps: true, one_stay: true, all_stay: true },
-            days: FxHashMap::default(),
-            last: vec![0; codes],
-        };
+    ) -> Result<(Counted, ImportSummary), ImportError> {
+        let finals = &import.known.finals;
+        let mut tally = Self::new(finals);
         let mut drafts = Drafts::new(import, ImportSummary::default());
         while let Some((_, mut draft)) = drafts.advance()? {
             let emptied = rare
                 .is_some_and(|rare| drafts.drop_emptied(&mut draft, |code| !rare[code as usize]));
             if !emptied {
-                tally.see(&draft, &import.finals);
+                tally.see(&draft, finals);
             }
         }
-        Ok((tally, drafts.summary))
+        Ok((tally.counted, drafts.summary))
     }
 
-    fn see(&mut self, draft: &Draft, finals: &Finals) {
-        self.records += 1;
-        self.habits.see(draft, finals);
+    /// No record counted.
+    pub fn new(finals: &Finals) -> Self {
+        let patients = vec![0; finals.names.len()];
+        Self {
+            last: patients.clone(),
+            counted: Counted { patients, ..Counted::default() },
+            last_days: FxHashMap::default(),
+        }
+    }
+
+    /// Counts a record.
+    pub fn see(&mut self, draft: &Draft, finals: &Finals) {
+        let counted = &mut self.counted;
+        counted.records += 1;
+        counted.habits.see(draft, finals);
         let days = draft.visits.iter().filter_map(|visit| day(visit.time)).collect::<Vec<i64>>();
         for pair in days.windows(2) {
-            let met = self.days.entry(pair[1] - pair[0]).or_default();
-            met.count += 1;
-            met.records += u64::from(met.last != self.records);
-            met.last = self.records;
+            let days = pair[1] - pair[0];
+            let [times, records] = counted.days.entry(days).or_default();
+            *times += 1;
+            let last = self.last_days.insert(days, counted.records);
+            *records += u64::from(last != Some(counted.records));
         }
         let encounter = draft.visits.iter().flat_map(|visit| &visit.codes);
         for code in draft.statics.iter().chain(encounter) {
             let number = code.code as usize;
-            if self.last[number] != self.records {
-                self.last[number] = self.records;
-                self.patients[number] += 1;
+            if self.last[number] != counted.records {
+                self.last[number] = counted.records;
+                counted.patients[number] += 1;
             }
             if !code.value.is_nan() {
-                *self.values.entry(code.code).or_default() += u64::from(code.rows);
+                *counted.values.entry(code.code).or_default() += u64::from(code.rows);
             }
         }
     }
 }
 
-impl Tally {
+impl Counted {
     /// The days between encounters that stand out, as appointments do: four weeks to the day.
     pub fn days_of_their_own(&self) -> Vec<u32> {
-        let total: u64 = self.days.values().map(|days| days.count).sum();
+        let total: u64 = self.days.values().map(|[times, _]| times).sum();
         let mut found: Vec<(u64, u32)> = Vec::new();
         for band in DayBand::gaps() {
             let Some(to) = band.to.filter(|to| *to > band.from + 1) else { continue };
-            let met = |day: u32| self.days.get(&i64::from(day));
-            let count = |day: u32| met(day).map_or(0, |days| days.count);
+            let met = |day: u32| self.days.get(&i64::from(day)).copied().unwrap_or_default();
+            let count = |day: u32| met(day)[0];
             let in_band: u64 = (band.from..to).map(count).sum();
             for day in band.from..to {
                 let others = (in_band - count(day)) / u64::from(to - band.from - 1);
-                if met(day).is_some_and(|days| days.records >= FEWEST_RECORDS)
+                if met(day)[1] >= FEWEST_RECORDS
                     && count(day) * LEAST_SHARE >= total
                     && count(day) >= STANDS_OUT * others
                 {
@@ -129,9 +168,9 @@ impl Tally {
     pub fn renew_gaps(&mut self, old: &[u32], finals: &Finals) {
         self.patients.resize(finals.names.len(), 0);
         old.iter().for_each(|&code| self.patients[code as usize] = 0);
-        for (&days, met) in &self.days {
+        for (&days, [_, records]) in &self.days {
             if let Some(code) = finals.gap(days) {
-                self.patients[code as usize] += met.records;
+                self.patients[code as usize] += records;
             }
         }
     }

@@ -151,9 +151,9 @@ impl Units {
         }
     }
 
-    /// Counts a value of a code.
-    pub fn count(&mut self, code: u32, unit: u16) {
-        *self.rows.entry((code, unit)).or_default() += 1;
+    /// Counts values of a code.
+    pub fn count(&mut self, code: u32, unit: u16, rows: u64) {
+        *self.rows.entry((code, unit)).or_default() += rows;
     }
 
     fn name(&self, number: u16) -> &str {

@@ -47,6 +47,11 @@ pub struct HeldCohort {
 }
 
 impl HeldCohort {
+    /// What messages call the rules that a cohort of this name brings along.
+    pub fn own_rules_of(name: &str) -> String {
+        format!("the own rules of {name}")
+    }
+
     /// A cohort that brings no rules along.
     pub fn new(name: impl Into<String>, dataset: impl Into<Arc<Dataset>>) -> Self {
         Self { name: name.into(), dataset: dataset.into(), own_rules: None }
@@ -106,7 +111,7 @@ impl CohortInput {
         match self {
             Self::Path(path) => meds::own_rules(path).map(RuleInput::Path),
             Self::Held(held) => held.own_rules.as_ref().map(|text| RuleInput::Text {
-                name: format!("the own rules of {}", held.name),
+                name: HeldCohort::own_rules_of(&held.name),
                 text: Arc::clone(text),
             }),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _given, _native
@@ -53,6 +53,8 @@ class Records:
         after the other, in the order of time; what has not is refused.
     :param partitions: into how many partitions rows are brought; without it, as Spark is set
     """
+
+    _left_out: Mapping[str, int] = {}
 
     def __init__(
         self,
@@ -107,26 +109,63 @@ class Records:
         return _Files(spark, os.fspath(path), _number_of_partitions(partitions), name)
 
     @classmethod
-    def from_omop(cls, tables: Mapping[str, Any], *, name: str = "omop", **settings: Any) -> Records:
-        """OMOP tables, 5.3 or 5.4, joined by Spark: DataFrames by their names.
+    def from_omop(
+        cls,
+        tables: Mapping[str, Any],
+        *,
+        truncate: int | None = None,
+        min_patients: int | None = None,
+        max_visits: int | None = None,
+        gaps: bool = True,
+        quantiles: int | None = None,
+        ages: Sequence[int] | None = None,
+        sex: bool = True,
+        partitions: int | None = None,
+        name: str = "omop",
+    ) -> Records:
+        """OMOP tables, 5.3 or 5.4: DataFrames by their names. Rows are counted twice before this is ready.
 
         ``person`` and ``visit_occurrence`` must be there; ``condition_occurrence``, ``procedure_occurrence``,
-        ``drug_exposure``, ``device_exposure``, ``observation``, ``measurement``, ``death`` and ``concept`` are read where
-        they are. Codes are called after their concepts (``SNOMED//44054006``). What
-        :meth:`Cohort.from_omop <conseq.Cohort.from_omop>` makes of numbers (age bands, gaps, bands of values) is left
-        out: births, times and values are there as they are, and rules can ask for them.
+        ``drug_exposure``, ``device_exposure``, ``observation``, ``measurement``, ``death``, ``concept`` and
+        ``concept_ancestor`` are read where they are. The records are those of
+        :meth:`Cohort.from_omop <conseq.Cohort.from_omop>` with the same settings: codes, ages, gaps, stays, parts of
+        values and all. :attr:`left_out` tells what was left out.
 
         ::
 
             tables = {name: spark.table(f"cdm.{name}") for name in ("person", "visit_occurrence", "condition_occurrence")}
             records = Records.from_omop(tables)
 
-        ``settings`` are ``shuffle`` and ``partitions``.
+        :param truncate: the characters of ICD codes to keep; 3 gives categories
+        :param min_patients: leave out codes of encounters that fewer patients have
+        :param max_visits: the encounters to keep of each patient, the first ones
+        :param quantiles: into how many parts values are put; 0 leaves measurements out
+        :param ages: where age bands begin, in years; an empty list for none
+        :param partitions: into how many partitions rows are brought; without it, as Spark is set
         """
-        from .omop import events_of
+        from .omop import join
 
-        events, told = events_of(tables)
-        return cls(events, name=name, **told, **settings)
+        given = _given.settings(
+            truncate=truncate,
+            min_patients=min_patients,
+            max_visits=max_visits,
+            gaps=gaps,
+            quantiles=quantiles,
+            ages=ages,
+            sex=sex,
+        )
+        joined = join(tables, name, _number_of_partitions(partitions), given)
+        told = _native.outline_tables(joined.outline)
+        records = cls(joined.events(), **told, name=name, shuffle=False)
+        records._outline, records._left_out = joined.outline, joined.left_out
+        # Rows were brought together by person.
+        records._whole = True
+        return records
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How much of OMOP tables is in no record, by why; nothing is left out of other rows."""
+        return dict(self._left_out)
 
     @property
     def name(self) -> str:

@@ -248,6 +248,52 @@ class CountWritten(Task):
 
 
 @dataclass(frozen=True)
+class CountRows(Task):
+    """Counts rows of OMOP tables: which concepts, results and values there are."""
+
+    settings: dict[str, Any]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        return self._counted(lambda: _native.joined_count(_tables(batches), self.settings))
+
+
+@dataclass(frozen=True)
+class TallyRows(Task):
+    """Counts which codes the records of such rows have."""
+
+    known: bytes
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        return self._counted(lambda: _joined(self.known).tally(_tables(batches)))
+
+
+@dataclass(frozen=True)
+class RecordsOfRows(Task):
+    """Makes records of such rows."""
+
+    known: bytes
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        check_version(self.version)
+        records = _joined(self.known).records()
+        for table in _tables(batches):
+            for rows in records.push(table):
+                yield from _event_rows(rows)
+        for rows in records.finish():
+            yield from _event_rows(rows)
+
+
+def _joined(known: bytes) -> _native.Joined:
+    return _once([b"joined", known], lambda: _native.Joined.from_bytes(known))
+
+
+def _tables(batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow
+
+    return (pyarrow.Table.from_batches([batch]) for batch in batches)
+
+
+@dataclass(frozen=True)
 class SampleKeys(Task):
     """A number for each id, by which some of them are taken."""
 

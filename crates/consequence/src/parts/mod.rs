@@ -42,7 +42,7 @@ mod writer;
 pub use consequence_pipeline::parts::{FileBlocks, Outline, StreamBlocks};
 pub use counts_file::CountsFile;
 pub use job::{Job, PartRecords};
-pub use shard::{Shard, data_files, open_dataset};
+pub use shard::{Shard, data_files, joined_outline, open_dataset};
 pub use tasks::{CountReport, CountTask, MergeReport, MergeTask, WantedRound};
 pub use work::{Merged, PartReport, RuleTexts, Work, rule_texts};
 pub(crate) use writer::PartWriter;

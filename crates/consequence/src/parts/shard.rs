@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use consequence_import::JoinedCohort;
 use consequence_pipeline::load::{self, LoadedCohort};
 use consequence_pipeline::parts::{FileBlocks, Outline};
-use consequence_pipeline::{CohortInput, Error, RuleInput, Watch};
+use consequence_pipeline::{CohortInput, Error, HeldCohort, RuleInput, Watch};
 use consequence_record::{Selection, Vocabulary};
-use consequence_tables::Format;
 use consequence_tables::meds::{self, Files, MedsOptions};
+use consequence_tables::{Format, arrow};
 use consequence_tally::{Block, Blocks};
 
 use crate::look::Titles;
@@ -36,6 +37,15 @@ pub fn open_dataset(
     let own = own.map(|rules| rules.read()).transpose()?;
     let outline = Outline::of_files(name, &files, own);
     Ok((files, outline))
+}
+
+/// What is known of OMOP tables that were joined elsewhere, once their records were counted.
+pub fn joined_outline(name: String, joined: &JoinedCohort) -> Result<Outline, Error> {
+    let tables = arrow::code_tables(&joined.outline(), None)?;
+    let outline = Outline::of_tables(name.clone(), &tables, None)?;
+    let no_codes = || Error::refused("the joined tables have no codes", "give tables of events");
+    let own_rules = joined.own_rules().map(|text| (HeldCohort::own_rules_of(&name), text.into()));
+    Ok(Outline { own_rules, ..outline.ok_or_else(no_codes)? })
 }
 
 /// Some of the data files of a MEDS dataset, by their numbers from 0, over codes among which its own are.

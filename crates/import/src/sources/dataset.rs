@@ -10,9 +10,9 @@ use consequence_tables::meds::{MedsOptions, RawEvent, Stream};
 use consequence_tables::{Limits, Problem, TableError};
 
 use super::put_birth;
-use crate::build::Profile;
 use crate::codes::{self, Role, sex_of};
 use crate::collector::Collector;
+use crate::encounters::Profile;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{self, explained, known};
 use crate::summary::Reason;
@@ -206,7 +206,7 @@ fn put_event(
     match (event.number, event.text.map(str::trim).filter(|text| !text.is_empty())) {
         (Some(number), _) if number.is_finite() => collector.put_value(put, number, ""),
         (_, Some(text)) => {
-            let fact = collector.codes.text_result(fact, text)?;
+            let fact = collector.codes.text_result(fact, text, 1)?;
             Ok(collector.put(put.saying(fact)))
         }
         (number, None) => {

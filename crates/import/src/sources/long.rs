@@ -6,9 +6,9 @@ use std::path::Path;
 use consequence_record::DEATH;
 
 use super::{MEDS_BIRTH, MEDS_DEATH, put_birth};
-use crate::build::Profile;
 use crate::codes::{Role, is_icd, sex_of, sex_word, without_dot};
 use crate::collector::Collector;
+use crate::encounters::Profile;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::Parts;
 use crate::summary::Reason;

@@ -6,9 +6,9 @@ use consequence_record::calendar::{self, DAY};
 
 use super::traits::{Asked, ETHNICITY, RACE, VISIT_TYPE, put, put_word};
 use super::{LISTED, Outcome, put_birth, put_result, put_sex};
-use crate::build::Profile;
 use crate::codes::{Role, drug, without_dot};
 use crate::collector::Collector;
+use crate::encounters::Profile;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{Folder, Parts};
 use crate::summary::Reason;

@@ -4,7 +4,8 @@ mod dataset;
 mod long;
 mod mimic;
 mod omop;
-mod omop_events;
+pub(crate) mod omop_events;
+pub(crate) mod omop_met;
 mod omop_order;
 mod omop_own;
 mod synthea;
@@ -15,16 +16,16 @@ use std::path::Path;
 
 use consequence_record::Scale;
 
-use super::build::Profile;
 use super::codes::{Role, sex_word};
 use super::collector::Collector;
+use super::encounters::Profile;
 use super::event::{Event, Fact, VisitKey};
 use super::summary::Reason;
 use super::table::Table;
 use super::{ImportError, Source};
 
 /// What is known of a source once it is read.
-pub(super) struct Gathered {
+pub(crate) struct Gathered {
     pub profile: Profile,
     /// The characters of ICD codes to keep.
     pub truncate: Option<usize>,
@@ -33,7 +34,7 @@ pub(super) struct Gathered {
 
 /// What a source tells of codes by themselves, each by its number.
 #[derive(Default)]
-pub(super) struct Told {
+pub(crate) struct Told {
     /// What the values of codes are.
     pub scales: Vec<(usize, Scale)>,
     /// Codes that may be in no record.
@@ -65,7 +66,7 @@ pub(super) fn gather(
 }
 
 /// The profile of sources with tables of subjects and of encounters.
-const LISTED: Profile = Profile {
+pub(crate) const LISTED: Profile = Profile {
     dated: true,
     listed: true,
     sex: true,
@@ -104,7 +105,7 @@ fn put_result(
         }
         // Three lines stand for what was taken out to hide a person.
         Err(_) if outcome.number.is_empty() && !matches!(outcome.text, "" | "___") => {
-            let fact = collector.codes.text_result(event.fact, outcome.text).map_err(fail)?;
+            let fact = collector.codes.text_result(event.fact, outcome.text, 1).map_err(fail)?;
             collector.put(event.saying(fact))
         }
         _ => {

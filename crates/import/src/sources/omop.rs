@@ -1,28 +1,23 @@
 //! Tables of the OMOP common data model.
 
-use std::collections::hash_map::Entry;
 use std::path::Path;
 
+use consequence_record::Domain;
 use consequence_record::calendar::{self, DAY};
-use consequence_record::{Concept, Domain};
-use consequence_tables::shown;
-use rustc_hash::FxHashMap;
 
 use super::omop_events::{EVENTS, Events};
+use super::omop_met::{ConceptRow, Met, Names};
 use super::omop_order::{find, need};
-use super::traits::{ETHNICITY, RACE, VISIT_TYPE, by_concept};
+use super::traits::{ETHNICITY, RACE, VISIT_TYPE};
 use super::{LISTED, Outcome, Told, omop_own, put_birth, put_result, put_sex};
-use crate::build::Profile;
-use crate::codes::{Role, is_icd, start, without_dot};
+use crate::ImportError;
+use crate::codes::Role;
 use crate::collector::Collector;
+use crate::encounters::Profile;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{Folder, Parts};
 use crate::summary::Reason;
 use crate::table::{Column, Table};
-use crate::{ImportError, ImportProblem};
-
-/// What codes are called whose concept is not described.
-const SYSTEM: &str = "OMOP";
 
 pub(super) fn gather(
     path: &Path,
@@ -48,7 +43,7 @@ pub(super) fn gather(
     if let Some(parts) = find(&folder, "DEATH")? {
         read_deaths(collector, parts)?;
     }
-    met.keep(collector);
+    met.keep(&mut collector.codes);
     if let Some(parts) = find(&folder, "CONCEPT")? {
         read_concepts(collector, parts, &met)?;
     }
@@ -83,8 +78,9 @@ fn read_persons(
         let subject = collector.listed_subject(table, 0)?;
         put_sex(collector, table, 1, subject, VisitKey::STATIC)?;
         for (index, &(_, system, ..)) in asked.iter().enumerate() {
-            let fact = met.word(collector, table, system, 6 + 2 * index, Role::Exclusive)?;
-            if let Some(fact) = fact {
+            let (id, word) = (concept(table, 6 + 2 * index)?, table.text(7 + 2 * index)?);
+            let fact = met.word(&mut collector.codes, system, id, word, Role::Exclusive);
+            if let Some(fact) = fact.map_err(|problem| table.fail(problem))? {
                 collector.put(Event::new(subject, fact, VisitKey::STATIC, None))?;
             }
         }
@@ -121,15 +117,18 @@ fn read_visits(
     let types = collector.options.visit_types;
     if types {
         columns.push(Column::needed(&["visit_concept_id"]));
-        columns.push(Column::optional(&["visit_source_value"]));
     }
     collector.read(parts, columns, |collector, table| {
         let Some(subject) = collector.known_subject(table, 0)? else { return Ok(()) };
         let visit = VisitKey::named(whole(table.needed_text(1)?));
         let begin = time(table, 2, 3)?;
         collector.put(Event::new(subject, Fact::VISIT, visit, begin))?;
-        if types && let Some(fact) = met.visit_type(collector, table)? {
-            collector.put(Event::new(subject, fact, visit, None))?;
+        // What the source calls a visit is its own name as often as its kind.
+        if types && let Some(id) = concept(table, 6)? {
+            let fact = met.word(&mut collector.codes, VISIT_TYPE, Some(id), "", Role::Encounter);
+            if let Some(fact) = fact.map_err(|problem| table.fail(problem))? {
+                collector.put(Event::new(subject, fact, visit, None))?;
+            }
         }
         collector.put_end(subject, visit, time(table, 4, 5)?)
     })
@@ -150,106 +149,6 @@ fn read_deaths(collector: &mut Collector<'_>, parts: Parts) -> Result<(), Import
         let death = collector.put_death(subject, Some(time));
         death.map_err(|problem| table.fail(problem))?
     })
-}
-
-/// The concepts that rows spoke of.
-#[derive(Default)]
-struct Met {
-    /// Those of events.
-    codes: FxHashMap<u64, Coded>,
-    /// Those of races, ethnicities and kinds of visits, by system.
-    words: FxHashMap<(&'static str, u64), Fact>,
-    /// Those that results were told by, rather than in words.
-    results: FxHashMap<u64, Vec<Fact>>,
-    /// Those of units.
-    units: FxHashMap<u64, u16>,
-}
-
-/// A concept that events have.
-struct Coded {
-    fact: Fact,
-    /// That of the first table it was met in.
-    domain: Domain,
-    /// Whether a row has it as a standard concept.
-    standard: bool,
-}
-
-impl Met {
-    /// The code of a concept that an event has.
-    fn code(
-        &mut self,
-        collector: &mut Collector<'_>,
-        table: &Table<'_>,
-        id: u64,
-        domain: Domain,
-        standard: bool,
-    ) -> Result<Fact, ImportError> {
-        if let Some(coded) = self.codes.get_mut(&id) {
-            coded.standard |= standard;
-            return Ok(coded.fact);
-        }
-        let fact = collector.codes.fact(&[SYSTEM, &id.to_string()], Role::Encounter);
-        let fact = fact.map_err(|problem| table.fail(problem))?;
-        self.codes.insert(id, Coded { fact, domain, standard });
-        Ok(fact)
-    }
-
-    /// The code of a race or the like: by its concept, or else by the source's word in the next column.
-    fn word(
-        &mut self,
-        collector: &mut Collector<'_>,
-        table: &Table<'_>,
-        system: &'static str,
-        column: usize,
-        role: Role,
-    ) -> Result<Option<Fact>, ImportError> {
-        let fail = |problem| table.fail(problem);
-        if let Some(id) = concept(table, column)? {
-            if let Some(&fact) = self.words.get(&(system, id)) {
-                return Ok(Some(fact));
-            }
-            let number = id.to_string();
-            let known = by_concept(id).map(|word| word.name);
-            let parts = [system, known.unwrap_or(&number)];
-            let fact = collector.codes.fact(&parts, role).map_err(fail)?;
-            collector.codes.concept(fact, Concept { id, ..Concept::default() });
-            self.words.insert((system, id), fact);
-            return Ok(Some(fact));
-        }
-        match table.text(column + 1)? {
-            "" => Ok(None),
-            word => {
-                let parts = [system, &word.to_uppercase()];
-                collector.codes.fact(&parts, role).map(Some).map_err(fail)
-            }
-        }
-    }
-
-    /// The code of the kind of a visit.
-    fn visit_type(
-        &mut self,
-        collector: &mut Collector<'_>,
-        table: &Table<'_>,
-    ) -> Result<Option<Fact>, ImportError> {
-        match concept(table, 6)? {
-            // What the source calls a visit is its own name as often as its kind.
-            None => Ok(None),
-            Some(_) => self.word(collector, table, VISIT_TYPE, 6, Role::Encounter),
-        }
-    }
-
-    /// Keeps the number of each concept with its code, whatever that is called.
-    fn keep(&self, collector: &mut Collector<'_>) {
-        for (&id, coded) in &self.codes {
-            let (domain, source) = (Some(coded.domain), !coded.standard);
-            collector
-                .codes
-                .concept(coded.fact, Concept { id, domain, source, ..Concept::default() });
-        }
-        for (&id, facts) in &self.results {
-            facts.iter().for_each(|&fact| collector.codes.result_concept(fact, id));
-        }
-    }
 }
 
 /// A number as it was before it went through a data frame, where columns with gaps get a point.
@@ -299,7 +198,8 @@ fn read_events(
             collector.summary.drop_one(Reason::NoCode);
             return Ok(());
         };
-        let fact = met.code(collector, table, id, events.domain, standard.is_some())?;
+        let fact = met.code(&mut collector.codes, id, events.domain, standard.is_some());
+        let fact = fact.map_err(|problem| table.fail(problem))?;
         let time = time(table, 3, 4)?;
         let visit = Some(whole(table.text(5)?)).filter(|id| !matches!(*id, "" | "0"));
         let Some(visit) = visit.map(VisitKey::named).or(time.map(VisitKey::day)) else {
@@ -327,11 +227,7 @@ fn put_measured(
     let fail = |problem| table.fail(problem);
     let number = table.text(NUMBER)?;
     if let Some(concept) = concept(table, RESULT)?.filter(|_| number.is_empty()) {
-        let fact = collector.codes.text_result(event.fact, &concept.to_string()).map_err(fail)?;
-        let facts = met.results.entry(concept).or_default();
-        if !facts.contains(&fact) {
-            facts.push(fact);
-        }
+        let fact = met.result(&mut collector.codes, event.fact, concept, 1).map_err(fail)?;
         return collector.put(event.saying(fact));
     }
     let (text, mut unit) = (table.text(TEXT)?, table.text(UNIT)?);
@@ -339,11 +235,8 @@ fn put_measured(
     if unit.is_empty()
         && let Some(concept) = concept(table, UNIT_CONCEPT)?
     {
-        name = format!("{SYSTEM}//{concept}");
+        name = met.unit(&mut collector.units, concept).map_err(fail)?;
         unit = &name;
-        if let Entry::Vacant(vacant) = met.units.entry(concept) {
-            vacant.insert(collector.units.number(unit).map_err(fail)?);
-        }
     }
     put_result(collector, table, event, &Outcome { number, text, unit })
 }
@@ -374,9 +267,7 @@ fn read_ancestors(
             Ok(table.integer(column)?.and_then(|id| u64::try_from(id).ok()))
         };
         let (Some(above), Some(below)) = (number(0)?, number(1)?) else { return Ok(()) };
-        if let Some(coded) = met.codes.get(&below).filter(|_| above != below) {
-            collector.codes.ancestor(coded.fact, above);
-        }
+        met.ancestor(&mut collector.codes, above, below);
         Ok(())
     })
 }
@@ -391,50 +282,18 @@ fn read_concepts(
         .map(|name| Column::needed(&[name]))
         .to_vec();
     columns.extend(["domain_id", "standard_concept"].map(|name| Column::optional(&[name])));
-    let mut named: FxHashMap<String, Fact> = FxHashMap::default();
+    let mut names = Names::default();
     collector.read(parts, columns, |collector, table| {
         let Some(id) = concept(table, 0)? else { return Ok(()) };
-        for &fact in met.results.get(&id).into_iter().flatten() {
-            collector.codes.reword(fact, table.text(1)?);
-        }
-        if let Some(&unit) = met.units.get(&id) {
-            collector.units.rename(unit, table.text(3)?);
-        }
-        for system in [RACE, ETHNICITY, VISIT_TYPE] {
-            if let Some(&fact) = met.words.get(&(system, id)) {
-                let word = table.text(1)?;
-                if by_concept(id).is_none() && !word.is_empty() {
-                    collector.codes.rename(fact, &format!("{system}//{}", word.to_uppercase()));
-                }
-                collector.codes.title(fact, word);
-            }
-        }
-        let Some(&Coded { fact, .. }) = met.codes.get(&id) else { return Ok(()) };
-        let (system, code) = (table.text(2)?, table.text(3)?);
-        if !system.is_empty() && !code.is_empty() {
-            let mut name = format!("{system}//{code}");
-            if is_icd(&name) {
-                name = format!("{system}//{}", without_dot(code));
-            }
-            let limit = collector.limits().code_bytes;
-            if name.len() > limit {
-                let start = shown(start(code, 24));
-                return Err(table.fail(ImportProblem::LongCode { start, limit }));
-            }
-            // Two concepts of one name would be one code, which neither of them is.
-            if named.insert(name.clone(), fact).is_none_or(|before| before == fact) {
-                collector.codes.rename(fact, &name);
-            }
-        }
-        collector.codes.title(fact, table.text(1)?);
-        let (domain, standard) = (table.text(4)?, table.text(5)?);
-        collector.codes.describe(fact, |concept| {
-            if !domain.is_empty() {
-                // What is of none of the tables of events is an observation.
-                concept.domain = Some(Domain::of(domain).unwrap_or(Domain::Observation));
-            }
-            concept.source &= standard != "S";
-        });
-        Ok(())
+        let row = ConceptRow {
+            id,
+            title: table.text(1)?,
+            system: table.text(2)?,
+            code: table.text(3)?,
+            domain: table.text(4)?,
+            standard: table.text(5)?,
+        };
+        let Collector { codes, units, .. } = collector;
+        met.describe(codes, units, &row, &mut names).map_err(|problem| table.fail(problem))
     })
 }

@@ -3,7 +3,7 @@
 use consequence_record::Domain;
 
 /// A table of events.
-pub(super) struct Events {
+pub(crate) struct Events {
     pub table: &'static str,
     /// What its concepts speak of, where no table of concepts tells.
     pub domain: Domain,
@@ -13,7 +13,7 @@ pub(super) struct Events {
     pub datetime: &'static str,
 }
 
-pub(super) const EVENTS: [Events; 6] = [
+pub(crate) const EVENTS: [Events; 6] = [
     Events {
         table: "CONDITION_OCCURRENCE",
         domain: Domain::Condition,

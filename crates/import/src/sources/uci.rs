@@ -5,9 +5,9 @@ use std::path::Path;
 use consequence_record::AgeBand;
 
 use super::put_sex;
-use crate::build::Profile;
 use crate::codes::Role;
 use crate::collector::Collector;
+use crate::encounters::Profile;
 use crate::event::{Event, Fact, VisitKey};
 use crate::files::{Folder, Parts};
 use crate::runs::temporary;

@@ -3,6 +3,7 @@
 mod common;
 mod dates;
 mod foreign;
+mod joined;
 mod omop_again;
 mod omop_variants;
 mod own;
