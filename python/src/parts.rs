@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use consequence::arrow::{self, Column, EventBatches, ReadOptions, TableOptions, Tables};
-use consequence::generate::{GenerateTask, PreparedGeneration};
+use consequence::generate::{self, GenerateTask, PreparedGeneration};
 use consequence::parts::{
     self, FileBlocks, Merged, Outline, PartRecords, StreamBlocks, Work, sample_key,
 };
@@ -145,6 +145,17 @@ pub fn told<'py>(py: Python<'py>, sum: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let told = py.detach(|| Ok(State::from_bytes(sum).map_err(damaged)?.told().to_bytes()));
     let told = told.map_err(|error: Error| errors::raised(py, &error))?;
     Ok(PyBytes::new(py, &told))
+}
+
+/// Adds up what was written of some records, to be added to that of others.
+#[pyfunction]
+pub fn add_up_written<'py>(
+    py: Python<'py>,
+    counted: Vec<PyBackedBytes>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let sum = py.detach(|| Ok(generate::add_up(states(&counted)?)?.to_bytes()));
+    let sum = sum.map_err(|error: Error| errors::raised(py, &error))?;
+    Ok(PyBytes::new(py, &sum))
 }
 
 /// What to find out, by which rules, as JSON. The defaults are those of the verbs.
@@ -521,7 +532,7 @@ impl Generation {
             let totals = prepared.each_part(&task, parts, watch, |part| {
                 hand_on(&part, false, |batch| output.send(batch).is_ok())
             })?;
-            Ok(prepared.state(&task, &totals)?.to_bytes())
+            Ok(prepared.state(&task, first..last, totals)?.to_bytes())
         })?;
         Ok((handed_on(&rows), PyBytes::new(py, &state)))
     }
