@@ -193,11 +193,14 @@ def generate(
     )
     sources = _given.rules(rules)
     packed: dict[str, bytes] | str
+    model_digest = None
     if isinstance(model, Model):
         packed, called = _files.packed(lambda folder: model.save(folder)), model.name
     else:
         packed, called = os.path.abspath(os.fspath(model)), os.fspath(model)
-    task = Generate(packed, called, sources, settings, _digest(packed, sources, settings))
+        model_digest = _native.model_digest(packed)
+    digest = _digest(packed, model_digest, [called, sources, settings])
+    task = Generate(packed, called, sources, settings, digest, model_digest)
     generation = task.generation()
     if partitions is None:
         partitions = max(1, -(-records // _TASK_RECORDS))
@@ -245,11 +248,13 @@ def _states(kept: Any) -> list[bytes]:
     return [bytes(row["state"]) for row in rounds.collected(kept)]
 
 
-def _digest(model: dict[str, bytes] | str, rules: list[tuple[str, str]], settings: dict[str, Any]) -> bytes:
+def _digest(model: dict[str, bytes] | str, model_digest: str | None, given: list[Any]) -> bytes:
+    """What tells what is to be generated from anything else: the model itself, and not only where it is."""
     import hashlib
     import json
 
-    digest = hashlib.sha256(json.dumps([rules, settings], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([model_digest, given], sort_keys=True).encode())
     for name, content in sorted(model.items()) if isinstance(model, dict) else [(model, b"")]:
-        digest.update(name.encode() + b"\0" + content)
+        for part in (name.encode(), content):
+            digest.update(len(part).to_bytes(8, "little") + part)
     return digest.digest()

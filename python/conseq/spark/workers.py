@@ -208,6 +208,8 @@ class Generate(Task):
     rules: list[tuple[str, str]]
     settings: dict[str, Any]
     digest: bytes
+    #: The digest of the model in a folder: any other is refused.
+    model_digest: str | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         check_version(self.version)
@@ -224,7 +226,7 @@ class Generate(Task):
 
         def make() -> _native.Generation:
             def load(path: str) -> _native.Model:
-                return _native.Model.load(path, call)
+                return _native.Model.load(path, call, self.model_digest)
 
             native = load(self.model) if isinstance(self.model, str) else _files.unpacked(self.model, load)
             return _native.Generation(native.renamed(self.name), self.rules, self.settings, call)
