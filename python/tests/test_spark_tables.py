@@ -26,9 +26,37 @@ def subjects(spark, rows):
     return frame(spark, rows, "subject_id long, original_id string, split string")
 
 
-@pytest.mark.parametrize("partitions", [0, -1, True, 2.0])
-def test_numbers_of_partitions(spark, model, partitions):
-    with pytest.raises(cq.errors.InputError, match="partitions=.* is no number of partitions"):
-        cs.generate(spark, model, 10, partitions=partitions)
-    with pytest.raises(cq.errors.InputError, match="partitions=.* is no number of partitions"):
-        cs.Records(frame(spark, ROWS, TYPES), partitions=partitions)
+def test_subjects_that_are_listed_twice(spark):
+    """Each would double the rows of a patient."""
+    twice = subjects(spark, [(1, "a", "train"), (2, "b", "train"), (1, "c", "tuning")])
+    records = cs.Records(frame(spark, ROWS, TYPES), subjects=twice)
+    told = "1 subjects of column 'subject_id' are listed more than once in the table of subjects"
+    refused(cq.errors.DataError, records, told, "list each subject once")
+    with pytest.raises(cq.errors.DataError, match="'subject_id' are listed more than once"):
+        records.sample(2)
+    with pytest.raises(cq.errors.DataError, match="'subject_id' are listed more than once"):
+        cs.enforce(records, cq.Rules.parse("rule a: A => not B\n"))
+    splits = frame(spark, [(1, "train"), (1, "train")], "subject_id long, split string")
+    refused(cq.errors.DataError, cs.Records(frame(spark, ROWS, TYPES), subjects=splits), "'subject_id'")
+
+
+def test_subjects_with_one_id(spark):
+    """They would become one patient."""
+    one = subjects(spark, [(1, "a", "train"), (2, "a", "train"), (3, "4", "train"), (4, None, "train")])
+    records = cs.Records(frame(spark, ROWS, TYPES), subjects=one)
+    told = "2 ids of column 'original_id' are those of several subjects in the table of subjects"
+    refused(cq.errors.DataError, records, told, "give each subject an id of its own")
+
+
+def test_subjects_that_are_joined(spark):
+    rows = [(1, "a", "train"), (2, "b", "tuning"), (3, "c", "held_out")]
+    events = frame(spark, ROWS, TYPES)
+    table = pa.table(dict(zip(("subject_id", "time", "code"), map(list, zip(*ROWS)))))
+    listed = pa.table(dict(zip(("subject_id", "original_id", "split"), map(list, zip(*rows)))))
+    whole = cq.Cohort.from_table(table, subjects=listed)
+    records = cs.Records(events, subjects=subjects(spark, rows))
+    same(cs.describe(records), whole.describe())
+    assert records_by_id(records.sample(9)) == records_by_id(whole)
+    # Rows that were in order are so after they were joined.
+    ready = events.repartition(2, "subject_id").sortWithinPartitions("subject_id", "time")
+    same(cs.describe(cs.Records(ready, subjects=subjects(spark, rows), shuffle=False)), whole.describe())

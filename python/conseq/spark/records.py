@@ -13,6 +13,7 @@ from ..cohort import Cohort
 from ..errors import DataError, InputError
 from ..rules import codes_of
 from . import rounds
+from .subjects import SPLIT, Subjects
 from .workers import COUNTED, Count, CountFiles, Repair, RepairFiles, Round, SampleKeys, event_columns
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Records:
         self._partitions = _number_of_partitions(partitions)
         self._tables = {"codes": codes, "concepts": concepts, "scales": scales}
         self._codes = None if vocabulary is None else codes_of(vocabulary)
+        self._subjects: Subjects | None = None
+        self._parts_there = 0
         self._columns = _given.settings(
             subject=subject, time=time, code=code, value=value, visit=visit, split=split, ordinal=ordinal
         )
@@ -155,6 +158,7 @@ class Records:
 
         if isinstance(patients, bool) or not isinstance(patients, int) or patients < 1:
             raise InputError(f"patients={patients!r} is no number of patients", "give a whole number above 0")
+        self._refuse_repeated_subjects()
         subject = self._columns["subject"]
         ids = self._events.select(subject).distinct()
         kind = ids.schema[0].dataType.simpleString()
@@ -191,6 +195,7 @@ class Records:
 
     def count(self, round: Round) -> list[bytes]:
         """Counts the records of every partition."""
+        self._refuse_repeated_subjects()
         self._refuse_cut_patients()
         counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
         try:
@@ -235,22 +240,15 @@ class Records:
 
     def _join(self, subjects: Any) -> None:
         """Gives each row the id and the split of its patient."""
-        from pyspark.sql import functions
+        self._subjects = Subjects(self._as_frame(subjects, "subjects"))
+        self._events = self._subjects.joined_to(self._with_row(self._events), self._columns["subject"])
+        if self._subjects.tell_splits:
+            self._columns["split"] = SPLIT
 
-        table = self._as_frame(subjects, "subjects")
-        subject = self._columns["subject"]
-        known = [name for name in ("original_id", "split") if name in table.columns]
-        if "subject_id" not in table.columns or not known:
-            raise DataError("the table of subjects tells nothing", "give columns subject_id and split, or original_id")
-        table = table.select(table["subject_id"].alias("_subject"), *(table[name].alias(f"_{name}") for name in known))
-        rows = self._with_row(self._events)
-        rows = rows.join(table, rows[subject] == table["_subject"], "left").drop("_subject")
-        if "original_id" in known:
-            named = functions.coalesce(rows["_original_id"], rows[subject].cast("string"))
-            rows = rows.withColumn(subject, named).drop("_original_id")
-        if "split" in known:
-            self._columns["split"] = "_split"
-        self._events = rows
+    def _refuse_repeated_subjects(self) -> None:
+        """Refuses a table of subjects that would double rows, or make one patient of two."""
+        if self._subjects is not None:
+            self._subjects.refuse_repeated()
 
     def _with_row(self, rows: Any) -> Any:
         from pyspark.sql import functions
@@ -273,6 +271,9 @@ class Records:
                 rows = rows.sortWithinPartitions(subject, functions.col(time).asc_nulls_first(), ROW)
             elif self._partitions:
                 raise InputError("partitions= brings rows together, and shuffle=False leaves them", "leave one of them out")
+            elif self._subjects is not None:
+                # Spark joins in any order, and forgets one that was there before.
+                rows = rows.sortWithinPartitions(ROW)
             self._rows = rows.select(*dict.fromkeys(columns))
         return self._rows
 
