@@ -60,3 +60,47 @@ def test_subjects_that_are_joined(spark):
     # Rows that were in order are so after they were joined.
     ready = events.repartition(2, "subject_id").sortWithinPartitions("subject_id", "time")
     same(cs.describe(cs.Records(ready, subjects=subjects(spark, rows), shuffle=False)), whole.describe())
+
+
+def test_splits_that_differ_within_a_patient(spark):
+    types = TYPES + ", part string"
+    part = {(1, 0): None, (1, 1): "train", (1, 2): None, (2, 0): "tuning", (2, 1): "tuning", (2, 2): "elsewhere"}
+    told = [(*row, part.get((row[0], number % 3))) for number, row in enumerate(ROWS)]
+
+    table = pa.table(dict(zip(("subject_id", "time", "code"), map(list, zip(*ROWS)))))
+    listed = pa.table({"subject_id": [1, 2], "split": ["train", "tuning"]})
+    records = cs.Records(frame(spark, told, types), split="part")
+    same(cs.describe(records), cq.Cohort.from_table(table, subjects=listed).describe())
+    differing = frame(spark, [*told, (1, NEW_YEAR + 9 * DAY, "A", "held_out")], types)
+    told = "column `part` tells two splits of one subject"
+    refused(cq.errors.DataError, cs.Records(differing, split="part"), told, "the same split")
+
+
+@pytest.mark.parametrize(
+    "kind, value", [("decimal(12,0)", decimal.Decimal(7)), ("boolean", True), ("double", 1.5), ("binary", b"7")]
+)
+def test_columns_of_another_type(spark, kind, value):
+    subject = frame(spark, [(value, NEW_YEAR, "A")], f"who {kind}, time timestamp_ntz, code string")
+    with pytest.raises(cq.errors.DataError, match="column `who` holds .*, and whole numbers or strings is needed"):
+        cs.describe(cs.Records(subject, subject="who"))
+    visit = frame(spark, [(1, NEW_YEAR, "A", value)], f"{TYPES}, stay {kind}")
+    if kind == "double":
+        assert cs.describe(cs.Records(visit, visit="stay")).patients == 1
+        return
+    with pytest.raises(cq.errors.DataError, match="column `stay` holds"):
+        cs.describe(cs.Records(visit, visit="stay"))
+
+
+def test_advice_on_the_order_of_rows_comes_with_trouble_of_that_kind_alone(spark):
+    for rows, types in (
+        ([(1, NEW_YEAR, None)], TYPES),
+        ([(1, NEW_YEAR, "A", "high")], TYPES + ", numeric_value string"),
+    ):
+        with pytest.raises(cq.errors.DataError) as failed:
+            cs.describe(cs.Records(frame(spark, rows, types).coalesce(1), shuffle=False, vocabulary=["A"]))
+        assert not failed.value.disordered
+        assert "shuffle" not in str(failed.value)
+    late = [(1, NEW_YEAR + days * DAY, "A") for days in (3, 1)]
+    with pytest.raises(cq.errors.DataError) as failed:
+        cs.describe(cs.Records(frame(spark, late, TYPES).coalesce(1), shuffle=False))
+    assert failed.value.disordered and "shuffle=True" in failed.value.advice

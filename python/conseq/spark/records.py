@@ -201,10 +201,12 @@ class Records:
         try:
             return rounds.collect(counts, round, self._parts())
         except DataError as failed:
-            if self._shuffle:
+            if self._shuffle or not failed.disordered:
                 raise
             more = f"or give shuffle=True, which puts rows in order by {self._columns['subject']!r} and {self._columns['time']!r}"
-            raise DataError(failed.message, "; ".join(filter(None, [failed.advice, more]))) from failed
+            told = DataError(failed.message, "; ".join(filter(None, [failed.advice, more])))
+            told.disordered = True
+            raise told from failed
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted, as a DataFrame that nothing has been made of yet."""
