@@ -104,3 +104,36 @@ def test_advice_on_the_order_of_rows_comes_with_trouble_of_that_kind_alone(spark
     with pytest.raises(cq.errors.DataError) as failed:
         cs.describe(cs.Records(frame(spark, late, TYPES).coalesce(1), shuffle=False))
     assert failed.value.disordered and "shuffle=True" in failed.value.advice
+
+
+class Settings:
+    """Settings as some platforms have them."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def get(self, name, usual=None):
+        if isinstance(self.told, Exception):
+            raise self.told
+        return self.told
+
+
+class Session:
+    def __init__(self, told):
+        self.conf = Settings(told)
+
+
+@pytest.mark.parametrize("told", ["auto", "", RuntimeError("CONFIG_NOT_AVAILABLE"), "12"])
+def test_settings_that_platforms_do_not_tell(spark, told):
+    records = cs.Records(frame(spark, ROWS, TYPES))
+    records._spark = Session(told)
+    assert records.parts() == (12 if told == "12" else 200)
+    assert rounds.setting(Session(RuntimeError("no")), "spark.sql.files.maxPartitionBytes", "128MB") == "128MB"
+
+
+@pytest.mark.parametrize("partitions", [0, -1, True, 2.0])
+def test_numbers_of_partitions(spark, model, partitions):
+    with pytest.raises(cq.errors.InputError, match="partitions=.* is no number of partitions"):
+        cs.generate(spark, model, 10, partitions=partitions)
+    with pytest.raises(cq.errors.InputError, match="partitions=.* is no number of partitions"):
+        cs.Records(frame(spark, ROWS, TYPES), partitions=partitions)

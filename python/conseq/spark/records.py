@@ -26,6 +26,8 @@ _USUAL_VISITS = ("visit_id", "hadm_id")
 ROW = "_consequence_row"
 #: Tasks for each core, so that one that is lost is soon done again, and cores end at about the same time.
 _TASKS_A_CORE = 3
+#: Partitions of rows that are brought together, where Spark does not say how many.
+_USUAL_PARTITIONS = 200
 
 
 class Records:
@@ -79,7 +81,7 @@ class Records:
         self._spark = events.sparkSession
         self._name = name
         self._shuffle = shuffle
-        self._partitions = _number_of_partitions(partitions)
+        self._partitions = number_of_partitions(partitions)
         self._tables = {"codes": codes, "concepts": concepts, "scales": scales}
         self._codes = None if vocabulary is None else codes_of(vocabulary)
         self._subjects: Subjects | None = None
@@ -107,7 +109,7 @@ class Records:
         :param partitions: how many tasks share the files; else some for each core, and no more than 128 MB a task
             (``spark.sql.files.maxPartitionBytes``)
         """
-        return _Files(spark, os.fspath(path), _number_of_partitions(partitions), name)
+        return _Files(spark, os.fspath(path), number_of_partitions(partitions), name)
 
     @classmethod
     def from_omop(cls, tables: Mapping[str, Any], *, name: str = "omop", **settings: Any) -> Records:
@@ -199,7 +201,7 @@ class Records:
         self._refuse_cut_patients()
         counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
         try:
-            return rounds.collect(counts, round, self._parts())
+            return rounds.collect(counts, round, self.parts())
         except DataError as failed:
             if self._shuffle or not failed.disordered:
                 raise
@@ -283,9 +285,13 @@ class Records:
         """The rows in any order, where that is cheapest."""
         return self._in_order() if self._kept else self._events
 
-    def _parts(self) -> int:
+    def parts(self) -> int:
         """How many partitions there may be."""
-        return self._partitions or int(self._spark.conf.get("spark.sql.shuffle.partitions", "200"))
+        if not self._shuffle:
+            return self._parts_there
+        said = rounds.setting(self._spark, "spark.sql.shuffle.partitions", "")
+        # Some platforms say `auto`.
+        return self._partitions or (int(said) if said.isdecimal() else _USUAL_PARTITIONS)
 
     def _told(self) -> dict[str, Any]:
         """The tables that tell of codes, on the driver."""
@@ -328,8 +334,12 @@ class Records:
             return
         subject = self._columns["subject"]
         places = self._events.select(subject, functions.spark_partition_id().alias("_partition")).distinct()
-        cut = places.groupBy(subject).count().where("count > 1")
-        patients = rounds.explained(cut.count)
+        of_each = places.groupBy(subject).agg(
+            (functions.count("*") > 1).cast("long").alias("_cut"), functions.max("_partition").alias("_last")
+        )
+        patients, last = rounds.explained(of_each.agg(functions.sum("_cut"), functions.max("_last")).collect)[0]
+        # Partitions without rows count nothing.
+        self._parts_there = 0 if last is None else last + 1
         if patients:
             raise DataError(
                 f"{patients:,} patients of column {subject!r} have rows in more than one partition",
@@ -379,7 +389,7 @@ class _Files(Records):
         """Counts the records of every file."""
         self._refuse_cut_patients()
         counts = self._numbers().mapInArrow(CountFiles(round, self._path), COUNTED)
-        return rounds.collect(counts, round, self._parts())
+        return rounds.collect(counts, round, self.parts())
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted."""
@@ -387,12 +397,12 @@ class _Files(Records):
         return self._numbers().mapInArrow(task, event_columns(self.text_subjects))
 
     def _numbers(self) -> Any:
-        return self._spark.range(0, self._files, 1, self._parts())
+        return self._spark.range(0, self._files, 1, self.parts())
 
-    def _parts(self) -> int:
+    def parts(self) -> int:
         """Into how many tasks the files go."""
         if self._partitions is None:
-            most = _bytes_of(self._spark.conf.get("spark.sql.files.maxPartitionBytes", "128MB"))
+            most = _bytes_of(rounds.setting(self._spark, "spark.sql.files.maxPartitionBytes", "128MB"))
             self._partitions = max(_TASKS_A_CORE * _cores(self._spark), -(-self._bytes // most))
         return min(self._partitions, self._files)
 
@@ -432,7 +442,8 @@ def _frame(given: Any, name: str) -> Any:
     return given
 
 
-def _number_of_partitions(given: int | None) -> int | None:
+def number_of_partitions(given: int | None) -> int | None:
+    """Into how many partitions people want rows to be brought."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         raise InputError(f"partitions={given!r} is no number of partitions", "give a whole number above 0")
     return given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _call, _native, errors
 from ..errors import ConseqError, DataError, MissingPackageError
-from .workers import COUNTED, AddUp, Round
+from .workers import COUNTED, AddUp, Probe, Round
 
 if TYPE_CHECKING:
     from .._native import Finished
@@ -81,8 +81,12 @@ def finish(outcome: Outcome, states: list[bytes]) -> Finished:
 
 
 def collect(counts: Any, round: Round | None, parts: int) -> list[bytes]:
-    """The counts of all partitions, some of them added up where there are many."""
-    while round is not None and parts > FAN_IN:
+    """The counts of all partitions, some of them added up where there are many.
+
+    :param round: what was counted; none where records were generated
+    :param parts: how many counts there are, at most
+    """
+    while parts > FAN_IN:
         parts = -(-parts // FAN_IN)
         counts = counts.repartition(parts).mapInArrow(AddUp(round), COUNTED)
     states = []
@@ -92,6 +96,20 @@ def collect(counts: Any, round: Round | None, parts: int) -> list[bytes]:
             raise error if isinstance(error, ConseqError) else DataError(str(error))
         states.append(bytes(row["state"]))
     return states
+
+
+def check_workers(spark: Any) -> None:
+    """Has a worker say whether it can do its work: whoever writes rows later would be told in Spark's words alone."""
+    collect(spark.range(0, 1, 1, 1).mapInArrow(Probe(), COUNTED), None, 1)
+
+
+def setting(spark: Any, name: str, usual: str) -> str:
+    """A setting of Spark. Platforms may refuse to tell it; then it is what it usually is."""
+    try:
+        return str(spark.conf.get(name, usual))
+    except Exception as refused:  # Each platform has its own error.
+        logger.debug("the setting %s is not told: %s", name, refused)
+        return usual
 
 
 def collected(frame: Any) -> list[Any]:
