@@ -250,7 +250,7 @@ fn generate() {
             states.push(prepared.state(&task, range, part.clone()).unwrap());
             Counts::add(&mut totals, part);
         }
-        assert_eq!((next, totals), (500, report.totals));
+        assert_eq!((next, &totals), (500, &report.totals));
         let merged = |parts: &[usize]| {
             let parts = parts.iter().map(|&part| states[part].clone()).collect();
             prepared.merged(&task, parts, 1.0)
