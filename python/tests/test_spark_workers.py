@@ -30,8 +30,12 @@ WITHOUT_THE_PACKAGE = """
     from pyspark.sql import SparkSession
     import conseq as cq
     from conseq import spark as cs
+    from spark_cluster import SETTINGS
 
-    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.master("local[1]")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     rows = spark.createDataFrame([(1, "2020-01-01", "A")], "subject_id long, time string, code string")
     rows = rows.withColumn("time", rows["time"].cast("timestamp_ntz"))
@@ -62,7 +66,7 @@ def test_a_real_worker_without_the_package(folder, tmp_path):
     worker.chmod(0o755)
     environment = {key: value for key, value in os.environ.items() if key not in ("CONSEQ_SPARK", "SPARK_REMOTE")}
     environment |= {"PYSPARK_PYTHON": str(worker), "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment["PYTHONPATH"] = package
+    environment["PYTHONPATH"] = f"{package}:{pathlib.Path(__file__).parent}"
     line = [sys.executable, "-c", textwrap.dedent(WITHOUT_THE_PACKAGE), str(folder / "model")]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, env=environment, cwd=tmp_path)
     told = done.stdout.splitlines()
@@ -94,6 +98,16 @@ def test_a_probe_tells_of_another_version(spark, model, monkeypatch):
     monkeypatch.setattr(rounds, "Probe", lambda: workers.Probe(version="0.0.0"))
     with pytest.raises(cq.errors.MissingPackageError, match="install conseq==0.0.0"):
         cs.generate(spark, model, 10)
+
+
+def test_what_a_worker_said_in_an_error_of_spark():
+    told = cq.errors.ModelError("the folder holds another model\n  --> models/a", "leave it as it is")
+    said = f"PythonException: Traceback\n  File a\nconseq.errors.ModelError: {told}\n\n\tat org.apache.spark.api.python"
+    understood = rounds._understood(RuntimeError(said))
+    assert type(understood) is cq.errors.ModelError
+    assert (understood.message, understood.advice) == (told.message, told.advice)
+    other = RuntimeError("something else")
+    assert rounds._understood(other) is other
 
 
 def adding(monkeypatch, fan_in=2):

@@ -143,7 +143,7 @@ def _understood(failed: Exception) -> Exception:
             f"install conseq[spark]=={_native.VERSION} on every node, and let PYSPARK_PYTHON (spark.pyspark.python) be the "
             "Python that has it",
         )
-    ours = re.search(r"conseq\.errors\.(\w+): (.+)(?:\n  = help: (.+))?", said)
+    ours = re.search(r"conseq\.errors\.(\w+): (.+(?:\n  --> .+)*)(?:\n  = help: (.+))?", said)
     kind = getattr(errors, ours[1], None) if ours else None
     if ours is None or not (isinstance(kind, type) and issubclass(kind, ConseqError)):
         return failed
