@@ -30,6 +30,7 @@ SPARK_READY := command -v java >/dev/null && $(SPARK) -c 'import pyspark, pyarro
 # A cluster of two executors on this machine, or a server of Spark Connect.
 ON_SPARK = cd python/tests && CONSEQ_SPARK=$$session PYTHONPATH=$(STAGED):$(CURDIR)/python/tests \
 	../../$(SPARK) -m pytest --quiet -p no:cacheprovider --disable-warnings
+SPARK_TESTS := test_spark.py test_spark_omop.py test_spark_faults.py test_spark_models.py test_spark_tables.py test_spark_workers.py
 # The package as it is now beside PyTorch, and what it is measured beside.
 WITH_TORCH := $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall --no-index \
 	--find-links $(WHEELS) conseq && $(TORCH) -m pip install --quiet --disable-pip-version-check --no-deps pishield
@@ -108,7 +109,7 @@ env-spark:
 spark-test: staged-package
 	@if $(SPARK_READY); then set -e; \
 		(session=; $(ON_SPARK) 'test_examples.py::test_example_runs[on_spark]'); \
-		(session=cluster; $(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py -k 'not 64 and not synthea'); \
+		(session=cluster; $(ON_SPARK) $(SPARK_TESTS) -k 'not 64 and not synthea'); \
 		(session=connect; $(ON_SPARK) test_spark.py -k 'not partitions'); \
 		else echo "SKIPPED: PySpark or Java is not there, so conseq.spark was not tested; make env-spark spark-test" >&2; fi
 
@@ -228,7 +229,7 @@ study:
 	else $(WITH_TORCH) && $(TORCH) studies/torch_layer.py; fi
 	@echo "== spark"
 	@if $(SPARK_READY); then set -e; $(MAKE) --no-print-directory staged-package; for session in cluster connect; do \
-		($(ON_SPARK) test_spark.py test_spark_omop.py test_spark_faults.py); done; \
+		($(ON_SPARK) $(SPARK_TESTS)); done; \
 		$(CARGO) build --quiet --locked --release -p consequence-cli -p consequence-python; \
 		$(SPARK) studies/spark.py; \
 		else echo "SKIPPED: PySpark or Java is not there, so nothing was shown of conseq.spark; make env-spark study" >&2; fi

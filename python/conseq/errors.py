@@ -96,6 +96,9 @@ class CompileError(ConseqError, ValueError):
 class DataError(ConseqError, ValueError):
     """Records that cannot be read or measured."""
 
+    #: Whether it is the order of rows that is wrong, and not what they say.
+    disordered: bool = False
+
 
 class ModelError(ConseqError):
     """A model that cannot be read, trained or sampled."""

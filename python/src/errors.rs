@@ -30,6 +30,7 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
             }
             Error::Compile { rules, .. } => exception.setattr("rules", references(py, rules)?)?,
             Error::Interrupted { path, .. } => exception.setattr("path", path)?,
+            Error::Table(error) => exception.setattr("disordered", error.is_of_order())?,
             _ => {}
         }
         Ok(exception)

@@ -54,8 +54,8 @@ mod _native {
     use super::model_tensors::{network, with_network};
     #[pymodule_export]
     use super::parts::{
-        Counting, Generation, Job, Repairing, outline, outline_of_dataset, outline_tables,
-        sample_keys, told, work,
+        Counting, Generation, Job, Repairing, add_up_written, model_digest, outline,
+        outline_of_dataset, outline_tables, sample_keys, told, work,
     };
     #[pymodule_export]
     use super::plan::Plan;

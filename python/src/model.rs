@@ -47,11 +47,16 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Reads the folder of a model.
+    /// Reads the folder of a model; with a digest, only the model that has it.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, call: Call) -> PyResult<Self> {
+    #[pyo3(signature = (path, call, digest = None))]
+    fn load(py: Python<'_>, path: PathBuf, call: Call, digest: Option<String>) -> PyResult<Self> {
         call.run(py, move |_| {
-            Ok(Self::new(path.display().to_string(), consequence::Model::open(&path)?))
+            let model = match digest {
+                Some(digest) => consequence::Model::open_same(&path, &digest)?,
+                None => consequence::Model::open(&path)?,
+            };
+            Ok(Self::new(path.display().to_string(), model))
         })
     }
 

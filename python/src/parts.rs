@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use consequence::arrow::{self, Column, EventBatches, ReadOptions, TableOptions, Tables};
-use consequence::generate::{GenerateTask, PreparedGeneration};
+use consequence::generate::{self, GenerateTask, PreparedGeneration};
 use consequence::parts::{
     self, FileBlocks, Merged, Outline, PartRecords, StreamBlocks, Work, sample_key,
 };
 use consequence::train::DeviceChoice;
-use consequence::{Dataset, Error, State, Watch, Whose};
+use consequence::{Dataset, Error, Model, State, Watch, Whose};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -147,6 +147,24 @@ pub fn told<'py>(py: Python<'py>, sum: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &told))
 }
 
+/// The digest of the model in a folder, by which it is known again.
+#[pyfunction]
+pub fn model_digest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+    let digest = py.detach(|| Model::digest_at(&folder));
+    digest.map_err(|error| errors::raised(py, &error.into()))
+}
+
+/// Adds up what was written of some records, to be added to that of others.
+#[pyfunction]
+pub fn add_up_written<'py>(
+    py: Python<'py>,
+    counted: Vec<PyBackedBytes>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let sum = py.detach(|| Ok(generate::add_up(states(&counted)?)?.to_bytes()));
+    let sum = sum.map_err(|error: Error| errors::raised(py, &error))?;
+    Ok(PyBytes::new(py, &sum))
+}
+
 /// What to find out, by which rules, as JSON. The defaults are those of the verbs.
 #[pyfunction]
 pub fn work(
@@ -175,14 +193,19 @@ pub fn work(
             ages_and_days: settings.is_on("ages_and_days")?,
             search: search(py, &settings)?,
         },
-        "enforce" => Work::Enforce {
-            rules,
-            allow_unknown,
-            no_own_rules,
-            soft: settings.is_on("soft")?,
-            seed: settings.get("seed")?.unwrap_or(1),
-            model: settings.get("model")?,
-        },
+        "enforce" => {
+            let model: Option<PathBuf> = settings.get("model")?;
+            let digest = model.as_deref().map(|folder| model_digest(py, folder.to_path_buf()));
+            Work::Enforce {
+                rules,
+                allow_unknown,
+                no_own_rules,
+                soft: settings.is_on("soft")?,
+                seed: settings.get("seed")?.unwrap_or(1),
+                model,
+                model_digest: digest.transpose()?,
+            }
+        }
         _ => Work::Evaluate {
             rules,
             groups: settings.get("groups")?.unwrap_or_default(),
@@ -521,7 +544,7 @@ impl Generation {
             let totals = prepared.each_part(&task, parts, watch, |part| {
                 hand_on(&part, false, |batch| output.send(batch).is_ok())
             })?;
-            Ok(prepared.state(&task, &totals)?.to_bytes())
+            Ok(prepared.state(&task, first..last, totals)?.to_bytes())
         })?;
         Ok((handed_on(&rows), PyBytes::new(py, &state)))
     }

@@ -210,9 +210,14 @@ def test_columns_of_other_names(spark):
 
 @pytest.mark.parametrize("parts", [1, 7, 64])
 def test_partitions_change_nothing(spark, broken, rules, model, parts):
-    records = records_of(spark, broken, partitions=parts)
+    records = records_of(spark, broken, partitions=parts).persist()
     same(cs.audit(records, rules), cq.audit(broken, rules))
+    same(cs.describe(records), cq.Cohort.from_table(broken.to_arrow(), **others(broken)).describe())
+    if parts == 7:
+        assert cs.mine(records).to_text() == cq.Rules.mine(broken).to_text()
+        same(cs.evaluate(records, records, rules), cq.evaluate(told(broken), told(broken), rules))
     written = cs.enforce(records, rules, seed=3)
     assert records_by_id(held(written)) == records_by_id(cq.enforce(broken, rules, seed=3))
+    records.unpersist()
     new = cs.generate(spark, model, 130, seed=7, partitions=parts)
     assert records_by_id(held(new)) == records_by_id(model.sample(130, seed=7))

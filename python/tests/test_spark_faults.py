@@ -121,7 +121,8 @@ def test_a_plan_is_proved_once_a_worker(spark, broken, rules):
     rows = spark.range(0, 16, 1, 16).mapInArrow(Processes(outcome.round()), "pid long, proofs long").collect()
     assert len(rows) == 16
     assert len({row["pid"] for row in rows}) <= 4
-    assert {row["proofs"] for row in rows} <= {0, 1}
+    # A worker that repaired nothing before proved nothing yet.
+    assert max(row["proofs"] for row in rows) == 1
 
 
 def frame(spark, rows, types):

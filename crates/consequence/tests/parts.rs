@@ -6,7 +6,7 @@ use consequence::audit::AuditTask;
 use consequence::describe::DescribeTask;
 use consequence::enforce::{EnforceTask, KeptPlan, Repairs};
 use consequence::evaluate::EvaluateTask;
-use consequence::generate::{GenerateTask, Mode, Totals};
+use consequence::generate::{GenerateTask, Mode, Totals, add_up};
 use consequence::mine::MineTask;
 use consequence::train::{ModelChoice, TrainTask};
 use consequence::{
@@ -235,8 +235,9 @@ fn generate() {
         let (whole, report) = task.generated(&Unwatched).unwrap();
         let prepared = task.prepared(&Unwatched).unwrap();
         let (mut totals, mut next) = (Totals::default(), 0);
-        for range in [0..1, 1..130, 130..130, 130..500] {
-            let part = prepared.each_part(&task, (range, 64), &Unwatched, |part| {
+        let mut states = Vec::new();
+        for range in [0..1, 1..130, 130..130, 130..315, 315..500] {
+            let part = prepared.each_part(&task, (range.clone(), 64), &Unwatched, |part| {
                 for (index, record) in part.cohort.records().enumerate() {
                     assert_eq!(part.cohort.id(index), whole.cohort.id(next));
                     assert_eq!(record.to_record(), whole.cohort.record(next).to_record());
@@ -245,8 +246,30 @@ fn generate() {
                 }
                 Ok(())
             });
-            Counts::add(&mut totals, part.unwrap());
+            let part = part.unwrap();
+            states.push(prepared.state(&task, range, part.clone()).unwrap());
+            Counts::add(&mut totals, part);
         }
-        assert_eq!((next, totals), (500, report.totals));
+        assert_eq!((next, &totals), (500, &report.totals));
+        let merged = |parts: &[usize]| {
+            let parts = parts.iter().map(|&part| states[part].clone()).collect();
+            prepared.merged(&task, parts, 1.0)
+        };
+        assert_eq!(merged(&[4, 0, 2, 3, 1]).unwrap().totals, report.totals);
+        let some = add_up(vec![states[3].clone(), states[0].clone()]).unwrap();
+        let others = add_up(states[1..3].to_vec()).unwrap();
+        let last = states[4].clone();
+        let sum = prepared.merged(&task, vec![others, some.clone(), last], 1.0).unwrap();
+        assert_eq!(sum.totals, report.totals);
+        // As many records, of which some are there twice and as many others are not.
+        let refused = |parts: &[usize]| merged(parts).unwrap_err().to_string();
+        assert_eq!(refused(&[0, 1, 3, 3]), "some records were written twice");
+        assert_eq!(refused(&[0, 1, 4, 4]), "some records were written twice");
+        assert_eq!(refused(&[0, 1, 4]), "315 of 500 records were written");
+        let other = GenerateTask { seed: 8, ..task.clone() };
+        assert!(
+            prepared.merged(&other, vec![some], 1.0).unwrap_err().to_string().contains("differ")
+        );
+        assert!(add_up(Vec::new()).is_err());
     }
 }

@@ -133,6 +133,12 @@ pub enum ModelError {
         /// The file.
         path: PathBuf,
     },
+    /// Another model than the one that was meant.
+    #[error("the folder holds another model than it did\n  --> {}", path.display())]
+    Replaced {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The weights cannot be used.
     #[error("{source}\n  --> {}", path.display())]
     Weights {
@@ -165,6 +171,10 @@ impl Advise for ModelError {
             Self::Weights { .. } => {
                 "the file may be damaged or of another model; take it from where it came, or train \
                  again"
+            }
+            Self::Replaced { .. } => {
+                "work on many machines has one model: leave the folder as it is until all is done, \
+                 let every machine see the same one, and begin again"
             }
             Self::Store(error) => return error.advice(),
         }))
@@ -243,16 +253,28 @@ impl Model {
 
     /// Reads the model in a folder.
     pub fn open(folder: &Path) -> Result<Self, ModelError> {
+        Self::of_card(folder, &card_text(folder)?)
+    }
+
+    /// The digest of the model in a folder: that of its card, which has the digests of all else. Two models of one
+    /// digest are one.
+    pub fn digest_at(folder: &Path) -> Result<String, ModelError> {
+        Ok(digest(card_text(folder)?.as_bytes()))
+    }
+
+    /// Reads the model in a folder, and refuses any but the one of this digest.
+    pub fn open_same(folder: &Path, expected: &str) -> Result<Self, ModelError> {
+        let text = card_text(folder)?;
+        match digest(text.as_bytes()) == expected {
+            true => Self::of_card(folder, &text),
+            false => Err(ModelError::Replaced { path: folder.to_path_buf() }),
+        }
+    }
+
+    fn of_card(folder: &Path, text: &str) -> Result<Self, ModelError> {
         let path = folder.join(CARD_FILE);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(missing(folder));
-            }
-            Err(reason) => return Err(ModelError::Unreadable { path, reason }),
-        };
         let refused = |what: String| ModelError::Card { path: path.clone(), what };
-        let card = Card::read(&text).map_err(|unread| match unread {
+        let card = Card::read(text).map_err(|unread| match unread {
             Unread::Odd(what) => refused(what),
             Unread::Changed => ModelError::Changed { path: path.clone() },
             Unread::Format(format) => ModelError::Format { path: path.clone(), format },
@@ -285,6 +307,15 @@ impl Model {
         let details = beside(folder, DETAILS_FILE, &card.details_digest)?;
         let concepts = beside(folder, CONCEPTS_FILE, &card.concepts_digest)?;
         Ok(Self { card, trained, details, concepts })
+    }
+}
+
+fn card_text(folder: &Path) -> Result<String, ModelError> {
+    let path = folder.join(CARD_FILE);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(folder)),
+        Err(reason) => Err(ModelError::Unreadable { path, reason }),
     }
 }
 
@@ -410,6 +441,21 @@ mod tests {
             assert_eq!(names(before), names(after));
             assert_eq!(names(after), ["SEX//F", "B", "A", "END"]);
         }
+    }
+
+    #[test]
+    fn another_model_in_the_same_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        model(&halo()).write(folder.path()).unwrap();
+        let digest = Model::digest_at(folder.path()).unwrap();
+        assert!(Model::open_same(folder.path(), &digest).is_ok());
+        let mut other = model(&halo());
+        other.card.rules = "rule a: A => B\n".into();
+        other.write(folder.path()).unwrap();
+        assert_ne!(Model::digest_at(folder.path()).unwrap(), digest);
+        let refused = Model::open_same(folder.path(), &digest).unwrap_err();
+        assert!(refused.to_string().contains(&folder.path().display().to_string()), "{refused}");
+        assert!(matches!(refused, ModelError::Replaced { .. }));
     }
 
     #[test]

@@ -216,6 +216,13 @@ impl From<PathBuf> for RuleInput {
 pub enum ModelInput {
     /// The folder of a model.
     Path(PathBuf),
+    /// The same, where no other model may be than the one of this [digest](Model::digest_at).
+    Same {
+        /// The folder.
+        folder: PathBuf,
+        /// The digest.
+        digest: String,
+    },
     /// A model in memory.
     Held {
         /// What reports and messages call it.
@@ -228,7 +235,7 @@ pub enum ModelInput {
 impl Display for ModelInput {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(path) => path.display().fmt(out),
+            Self::Path(path) | Self::Same { folder: path, .. } => path.display().fmt(out),
             Self::Held { name, .. } => name.fmt(out),
         }
     }

@@ -23,14 +23,19 @@ pub struct ReadModel {
 impl ReadModel {
     /// Opens the model in a folder, or takes the one in memory.
     pub fn open(input: &ModelInput, watch: &dyn Watch) -> Result<Self, Error> {
-        match input {
-            ModelInput::Held { model, .. } => Ok(Self { model: Arc::clone(model), _lock: None }),
-            ModelInput::Path(folder) => {
-                let lock = Lock::shared(folder)?;
-                let model = watched(watch, "reading the model", None, || Model::open(folder))?;
-                Ok(Self { model: Arc::new(model), _lock: Some(lock) })
+        let (folder, digest) = match input {
+            ModelInput::Held { model, .. } => {
+                return Ok(Self { model: Arc::clone(model), _lock: None });
             }
-        }
+            ModelInput::Path(folder) => (folder, None),
+            ModelInput::Same { folder, digest } => (folder, Some(digest)),
+        };
+        let lock = Lock::shared(folder)?;
+        let model = watched(watch, "reading the model", None, || match digest {
+            Some(digest) => Model::open_same(folder, digest),
+            None => Model::open(folder),
+        })?;
+        Ok(Self { model: Arc::new(model), _lock: Some(lock) })
     }
 
     /// The model itself.

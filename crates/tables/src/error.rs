@@ -40,6 +40,12 @@ pub struct TableError {
 }
 
 impl TableError {
+    /// Whether it is the order of rows that is wrong, and not what they say.
+    pub fn is_of_order(&self) -> bool {
+        let Problem::Meds(problem) = &self.problem else { return false };
+        matches!(problem, MedsProblem::ScatteredSubject | MedsProblem::Unsorted)
+    }
+
     /// A problem of a whole Parquet file or folder.
     pub(crate) fn of_file(path: &Path, problem: impl Into<Problem>) -> Self {
         Self {

@@ -9,7 +9,7 @@
 //!   where all records are, on a worker that has some of them, and on the driver, which has none.
 //! - [`State`]: what was counted in a round, as bytes, with what it is of: unlike states refuse to be added up.
 //! - [`Lowest`]: some of the records, by a key of their ids; [`Repeats`]: how many are alike;
-//!   [`Values`]: numbers by their value.
+//!   [`Values`]: numbers by their value; [`Ranges`]: numbers that are to be there once.
 //!
 //! ```
 //! use consequence_record::{Cohort, Record, Selection, Split};
@@ -66,6 +66,7 @@
 mod codec;
 mod counts;
 mod keyed;
+mod ranges;
 mod repeats;
 mod rounds;
 mod sampled;
@@ -76,6 +77,7 @@ mod values;
 pub use codec::{Damaged, Reader, Writer};
 pub use counts::{Coded, Counts, Key, Span};
 pub use keyed::{Lowest, key};
+pub use ranges::Ranges;
 pub use repeats::Repeats;
 pub use rounds::{Block, Blocks, Later, Paused, Rounds, Wanted, Whose};
 pub use sampled::SampledRecord;

@@ -12,7 +12,7 @@ use crate::rounds::Whose;
 const MAGIC: &[u8] = b"conseq-counts\n";
 
 /// The number of the format of states. It counts up when what is counted changes, or how it is written.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// What was counted of some records in one round.
 ///

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use consequence_record::{AgeBand, Code, Cohort, Details, EventDetail, Record, Selection, Split};
 use consequence_tally::{
-    Block, Coded, Counts, Lowest, Paused, Reader, Repeats, Rounds, SampledRecord, Shards, Span,
-    State, StateError, Whose, Writer, key,
+    Block, Coded, Counts, Lowest, Paused, Ranges, Reader, Repeats, Rounds, SampledRecord, Shards,
+    Span, State, StateError, Whose, Writer, key,
 };
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
@@ -22,6 +22,7 @@ struct All {
     span: Span<i64>,
     lowest: Lowest<u64>,
     repeats: Repeats,
+    numbers: Ranges,
 }
 consequence_tally::counts!(All {
     number,
@@ -33,7 +34,8 @@ consequence_tally::counts!(All {
     any,
     span,
     lowest,
-    repeats
+    repeats,
+    numbers
 });
 
 /// What is counted of one thing.
@@ -55,6 +57,7 @@ fn of(thing: u64) -> All {
         span: Span::of(thing as i64 - 10),
         lowest,
         repeats,
+        numbers: Ranges::of(thing..thing + 1 + thing % 3),
     }
 }
 
@@ -235,8 +238,11 @@ fn rounds_are_gone_through_and_parts_are_held_apart() {
         longest(&mut Rounds::merging(&first, Vec::new()).of("a")),
         Err(Paused::Wanted(wanted)) if wanted.round == 1
     ));
-    assert!(
-        State::from_bytes(b"conseq-counts\n\x03").unwrap_err().to_string().contains("format 3")
+    let other_format = StateError::Format { format: 2, known: 3 };
+    assert_eq!(State::from_bytes(b"conseq-counts\n\x02").unwrap_err(), other_format);
+    assert_eq!(
+        other_format.to_string(),
+        "the counts have format 2, and this program adds up format 3"
     );
     assert!(State::from_bytes(b"PAR1").is_err());
 }

@@ -58,6 +58,8 @@ class Joined(NamedTuple):
     outline: bytes
     #: How much was left out, by why.
     left_out: dict[str, int]
+    #: Into how many partitions rows were brought, at most.
+    parts: int
 
     def events(self) -> Any:
         """The events of the records: whole patients, in order."""
@@ -70,12 +72,13 @@ def join(tables: Mapping[str, Any], name: str, partitions: int | None, settings:
     rows = _rows(given)
     rows = rows.repartition(*([partitions] if partitions else []), "person")
     rows = rows.sortWithinPartitions("person", "kind", "table", "row").drop("row")
+    parts = partitions or rounds.shuffle_partitions(given["person"].sparkSession)
     with _kept(rows):
-        counted = _states(rows, CountRows(settings))
+        counted = _states(rows, CountRows(settings), parts)
         concepts, ancestors = _concepts(given, _native.joined_concepts(counted))
         joined = _native.Joined(counted, concepts, ancestors, settings)
-        joined = joined.tallied(_states(rows, TallyRows(joined.to_bytes())))
-    return Joined(rows, joined.to_bytes(), joined.outline(name), joined.left_out())
+        joined = joined.tallied(_states(rows, TallyRows(joined.to_bytes()), parts))
+    return Joined(rows, joined.to_bytes(), joined.outline(name), joined.left_out(), parts)
 
 
 @contextmanager
@@ -94,8 +97,8 @@ def _kept(rows: Any) -> Iterator[None]:
         rows.unpersist()
 
 
-def _states(rows: Any, task: Any) -> list[bytes]:
-    return rounds.collect(rows.mapInArrow(task, COUNTED), None, 0)
+def _states(rows: Any, task: CountRows | TallyRows, parts: int) -> list[bytes]:
+    return rounds.collect(rows.mapInArrow(task, COUNTED), task, parts)
 
 
 def _given_tables(tables: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ..cohort import Cohort
 from ..errors import DataError, InputError
 from ..rules import codes_of
 from . import rounds
+from .subjects import SPLIT, Subjects
 from .workers import COUNTED, Count, CountFiles, Repair, RepairFiles, Round, SampleKeys, event_columns
 
 if TYPE_CHECKING:
@@ -80,9 +81,11 @@ class Records:
         self._spark = events.sparkSession
         self._name = name
         self._shuffle = shuffle
-        self._partitions = _number_of_partitions(partitions)
+        self._partitions = number_of_partitions(partitions)
         self._tables = {"codes": codes, "concepts": concepts, "scales": scales}
         self._codes = None if vocabulary is None else codes_of(vocabulary)
+        self._subjects: Subjects | None = None
+        self._parts_there = 0
         self._columns = _given.settings(
             subject=subject, time=time, code=code, value=value, visit=visit, split=split, ordinal=ordinal
         )
@@ -106,7 +109,7 @@ class Records:
         :param partitions: how many tasks share the files; else some for each core, and no more than 128 MB a task
             (``spark.sql.files.maxPartitionBytes``)
         """
-        return _Files(spark, os.fspath(path), _number_of_partitions(partitions), name)
+        return _Files(spark, os.fspath(path), number_of_partitions(partitions), name)
 
     @classmethod
     def from_omop(
@@ -159,7 +162,7 @@ class Records:
         records = cls(joined.events(), **told, name=name, shuffle=False)
         records._outline, records._left_out = joined.outline, joined.left_out
         # Rows were brought together by person.
-        records._whole = True
+        records._whole, records._parts_there = True, joined.parts
         return records
 
     @property
@@ -194,6 +197,7 @@ class Records:
 
         if isinstance(patients, bool) or not isinstance(patients, int) or patients < 1:
             raise InputError(f"patients={patients!r} is no number of patients", "give a whole number above 0")
+        self._refuse_repeated_subjects()
         subject = self._columns["subject"]
         ids = self._events.select(subject).distinct()
         kind = ids.schema[0].dataType.simpleString()
@@ -230,15 +234,18 @@ class Records:
 
     def count(self, round: Round) -> list[bytes]:
         """Counts the records of every partition."""
+        self._refuse_repeated_subjects()
         self._refuse_cut_patients()
         counts = self._in_order().mapInArrow(Count(round, self._columns), COUNTED)
         try:
-            return rounds.collect(counts, round, self._parts())
+            return rounds.collect(counts, round, self.parts())
         except DataError as failed:
-            if self._shuffle:
+            if self._shuffle or not failed.disordered:
                 raise
             more = f"or give shuffle=True, which puts rows in order by {self._columns['subject']!r} and {self._columns['time']!r}"
-            raise DataError(failed.message, "; ".join(filter(None, [failed.advice, more]))) from failed
+            told = DataError(failed.message, "; ".join(filter(None, [failed.advice, more])))
+            told.disordered = True
+            raise told from failed
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted, as a DataFrame that nothing has been made of yet."""
@@ -274,22 +281,15 @@ class Records:
 
     def _join(self, subjects: Any) -> None:
         """Gives each row the id and the split of its patient."""
-        from pyspark.sql import functions
+        self._subjects = Subjects(self._as_frame(subjects, "subjects"))
+        self._events = self._subjects.joined_to(self._with_row(self._events), self._columns["subject"])
+        if self._subjects.tell_splits:
+            self._columns["split"] = SPLIT
 
-        table = self._as_frame(subjects, "subjects")
-        subject = self._columns["subject"]
-        known = [name for name in ("original_id", "split") if name in table.columns]
-        if "subject_id" not in table.columns or not known:
-            raise DataError("the table of subjects tells nothing", "give columns subject_id and split, or original_id")
-        table = table.select(table["subject_id"].alias("_subject"), *(table[name].alias(f"_{name}") for name in known))
-        rows = self._with_row(self._events)
-        rows = rows.join(table, rows[subject] == table["_subject"], "left").drop("_subject")
-        if "original_id" in known:
-            named = functions.coalesce(rows["_original_id"], rows[subject].cast("string"))
-            rows = rows.withColumn(subject, named).drop("_original_id")
-        if "split" in known:
-            self._columns["split"] = "_split"
-        self._events = rows
+    def _refuse_repeated_subjects(self) -> None:
+        """Refuses a table of subjects that would double rows, or make one patient of two."""
+        if self._subjects is not None:
+            self._subjects.refuse_repeated()
 
     def _with_row(self, rows: Any) -> Any:
         from pyspark.sql import functions
@@ -312,6 +312,9 @@ class Records:
                 rows = rows.sortWithinPartitions(subject, functions.col(time).asc_nulls_first(), ROW)
             elif self._partitions:
                 raise InputError("partitions= brings rows together, and shuffle=False leaves them", "leave one of them out")
+            elif self._subjects is not None:
+                # Spark joins in any order, and forgets one that was there before.
+                rows = rows.sortWithinPartitions(ROW)
             self._rows = rows.select(*dict.fromkeys(columns))
         return self._rows
 
@@ -319,9 +322,11 @@ class Records:
         """The rows in any order, where that is cheapest."""
         return self._in_order() if self._kept else self._events
 
-    def _parts(self) -> int:
+    def parts(self) -> int:
         """How many partitions there may be."""
-        return self._partitions or int(self._spark.conf.get("spark.sql.shuffle.partitions", "200"))
+        if not self._shuffle:
+            return self._parts_there
+        return self._partitions or rounds.shuffle_partitions(self._spark)
 
     def _told(self) -> dict[str, Any]:
         """The tables that tell of codes, on the driver."""
@@ -364,8 +369,12 @@ class Records:
             return
         subject = self._columns["subject"]
         places = self._events.select(subject, functions.spark_partition_id().alias("_partition")).distinct()
-        cut = places.groupBy(subject).count().where("count > 1")
-        patients = rounds.explained(cut.count)
+        of_each = places.groupBy(subject).agg(
+            (functions.count("*") > 1).cast("long").alias("_cut"), functions.max("_partition").alias("_last")
+        )
+        patients, last = rounds.explained(of_each.agg(functions.sum("_cut"), functions.max("_last")).collect)[0]
+        # Partitions without rows count nothing.
+        self._parts_there = 0 if last is None else last + 1
         if patients:
             raise DataError(
                 f"{patients:,} patients of column {subject!r} have rows in more than one partition",
@@ -415,7 +424,7 @@ class _Files(Records):
         """Counts the records of every file."""
         self._refuse_cut_patients()
         counts = self._numbers().mapInArrow(CountFiles(round, self._path), COUNTED)
-        return rounds.collect(counts, round, self._parts())
+        return rounds.collect(counts, round, self.parts())
 
     def repaired(self, round: Round) -> Any:
         """The rows of repaired records, and what was counted."""
@@ -423,12 +432,12 @@ class _Files(Records):
         return self._numbers().mapInArrow(task, event_columns(self.text_subjects))
 
     def _numbers(self) -> Any:
-        return self._spark.range(0, self._files, 1, self._parts())
+        return self._spark.range(0, self._files, 1, self.parts())
 
-    def _parts(self) -> int:
+    def parts(self) -> int:
         """Into how many tasks the files go."""
         if self._partitions is None:
-            most = _bytes_of(self._spark.conf.get("spark.sql.files.maxPartitionBytes", "128MB"))
+            most = _bytes_of(rounds.setting(self._spark, "spark.sql.files.maxPartitionBytes", "128MB"))
             self._partitions = max(_TASKS_A_CORE * _cores(self._spark), -(-self._bytes // most))
         return min(self._partitions, self._files)
 
@@ -468,7 +477,8 @@ def _frame(given: Any, name: str) -> Any:
     return given
 
 
-def _number_of_partitions(given: int | None) -> int | None:
+def number_of_partitions(given: int | None) -> int | None:
+    """Into how many partitions people want rows to be brought."""
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
         raise InputError(f"partitions={given!r} is no number of partitions", "give a whole number above 0")
     return given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _call, _native, errors
 from ..errors import ConseqError, DataError, MissingPackageError
-from .workers import COUNTED, AddUp, Round
+from .workers import COUNTED, AddUp, Probe, Round, Sum, Written
 
 if TYPE_CHECKING:
     from .._native import Finished
@@ -19,6 +19,8 @@ logger = logging.getLogger("conseq")
 
 #: How many counts are added up at a time; what is more than that is added up by workers first.
 FAN_IN = 32
+#: Partitions of rows that are brought together, where Spark does not say how many.
+_USUAL_PARTITIONS = 200
 
 
 class Source(Protocol):
@@ -80,11 +82,15 @@ def finish(outcome: Outcome, states: list[bytes]) -> Finished:
     return finished
 
 
-def collect(counts: Any, round: Round | None, parts: int) -> list[bytes]:
-    """The counts of all partitions, some of them added up where there are many."""
-    while round is not None and parts > FAN_IN:
+def collect(counts: Any, of: Sum, parts: int) -> list[bytes]:
+    """The counts of all partitions, some of them added up where there are many.
+
+    :param of: what was counted
+    :param parts: how many counts there are, at most
+    """
+    while parts > FAN_IN:
         parts = -(-parts // FAN_IN)
-        counts = counts.repartition(parts).mapInArrow(AddUp(round), COUNTED)
+        counts = counts.repartition(parts).mapInArrow(AddUp(of), COUNTED)
     states = []
     for row in collected(counts):
         if row["error"] is not None:
@@ -92,6 +98,27 @@ def collect(counts: Any, round: Round | None, parts: int) -> list[bytes]:
             raise error if isinstance(error, ConseqError) else DataError(str(error))
         states.append(bytes(row["state"]))
     return states
+
+
+def check_workers(spark: Any) -> None:
+    """Has a worker say whether it can do its work: whoever writes rows later would be told in Spark's words alone."""
+    collect(spark.range(0, 1, 1, 1).mapInArrow(Probe(), COUNTED), Written(), 1)
+
+
+def setting(spark: Any, name: str, usual: str) -> str:
+    """A setting of Spark. Platforms may refuse to tell it; then it is what it usually is."""
+    try:
+        return str(spark.conf.get(name, usual))
+    except Exception as refused:  # Each platform has its own error.
+        logger.debug("the setting %s is not told: %s", name, refused)
+        return usual
+
+
+def shuffle_partitions(spark: Any) -> int:
+    """Into how many partitions rows are brought, where nothing else is asked for."""
+    said = setting(spark, "spark.sql.shuffle.partitions", "")
+    # Some platforms say `auto`.
+    return int(said) if said.isdecimal() else _USUAL_PARTITIONS
 
 
 def collected(frame: Any) -> list[Any]:
@@ -125,7 +152,7 @@ def _understood(failed: Exception) -> Exception:
             f"install conseq[spark]=={_native.VERSION} on every node, and let PYSPARK_PYTHON (spark.pyspark.python) be the "
             "Python that has it",
         )
-    ours = re.search(r"conseq\.errors\.(\w+): (.+)(?:\n  = help: (.+))?", said)
+    ours = re.search(r"conseq\.errors\.(\w+): (.+(?:\n  --> .+)*)(?:\n  = help: (.+))?", said)
     kind = getattr(errors, ours[1], None) if ours else None
     if ours is None or not (isinstance(kind, type) and issubclass(kind, ConseqError)):
         return failed

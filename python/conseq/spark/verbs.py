@@ -14,8 +14,8 @@ from ..model import Model
 from ..report import Report
 from ..rules import Rules
 from . import rounds
-from .records import Records
-from .workers import COUNTED, CountWritten, Generate, event_columns
+from .records import Records, number_of_partitions
+from .workers import AT_A_TIME, COUNTED, CountWritten, Generate, Written, event_columns
 from .written import WrittenRecords
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def enforce(
         raise InputError("there is nothing to repair", "give records")
 
     def counted(kept: Any) -> Finished:
-        states = source.count(outcome.round()) if kept is None else _states(kept)
+        round = outcome.round()
+        states = source.count(round) if kept is None else rounds.collect(kept, round, source.parts())
         return rounds.finish(outcome, states)
 
     return WrittenRecords(
@@ -180,6 +181,7 @@ def generate(
     :param model: a model in memory, which goes along with the tasks, or its folder, which every node must see
     :param partitions: the tasks to write them in; without it one for each 20,000 records
     """
+    partitions = number_of_partitions(partitions)
     settings = _given.settings(
         records=records,
         seed=seed,
@@ -193,12 +195,16 @@ def generate(
     )
     sources = _given.rules(rules)
     packed: dict[str, bytes] | str
+    model_digest = None
     if isinstance(model, Model):
         packed, called = _files.packed(lambda folder: model.save(folder)), model.name
     else:
         packed, called = os.path.abspath(os.fspath(model)), os.fspath(model)
-    task = Generate(packed, called, sources, settings, _digest(packed, sources, settings))
+        model_digest = _native.model_digest(packed)
+    digest = _digest(packed, model_digest, [called, sources, settings])
+    task = Generate(packed, called, sources, settings, digest, model_digest)
     generation = task.generation()
+    rounds.check_workers(spark)
     if partitions is None:
         partitions = max(1, -(-records // _TASK_RECORDS))
     numbers = spark.range(0, records, 1, partitions)
@@ -206,9 +212,9 @@ def generate(
     def counted(kept: Any) -> Finished:
         began = time.monotonic()
         if kept is None:
-            states = rounds.collect(numbers.mapInArrow(CountWritten(task), COUNTED), None, partitions)
+            states = rounds.collect(numbers.mapInArrow(CountWritten(task), COUNTED), Written(), partitions)
         else:
-            states = _states(kept)
+            states = rounds.collect(kept, Written(), partitions + records // AT_A_TIME)
         return generation.merge(states, time.monotonic() - began)
 
     return WrittenRecords(
@@ -241,15 +247,13 @@ def _records(given: Any) -> Records:
     return Records(given)
 
 
-def _states(kept: Any) -> list[bytes]:
-    return [bytes(row["state"]) for row in rounds.collected(kept)]
-
-
-def _digest(model: dict[str, bytes] | str, rules: list[tuple[str, str]], settings: dict[str, Any]) -> bytes:
+def _digest(model: dict[str, bytes] | str, model_digest: str | None, given: list[Any]) -> bytes:
+    """What tells what is to be generated from anything else: the model itself, and not only where it is."""
     import hashlib
     import json
 
-    digest = hashlib.sha256(json.dumps([rules, settings], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([model_digest, given], sort_keys=True).encode())
     for name, content in sorted(model.items()) if isinstance(model, dict) else [(model, b"")]:
-        digest.update(name.encode() + b"\0" + content)
+        for part in (name.encode(), content):
+            digest.update(len(part).to_bytes(8, "little") + part)
     return digest.digest()

@@ -7,10 +7,11 @@ its own copy of this package; what was made ready once is kept for the next task
 from __future__ import annotations
 
 import hashlib
+import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .. import _call, _files, _native
 from ..errors import ConseqError, MissingPackageError
@@ -20,7 +21,7 @@ Made = TypeVar("Made")
 #: What a task that counts gives back: counts, or what went wrong.
 COUNTED = "state binary, error binary"
 #: How many records are generated at a time.
-_AT_A_TIME = 5_000
+AT_A_TIME = 5_000
 #: What a worker keeps ready.
 _KEPT = 4
 
@@ -91,6 +92,26 @@ class Round(Task):
         """The work, with a plan that was proved once."""
         return _once([self.work.encode(), *self.outlines], lambda: _native.Job(self.work, list(self.outlines)))
 
+    def add_up(self, counts: list[bytes]) -> bytes:
+        """The sum of some counts."""
+        return self.job().add_up(list(self.known), counts, _one_thread())
+
+
+class Sum(Protocol):
+    """What is counted, as far as counts of it can be added up."""
+
+    def add_up(self, counts: list[bytes]) -> bytes:
+        """The sum of some counts."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is counted of records that are generated."""
+
+    def add_up(self, counts: list[bytes]) -> bytes:
+        """The sum of some counts."""
+        return _native.add_up_written(counts)
+
 
 @dataclass(frozen=True)
 class Count(Task):
@@ -100,14 +121,18 @@ class Count(Task):
     columns: dict[str, Any]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        first = next(batches, None)
+
         def count() -> bytes:
             known, of_synthetic = list(self.round.known), self.round.of_synthetic
             counting = self.round.job().counting(known, of_synthetic, self.columns, _one_thread())
-            for batch in batches:
+            for batch in itertools.chain([first], batches):
                 counting.push(batch)
             return counting.finish()[1]
 
-        return self._counted(count)
+        # A partition may have no rows.
+        if first is not None:
+            yield from self._counted(count)
 
 
 @dataclass(frozen=True)
@@ -131,29 +156,42 @@ class CountFiles(Task):
 
 @dataclass(frozen=True)
 class AddUp(Task):
-    """Adds up the counts of some partitions. One that went wrong goes on as it is."""
+    """Adds up the counts of some partitions, one after the other. The first that went wrong goes on as it is."""
 
-    round: Round
+    of: Sum
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        rows = _counts(batches)
+        first = next(rows, None)
+        # There may be fewer counts than tasks.
+        if first is not None:
+            yield from self._counted(lambda: self._sum(itertools.chain([first], rows)))
+
+    def _sum(self, rows: Iterable[tuple[bytes | None, bytes | None]]) -> bytes:
         total: bytes | None = None
-        for batch in batches:
-            for row in batch.to_pylist():
-                if row["error"] is not None:
-                    yield from self._counted(_raising(pickle.loads(row["error"])))
-                    continue
-                states = [state for state in (total, row["state"]) if state is not None]
-                total = self.round.job().add_up(list(self.round.known), states, _one_thread())
-        if total is not None:
-            sum = total
-            yield from self._counted(lambda: sum)
+        for state, error in rows:
+            if error is not None:
+                raise pickle.loads(error)
+            if state is not None:
+                total = state if total is None else self.of.add_up([total, state])
+        return total or b""
 
 
-def _raising(error: ConseqError) -> Callable[[], bytes]:
-    def count() -> bytes:
-        raise error
+def _counts(batches: Iterator[Any]) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """What was counted, or went wrong, row by row: a batch of counts may be large."""
+    for batch in batches:
+        states, errors = batch.column(0), batch.column(1)
+        for row in range(batch.num_rows):
+            yield states[row].as_py(), errors[row].as_py()
 
-    return count
+
+@dataclass(frozen=True)
+class Probe(Task):
+    """Finds out whether a worker has this package, of the version of the driver."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for _ in batches:
+            yield from self._counted(lambda: b"")
 
 
 @dataclass(frozen=True)
@@ -208,6 +246,8 @@ class Generate(Task):
     rules: list[tuple[str, str]]
     settings: dict[str, Any]
     digest: bytes
+    #: The digest of the model in a folder: any other is refused.
+    model_digest: str | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         check_version(self.version)
@@ -224,7 +264,7 @@ class Generate(Task):
 
         def make() -> _native.Generation:
             def load(path: str) -> _native.Model:
-                return _native.Model.load(path, call)
+                return _native.Model.load(path, call, self.model_digest)
 
             native = load(self.model) if isinstance(self.model, str) else _files.unpacked(self.model, load)
             return _native.Generation(native.renamed(self.name), self.rules, self.settings, call)
@@ -239,11 +279,16 @@ class CountWritten(Task):
     generate: Generate
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        for first, last in _ranges(batches):
+        ranges = list(_ranges(batches))
 
-            def count(first: int = first, last: int = last) -> bytes:
-                return self.generate.generation().write(first, last, _one_thread())[1]
+        def count() -> bytes:
+            generation, total = self.generate.generation(), b""
+            for first, last in ranges:
+                state = generation.write(first, last, _one_thread())[1]
+                total = _native.add_up_written([total, state]) if total else state
+            return total
 
+        if ranges:
             yield from self._counted(count)
 
 
@@ -252,6 +297,10 @@ class CountRows(Task):
     """Counts rows of OMOP tables: which concepts, results and values there are."""
 
     settings: dict[str, Any]
+
+    def add_up(self, counts: list[bytes]) -> bytes:
+        """The sum of some counts."""
+        return _native.joined_sum(counts, True)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         return self._counted(lambda: _native.joined_count(_tables(batches), self.settings))
@@ -262,6 +311,10 @@ class TallyRows(Task):
     """Counts which codes the records of such rows have."""
 
     known: bytes
+
+    def add_up(self, counts: list[bytes]) -> bytes:
+        """The sum of some counts."""
+        return _native.joined_sum(counts, False)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         return self._counted(lambda: _joined(self.known).tally(_tables(batches)))
@@ -349,7 +402,7 @@ def _ranges(batches: Iterator[Any]) -> Iterator[tuple[int, int]]:
     first = last = None
     for number in _numbers(batches):
         if first is not None and last is not None:
-            if number == last and last - first < _AT_A_TIME:
+            if number == last and last - first < AT_A_TIME:
                 last += 1
                 continue
             yield first, last

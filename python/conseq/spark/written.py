@@ -88,9 +88,15 @@ class WrittenRecords:
     def report(self) -> Report:
         """What was done, in numbers."""
         if self._report is None:
-            states = self._raw.where(self._raw["state"].isNotNull()).select("state") if self._kept else None
-            self._report = Report(self._kind, self._counted(states))
+            self._report = Report(self._kind, self._counted(self._states() if self._kept else None))
         return self._report
+
+    def _states(self) -> Any:
+        """What was counted beside the rows, as tasks that count give it."""
+        from pyspark.sql import functions
+
+        none = functions.lit(None).cast("binary").alias("error")
+        return self._raw.where(self._raw["state"].isNotNull()).select("state", none)
 
     def _table(self, name: str) -> Any:
         import pyarrow

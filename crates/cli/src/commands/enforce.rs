@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use consequence::enforce::EnforceTask;
 use consequence::parts::{CountTask, Work, rule_texts};
-use consequence::{Error, Out};
+use consequence::{Error, Model, Out};
 
 use super::parts::PartArguments;
 use super::{Outcome, inputs};
@@ -55,6 +55,7 @@ pub fn run(arguments: &EnforceArguments, seed: u64) -> Result<Outcome, Error> {
             soft: arguments.soft,
             seed,
             model: arguments.model.clone(),
+            model_digest: arguments.model.as_deref().map(Model::digest_at).transpose()?,
         })
     };
     if let Some(task) = arguments.parts.task(work, &[&arguments.cohort], arguments.force)? {

@@ -120,6 +120,35 @@ fn a_network_whose_records_end_with_a_window() {
     folder.run("generate model-6 --records 5 --out again.jsonl").refuses(&["model.json"]);
 }
 
+/// What stands behind some bytes of a file, which are there once, becomes another byte.
+fn put_after(folder: &Folder, name: &str, before: &[u8], byte: u8) {
+    let mut bytes = fs::read(folder.path(name)).expect("a file");
+    let found: Vec<usize> = (0..bytes.len())
+        .filter(|&at| bytes[at..].starts_with(before))
+        .map(|at| at + before.len())
+        .collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    bytes[found[0]] = byte;
+    fs::write(folder.path(name), bytes).expect("a file");
+}
+
+#[test]
+fn counts_of_parts() {
+    let folder = with(&["cohort-1", "counts-1"]);
+    let whole = folder.run("describe cohort-1").exits(0);
+    assert_eq!(folder.run("merge counts-1").exits(0).out, whole.out);
+    // What is written today is what is kept: a state counts up its own number when what is counted changes.
+    folder.run("describe cohort-1 --shard 1/1 --state again").exits(0);
+    assert_eq!(fs::read(folder.path("again")).unwrap(), fs::read(kept("counts-1")).unwrap());
+    let help = "help: count the parts again with this version, or add them up with that one";
+    put_after(&folder, "again", b"conseq-counts\n", 2);
+    let older = "the counts have format 2, and this program adds up format 3";
+    folder.run("merge again").refuses(&[older, "--> again", help]);
+    put_after(&folder, "counts-1", b"consequence-counts\n", 9);
+    let newer = "the counts have format 9, and this program adds up format 1";
+    folder.run("merge counts-1").refuses(&[newer, "--> counts-1", help]);
+}
+
 /// Runs a command that completes an interrupted run: this version does, and every other is refused.
 #[track_caller]
 fn completes(folder: &Folder, command: &str) {

@@ -117,6 +117,43 @@ fn rules_and_records_of_parts_are_those_of_the_whole() {
     folder.run("generate model --records 2 --shard 1/7 --out x").refuses(&["no part is left"]);
 }
 
+/// Whether a file has some bytes in it.
+fn has(folder: &Folder, name: &str, bytes: &[u8]) -> bool {
+    let file = std::fs::read(folder.path(name)).unwrap();
+    file.windows(bytes.len()).any(|some| some == bytes)
+}
+
+#[test]
+fn no_id_is_in_a_file_of_counts_but_for_a_page() {
+    let folder = Folder::new();
+    for name in ["real", "new"] {
+        let line = |n: usize| {
+            let visits = format!("[\"A{}\", \"B{}\"], [\"C{}\"]", n % 3, n % 7, n % 5);
+            format!(
+                "{{\"id\": \"CANARY-{name}-{n}\", \"static\": [\"SEX//F\"], \"visits\": [{visits}]}}\n"
+            )
+        };
+        folder.write(&format!("{name}.jsonl"), (0..300).map(line).collect::<String>());
+    }
+    folder.write("a.rules", "rule a: C1 => B2 in past\n");
+    let evaluate = "evaluate --real real.jsonl --synthetic new.jsonl --rules a.rules";
+    let page = format!("{evaluate} --out page");
+    for (command, may_have_records) in [
+        ("describe real.jsonl", false),
+        ("audit real.jsonl --rules a.rules --referee", false),
+        ("mine real.jsonl", false),
+        ("enforce real.jsonl --rules a.rules", false),
+        (evaluate, false),
+        (&page, true),
+    ] {
+        let (_, rounds) = in_parts(&folder, command, "");
+        let states = (1..=rounds).flat_map(|round| (1..=PARTS).map(move |part| (round, part)));
+        let told =
+            states.filter(|(round, part)| has(&folder, &format!("s{round}-{part}"), b"CANARY"));
+        assert_eq!(told.count() > 0, may_have_records, "{command}");
+    }
+}
+
 #[test]
 fn parts_that_do_not_fit_together() {
     let folder = with_cohorts();

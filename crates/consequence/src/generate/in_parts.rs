@@ -10,12 +10,39 @@ use consequence_record::{Cohort, CohortDetails};
 use consequence_sample::{SampleError, Sampler, Totals, Written};
 use consequence_store::digest;
 use consequence_tables::Dataset;
-use consequence_tally::{Coded, Rounds, Shards, State, Whose, Writer};
+use consequence_tally::{Coded, Paused, Ranges, Rounds, Shards, State, Whose, Writer, counts};
 
 use super::{GenerateReport, GenerateTask, PreparedGeneration, Sink};
 
 /// What the counts of records are called.
 const WRITTEN: &str = "written records";
+
+/// Some records in numbers, and which of all they are.
+#[derive(Default)]
+struct WrittenPart {
+    totals: Totals,
+    numbers: Ranges,
+}
+
+counts!(WrittenPart { totals, numbers });
+
+/// Adds up what was written of some parts, to be added to that of others. It needs no model.
+pub fn add_up(parts: Vec<State>) -> Result<State, Error> {
+    let of = parts.first().map(|part| part.of.clone()).unwrap_or_default();
+    let mut rounds = Rounds::adding(&[], parts).of(of);
+    match totals(&mut rounds) {
+        Err(Error::Paused(paused)) => match *paused {
+            Paused::Counted(sum) => Ok(sum),
+            other => Err(other.into()),
+        },
+        Err(error) => Err(error),
+        Ok(_) => Err(Error::refused("there is nothing to add up", "give what was written")),
+    }
+}
+
+fn totals(rounds: &mut Rounds<'_>) -> Result<WrittenPart, Error> {
+    rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(WrittenPart::default()))
+}
 
 impl PreparedGeneration {
     /// Hands on the records with numbers in a range, counted from 0, so many at a time, and gives what was written in
@@ -31,16 +58,22 @@ impl PreparedGeneration {
         Ok(self.write(task, sink, watch)?.totals)
     }
 
-    /// What was written, to be added to what was written elsewhere.
-    pub fn state(&self, task: &GenerateTask, totals: &Totals) -> Result<State, Error> {
+    /// What was written of the records with numbers in a range, to be added to what was written elsewhere.
+    pub fn state(
+        &self,
+        task: &GenerateTask,
+        range: Range<u64>,
+        totals: Totals,
+    ) -> Result<State, Error> {
+        let part = WrittenPart { totals, numbers: Ranges::of(range) };
         let mut out = Writer::default();
-        totals.write(&mut out);
+        part.write(&mut out);
         Ok(State {
             of: self.digest(task)?,
             round: 0,
             name: WRITTEN.to_owned(),
             whose: Whose::Synthetic,
-            records: totals.records,
+            records: part.totals.records,
             shards: Shards::none(),
             for_later: false,
             counts: out.finish(),
@@ -55,9 +88,12 @@ impl PreparedGeneration {
         seconds: f64,
     ) -> Result<GenerateReport, Error> {
         let mut rounds = Rounds::merging(&[], parts).of(self.digest(task)?);
-        let totals: Totals =
-            rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(Totals::default()))?;
-        if totals.records != task.records {
+        let WrittenPart { totals, numbers } = totals(&mut rounds)?;
+        if numbers.twice() {
+            let what = "some records were written twice";
+            return Err(Error::refused(what, "add up what was written of each part once"));
+        }
+        if !numbers.are(0..task.records) || totals.records != task.records {
             let what = format!("{} of {} records were written", totals.records, task.records);
             return Err(Error::refused(what, "add up what was written of all parts"));
         }

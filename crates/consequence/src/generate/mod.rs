@@ -28,6 +28,7 @@ use consequence_train::{ChosenGpus, DeviceChoice, Precision};
 use crate::parts::PartWriter;
 
 pub use consequence_sample::{Mode, Totals};
+pub use in_parts::add_up;
 pub use report::GenerateReport;
 
 /// What to generate, and how.

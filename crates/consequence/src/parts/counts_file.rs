@@ -40,11 +40,17 @@ impl CountsFile {
         };
         let mut from = Reader::new(rest);
         let format = from.number().map_err(|_| unread(Damaged.to_string()))?;
+        let refused = |error: StateError| match error {
+            StateError::Format { .. } => {
+                let help = "count the parts again with this version, or add them up with that one";
+                Error::refused_at(path, error.to_string(), help)
+            }
+            other => unread(other.to_string()),
+        };
         if format != FORMAT {
-            let error = StateError::Format { format, known: FORMAT };
-            return Err(unread(error.to_string()));
+            return Err(refused(StateError::Format { format, known: FORMAT }));
         }
-        Self::decoded(&mut from).map_err(|error| unread(error.to_string()))
+        Self::decoded(&mut from).map_err(refused)
     }
 
     fn decoded(from: &mut Reader<'_>) -> Result<Self, StateError> {

@@ -92,6 +92,9 @@ pub enum Work {
         seed: u64,
         /// The folder of a model that choices go by; it must be there on every machine.
         model: Option<PathBuf>,
+        /// The [digest](consequence_model::Model::digest_at) of that model: any other is refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model_digest: Option<String>,
     },
 }
 
@@ -213,13 +216,19 @@ impl Work {
     }
 
     fn enforce(&self, outline: &Outline) -> EnforceTask {
-        let Self::Enforce { rules, allow_unknown, no_own_rules, soft, seed, model } = self else {
+        let Self::Enforce { rules, allow_unknown, no_own_rules, soft, seed, model, model_digest } =
+            self
+        else {
             return EnforceTask::in_memory(RecordInputs::new(outline.name.as_str()));
         };
+        let model = model.clone().map(|folder| match model_digest.clone() {
+            Some(digest) => ModelInput::Same { folder, digest },
+            None => ModelInput::Path(folder),
+        });
         EnforceTask {
             soft: *soft,
             seed: *seed,
-            model: model.as_ref().map(|model| ModelInput::from(model.as_path())),
+            model,
             ..EnforceTask::in_memory(inputs(outline, rules, *allow_unknown, *no_own_rules))
         }
     }

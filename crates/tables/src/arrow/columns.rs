@@ -35,8 +35,8 @@ pub struct Columns {
     /// The encounter that it belongs to: whole numbers or strings; usually `visit_id`, or else `hadm_id`.
     /// Rows without one belong to the encounter of their day.
     pub visit: Column,
-    /// The split of the subject, the same in each of its rows: `train`, `tuning` or `held_out`. Usually there is none, and
-    /// the hash of the id tells.
+    /// The split of the subject, the same in each of its rows that tell one: `train`, `tuning` or `held_out`. Usually there
+    /// is none, and the hash of the id tells.
     pub split: Column,
 }
 

@@ -39,6 +39,7 @@ mod columns;
 mod long;
 mod order;
 mod read;
+mod splits;
 mod stream;
 mod write;
 

@@ -9,13 +9,14 @@ use consequence_record::{Code, Concept, Scale, Split, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::columns::{Columns, Found};
+use super::splits::Splits;
 use super::stream::decode;
 use super::{TIME_KEY, Tables, order};
 use crate::error::Origin;
 use crate::meds::MedsProblem;
 use crate::meds::assemble::{Assembler, Keeping, Part};
 use crate::meds::codebook::{Codebook, ListedCodes, Uses};
-use crate::meds::columns::{Strings, strings, whole};
+use crate::meds::columns::{strings, whole};
 use crate::meds::layout::{ORIGINAL, SPLIT, SUBJECT};
 use crate::meds::metadata::split_named;
 use crate::meds::read::tells;
@@ -125,24 +126,24 @@ pub fn read(tables: &Tables, options: &ReadOptions) -> Result<Dataset, TableErro
         return Err(EVENTS.fail(Problem::NoEvents));
     }
     let vocabulary = Arc::clone(&codebook.vocabulary);
-    let told: Vec<Option<Strings<'_>>> = batches
-        .iter()
-        .map(|batch| found.splits(batch).map(|(name, column)| strings(name, column)).transpose())
-        .collect::<Result<_, _>>()
-        .map_err(|problem| EVENTS.fail(problem))?;
-    let split = |index: usize| {
+    let (mut told, mut carried) = (Splits::default(), Carried::default());
+    for (batch, (rows, start)) in batches.iter().zip(rows.iter().zip(&starts)) {
+        told.take((&found, batch), (rows, *start), &mut carried)?;
+    }
+    let mut split = |index: usize| {
         let id = cohort.id(index);
         // The row of the first event, counted from 1 over all batches.
         let row = firsts[index].1 - 1;
         let batch = starts.partition_point(|&start| start <= row) - 1;
-        let own = told[batch].as_ref().and_then(|told| told.get((row - starts[batch]) as usize));
+        let subject = rows[batch].subject((row - starts[batch]) as usize, &mut carried).ok();
         let listed = || subjects.splits.get(id).copied();
-        own.and_then(split_named).or_else(listed).unwrap_or_else(|| Split::of(id))
+        let own = subject.and_then(|subject| told.of(subject));
+        own.or_else(listed).unwrap_or_else(|| Split::of(id))
     };
     let ToldCodes { titles, concepts, scales, .. } =
         of_listed(tables, &listed, Arc::clone(&vocabulary), limits)?;
     Ok(Dataset {
-        splits: (0..cohort.len()).map(split).collect(),
+        splits: (0..cohort.len()).map(&mut split).collect(),
         titles,
         concepts,
         scales,

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use consequence_record::{DetailsView, Split, Vocabulary};
+use consequence_record::{DetailsView, Vocabulary};
 use rustc_hash::FxHashMap;
 
 use super::columns::Found;
 use super::read::{EVENTS, ReadOptions, is_ordinal};
+use super::splits::Splits;
 use crate::TableError;
 use crate::error::Origin;
 use crate::meds::assemble::{Assembler, Keeping, Part};
 use crate::meds::codebook::{Codebook, ListedCodes};
-use crate::meds::columns::strings;
-use crate::meds::metadata::split_named;
 use crate::meds::rows::{Carried, Putter, Reading, Rows};
 use crate::meds::table::Table;
 use crate::meds::{MedsProblem, Streamed};
@@ -57,7 +56,7 @@ pub struct RecordStream {
     begun: Option<Begun>,
     carried: Carried,
     /// The splits of subjects that were not handed on yet, where a column tells them.
-    splits: FxHashMap<i64, Split>,
+    splits: Splits,
     rows: u64,
 }
 
@@ -109,8 +108,7 @@ impl RecordStream {
     }
 
     fn over(codebook: Codebook, options: &ReadOptions) -> Self {
-        let (ids, carried, splits) =
-            (FxHashMap::default(), Carried::default(), FxHashMap::default());
+        let (ids, carried, splits) = Default::default();
         Self { codebook, ids, options: options.clone(), begun: None, carried, splits, rows: 0 }
     }
 
@@ -165,20 +163,12 @@ impl RecordStream {
                 .put(row, at, carried, assembler)
                 .map_err(|problem| EVENTS.at_row(at, problem))?;
         }
-        if let Some((name, column)) = found.splits(batch) {
-            let fail = |problem: MedsProblem| EVENTS.fail(problem);
-            let named = strings(name, column).map_err(fail)?;
-            for row in 0..rows.len() {
-                if let Some(split) = named.get(row).and_then(split_named) {
-                    splits.insert(rows.subject(row, carried).map_err(fail)?, split);
-                }
-            }
-        }
+        splits.take((found, batch), (&rows, *before), carried)?;
         *before += rows.len() as u64;
         let part = assembler.drain();
         hand_on(&part, options.details, splits, take)?;
         for (subject, _) in &part.subjects {
-            splits.remove(subject);
+            splits.forget(*subject);
         }
         Ok(())
     }
@@ -209,12 +199,12 @@ pub(super) fn decode<'a>(
 fn hand_on<E>(
     part: &Part,
     details: bool,
-    splits: &FxHashMap<i64, Split>,
+    splits: &Splits,
     mut take: impl FnMut(Streamed<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     for (index, record) in part.cohort.records().enumerate() {
         let details = if details { part.details.of(index) } else { DetailsView::default() };
-        let split = splits.get(&part.subjects[index].0).copied();
+        let split = splits.of(part.subjects[index].0);
         take(Streamed { id: part.cohort.id(index), split, record, details })?;
     }
     Ok(())

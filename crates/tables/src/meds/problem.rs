@@ -100,6 +100,12 @@ pub enum MedsProblem {
     /// A list of codes of which the kinds are needed and not told.
     #[error("the list does not say of each code what kind it is")]
     NoKinds,
+    /// Rows of one subject that tell different splits.
+    #[error("column `{column}` tells two splits of one subject")]
+    TwoSplits {
+        /// Its name.
+        column: Box<str>,
+    },
     /// A list of subjects that names one twice.
     #[error("a subject is listed twice")]
     RepeatedSubject,
@@ -145,6 +151,7 @@ impl MedsProblem {
                 "a code is static or of encounters, never both; rename one of the two"
             }
             Self::NoKinds => "give a {vocabulary}, or a list of codes with their kinds",
+            Self::TwoSplits { .. } => "give all rows of a subject the same split",
             Self::RepeatedSubject => "list each subject once",
         }
     }

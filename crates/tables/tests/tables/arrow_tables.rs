@@ -380,3 +380,54 @@ fn splits_that_a_column_tells() {
         assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn splits_of_one_subject_that_differ() {
+    let events = |ids: [&str; 5], parts: [Option<&str>; 5]| {
+        RecordBatch::try_from_iter([
+            ("subject_id", Arc::new(StringArray::from(ids.to_vec())) as ArrayRef),
+            (
+                "time",
+                Arc::new(Date32Array::from(vec![Some(0), Some(1), Some(2), Some(3), Some(4)])),
+            ),
+            ("code", Arc::new(StringArray::from(vec!["A"; 5]))),
+            ("part", Arc::new(StringArray::from(parts.to_vec()))),
+        ])
+        .unwrap()
+    };
+    let columns = Columns { split: Column::Named("part".into()), ..Columns::default() };
+    let options = ReadOptions { columns, ..ReadOptions::default() };
+    let whole = |events: &RecordBatch| arrow::read(&vec![events.clone()].into(), &options);
+    let streamed = |events: &RecordBatch, cut: usize| -> Result<Vec<Option<Split>>, TableError> {
+        let vocabulary = Vocabulary::new([("A", Kind::Encounter)]).unwrap();
+        let mut stream = RecordStream::new(Arc::new(vocabulary), &options);
+        let mut found = Vec::new();
+        let mut take = |one: Streamed<'_>| -> Result<(), TableError> {
+            found.push(one.split);
+            Ok(())
+        };
+        stream.push(&events.slice(0, cut), &mut take)?;
+        stream.push(&events.slice(cut, 5 - cut), &mut take)?;
+        stream.finish(&mut take)?;
+        Ok(found)
+    };
+    let (train, tuning) = (Some("train"), Some("tuning"));
+    // A row that tells none is no row that tells another, wherever it stands.
+    let some = events(["a", "a", "b", "b", "b"], [None, train, tuning, Some("elsewhere"), None]);
+    let expected = [Split::Train, Split::Tuning];
+    assert_eq!(whole(&some).unwrap().splits, expected);
+    for cut in 0..5 {
+        assert_eq!(streamed(&some, cut).unwrap(), expected.map(Some));
+    }
+    let differing = events(["a", "a", "b", "b", "b"], [train, None, tuning, tuning, train]);
+    let refusal = "column `part` tells two splits of one subject\n  --> row 5 of the table";
+    assert_eq!(whole(&differing).unwrap_err().to_string(), refusal);
+    for cut in 0..5 {
+        assert_eq!(streamed(&differing, cut).unwrap_err().to_string(), refusal);
+    }
+    // In rows of any order, too.
+    let scattered = events(["b", "a", "b", "a", "b"], [tuning, train, train, None, None]);
+    assert!(whole(&scattered).unwrap_err().to_string().contains("row 3"));
+    let apart = events(["b", "a", "b", "a", "b"], [tuning, None, None, train, None]);
+    assert_eq!(whole(&apart).unwrap().splits, [Split::Tuning, Split::Train]);
+}
