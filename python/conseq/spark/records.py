@@ -157,7 +157,7 @@ class Records:
             ages=ages,
             sex=sex,
         )
-        joined = join(tables, name, _number_of_partitions(partitions), given)
+        joined = join(tables, name, number_of_partitions(partitions), given)
         told = _native.outline_tables(joined.outline)
         records = cls(joined.events(), **told, name=name, shuffle=False)
         records._outline, records._left_out = joined.outline, joined.left_out
