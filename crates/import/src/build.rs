@@ -203,6 +203,11 @@ impl Builder<'_> {
         codes.sort_by_key(|code| code.code);
         codes.dedup_by(|later, kept| later.code == kept.code && join(kept, later, group.time));
         summary.drop_many(Reason::Repeated, (before - codes.len()) as u64);
+        let mut editions: Vec<u32> =
+            codes.iter().filter_map(|code| self.finals.edition(code.code)).collect();
+        editions.sort_unstable();
+        editions.dedup();
+        codes.extend(editions.into_iter().map(|code| DraftCode::new(code, None, f32::NAN)));
         DraftVisit { time: group.time, end: group.end, age, codes }
     }
 

@@ -1,9 +1,11 @@
 //! From the codes of the source to the codes of the records: mapped, cut, and values put into parts
 //! of equal size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use consequence_record::{AgeBand, Concept, DayBand, GAP_PREFIX, Kind, STAY_PREFIX, Scale, Split};
+use consequence_record::{
+    AgeBand, Concept, DayBand, EDITION_PREFIX, GAP_PREFIX, Kind, STAY_PREFIX, Scale, Split, edition,
+};
 use consequence_tables::shown;
 use consequence_tally::{Coded, Counts, Damaged, Reader, Values, Writer, counts};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,17 +37,20 @@ pub(crate) struct Finals {
     ages: Vec<(AgeBand, u32)>,
     gaps: Vec<(DayBand, u32)>,
     stays: Vec<(DayBand, u32)>,
+    /// The codes of editions, where there are several.
+    editions: Vec<(u32, u32)>,
     /// Which codes tell the time, by number.
     times: Vec<Option<Time>>,
     /// The codes of results in words.
     texts: FxHashSet<u32>,
 }
 
-/// What a code tells of the time of an encounter.
+/// What a code tells of an encounter, beside what happened in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
     Gap,
     Stay,
+    Edition,
 }
 
 /// The parts that the values of a test are put into, from the lowest.
@@ -67,6 +72,7 @@ pub(crate) struct Made {
     pub gaps: bool,
     pub stays: bool,
     pub ages: bool,
+    pub editions: bool,
 }
 
 impl Finals {
@@ -108,6 +114,7 @@ impl Finals {
                 finals.intern(&format!("{STAY_PREFIX}{band}"), Kind::Encounter, None)?;
             }
         }
+        let editions = if made.editions { finals.add_editions()? } else { Vec::new() };
         // A cohort of ours brings its own along.
         let of_source = |of: fn(&str) -> Option<DayBand>| {
             let bands = finals.names.iter().zip(0..).zip(&finals.kinds);
@@ -121,8 +128,26 @@ impl Finals {
         finals.times = vec![None; finals.names.len()];
         gaps.iter().for_each(|&(_, code)| finals.times[code as usize] = Some(Time::Gap));
         stays.iter().for_each(|&(_, code)| finals.times[code as usize] = Some(Time::Stay));
-        (finals.gaps, finals.stays) = (gaps, stays);
+        editions.iter().for_each(|&(_, code)| finals.times[code as usize] = Some(Time::Edition));
+        (finals.gaps, finals.stays, finals.editions) = (gaps, stays, editions);
         Ok(finals)
+    }
+
+    /// Codes for the editions of a classification, if there are several; none where the source has them already.
+    fn add_editions(&mut self) -> Result<Vec<(u32, u32)>, ImportProblem> {
+        let of_encounters =
+            self.names.iter().zip(&self.kinds).filter(|(_, kind)| **kind == Kind::Encounter);
+        let names = || of_encounters.clone().map(|(name, _)| name.as_str());
+        let found: BTreeSet<u32> = names().filter_map(edition).collect();
+        if found.len() < 2 || names().any(|name| name.starts_with(EDITION_PREFIX)) {
+            return Ok(Vec::new());
+        }
+        let code = |number| {
+            let code =
+                self.intern(&format!("{EDITION_PREFIX}ICD{number}"), Kind::Encounter, None)?;
+            Ok((number, code))
+        };
+        found.into_iter().map(code).collect()
     }
 
     /// The code of a result in words.
@@ -304,6 +329,20 @@ impl Finals {
         banded(&self.stays, days)
     }
 
+    /// The code of the edition that a code is of; none where that goes without saying.
+    pub fn edition(&self, code: u32) -> Option<u32> {
+        if self.editions.is_empty() {
+            return None;
+        }
+        let number = edition(&self.names[code as usize])?;
+        self.editions.iter().find(|&&(known, _)| known == number).map(|&(_, code)| code)
+    }
+
+    /// The codes of editions, from the oldest.
+    pub fn editions(&self) -> impl Iterator<Item = u32> {
+        self.editions.iter().map(|&(_, code)| code)
+    }
+
     /// Tells days between encounters by other bands.
     pub fn set_gaps(&mut self, bands: Vec<DayBand>) -> Result<(), ImportProblem> {
         let mut gaps = Vec::with_capacity(bands.len());
@@ -342,7 +381,7 @@ impl Finals {
         self.time(code) == Some(Time::Stay)
     }
 
-    /// Whether a code tells when an encounter was, rather than what happened in it.
+    /// Whether a code tells when an encounter was, or how it is coded, rather than what happened in it.
     pub fn is_time(&self, code: u32) -> bool {
         self.time(code).is_some()
     }

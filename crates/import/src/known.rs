@@ -58,6 +58,7 @@ impl Known {
             gaps: profile.gaps || known,
             stays: profile.stays,
             ages: profile.age || profile.births,
+            editions: !profile.own,
         };
         let mut finals = Finals::new(&codes, truncate, made, options)?;
         let measures = Measures::new(units, &codes, &finals, options.units.as_ref());

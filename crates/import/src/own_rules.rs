@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use consequence_record::{Code, Vocabulary};
+use consequence_record::{Code, EDITION_PREFIX, Kind, Vocabulary, edition};
 use consequence_rules::language::Expression;
 
 use crate::Import;
@@ -13,7 +13,8 @@ impl Import {
     /// Rules that every record obeys by the way it was made, as the text of a rule file; none where
     /// there are none: exactly one sex and one age band where subjects without are left out, at most
     /// one of each other kind of static code of which the first holds, one code for the time since the
-    /// encounter before and none in the first, and one for the length of each stay.
+    /// encounter before and none in the first, one for the length of each stay, and one for the edition of a classification
+    /// that an encounter is coded in.
     ///
     /// ```
     /// use consequence_feedback::Unwatched;
@@ -37,13 +38,16 @@ impl Known {
     pub fn own_rules(&self) -> Option<String> {
         let times = Times { gaps: self.gap_codes(), stays: self.kept_codes(self.finals.stays()) };
         let kinds = self.exclusive_kinds();
-        if kinds.is_empty() && times.gaps.is_empty() && times.stays.is_empty() {
+        let editions = self.kept_codes(self.finals.editions());
+        let timeless = times.gaps.is_empty() && times.stays.is_empty();
+        if kinds.is_empty() && timeless && editions.is_empty() {
             return None;
         }
         let mut text =
             String::from("# Rules that every record obeys by the way it was imported.\n");
         // Writing to a string cannot fail.
         let _ = self.write_own_rules(&mut text, &kinds, &times);
+        let _ = self.write_editions(&mut text, &editions);
         Some(text)
     }
 
@@ -85,6 +89,40 @@ impl Known {
         if !times.stays.is_empty() && self.habits.one_stay {
             let how_many = if self.habits.all_stay { "exactly" } else { "at most" };
             writeln!(out, "rule own-one-stay: {how_many} one of {stays}")?;
+        }
+        Ok(())
+    }
+
+    /// A code of a classification comes only with that of its edition; where every record shows it, an encounter has
+    /// one edition, and none is older than one before it.
+    fn write_editions(&self, out: &mut String, editions: &[Code]) -> std::fmt::Result {
+        let name = |code: &Code| self.vocabulary.name(*code);
+        let word = |code: &Code| name(code).trim_start_matches(EDITION_PREFIX);
+        for code in editions {
+            let number = edition(&format!("{}//", word(code)));
+            let codes: Vec<Code> =
+                self.vocabulary.codes().filter(|code| edition(name(code)) == number).collect();
+            let codes = patterns(&self.vocabulary, &codes);
+            writeln!(
+                out,
+                "rule own-edition-{}: not {} => none of {codes}",
+                word(code),
+                name(code)
+            )?;
+        }
+        if editions.len() < 2 {
+            return Ok(());
+        }
+        if self.habits.one_edition {
+            let all = listed(&self.vocabulary, editions);
+            writeln!(out, "rule own-one-edition: at most one of {all}")?;
+        }
+        for (at, newer) in
+            editions.iter().enumerate().skip(1).filter(|_| self.habits.newer_editions)
+        {
+            let older = listed(&self.vocabulary, &editions[..at]);
+            let (word, newer) = (word(newer), name(newer));
+            writeln!(out, "rule own-none-before-{word}: {newer} in past => none of {older}")?;
         }
         Ok(())
     }
@@ -151,6 +189,24 @@ struct ExclusiveKind {
 
 fn listed(vocabulary: &Vocabulary, codes: &[Code]) -> String {
     Expression::literals(codes.iter().map(|&code| vocabulary.name(code)))
+}
+
+/// Codes by patterns for their systems, as far as those stand for codes of encounters alone.
+fn patterns(vocabulary: &Vocabulary, codes: &[Code]) -> String {
+    let system =
+        |code: &Code| vocabulary.name(*code).split_once("//").map_or("", |(system, _)| system);
+    let is_static = |code: &Code| vocabulary.kind(*code) == Kind::Static;
+    let with_statics: Vec<&str> = codes.iter().filter(|code| is_static(code)).map(system).collect();
+    let encounters: Vec<Code> = codes.iter().copied().filter(|code| !is_static(code)).collect();
+    let of_systems = encounters.chunk_by(|one, other| system(one) == system(other));
+    let parts = of_systems.map(|of_system| {
+        let name = system(&of_system[0]);
+        match is_plain(name) && !with_statics.contains(&name) {
+            true => format!("{name}//*"),
+            false => listed(vocabulary, of_system),
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn is_plain(name: &str) -> bool {

@@ -6,7 +6,7 @@ use consequence_record::DayBand;
 use consequence_tally::{Coded, Counts, Damaged, Reader, Writer, counts};
 use rustc_hash::FxHashMap;
 
-use crate::build::Draft;
+use crate::build::{Draft, DraftCode};
 use crate::encounters::day;
 use crate::finals::Finals;
 use crate::records::Drafts;
@@ -55,23 +55,28 @@ pub(crate) struct Habits {
     pub one_stay: bool,
     /// Every encounter has one.
     pub all_stay: bool,
+    /// No encounter is coded in two editions of a classification.
+    pub one_edition: bool,
+    /// None is coded in an older edition than one before it.
+    pub newer_editions: bool,
 }
 
 impl Default for Habits {
     /// What holds of no record.
     fn default() -> Self {
-        Self { gaps: true, one_stay: true, all_stay: true }
+        Self { gaps: true, one_stay: true, all_stay: true, one_edition: true, newer_editions: true }
     }
 }
 
 impl Coded for Habits {
     fn write(&self, out: &mut Writer) {
-        [self.gaps, self.one_stay, self.all_stay].write(out);
+        let Self { gaps, one_stay, all_stay, one_edition, newer_editions } = *self;
+        [gaps, one_stay, all_stay, one_edition, newer_editions].write(out);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let [gaps, one_stay, all_stay] = Coded::read(from)?;
-        Ok(Self { gaps, one_stay, all_stay })
+        let [gaps, one_stay, all_stay, one_edition, newer_editions] = Coded::read(from)?;
+        Ok(Self { gaps, one_stay, all_stay, one_edition, newer_editions })
     }
 }
 
@@ -80,6 +85,8 @@ impl Counts for Habits {
         self.gaps &= other.gaps;
         self.one_stay &= other.one_stay;
         self.all_stay &= other.all_stay;
+        self.one_edition &= other.one_edition;
+        self.newer_editions &= other.newer_editions;
     }
 }
 
@@ -178,8 +185,15 @@ impl Counted {
 
 impl Habits {
     fn see(&mut self, draft: &Draft, finals: &Finals) {
+        let order: Vec<u32> = finals.editions().collect();
+        let mut newest = 0;
         for (index, visit) in draft.visits.iter().enumerate() {
             let (mut gaps, mut stays) = (0, 0);
+            let place = |code: &DraftCode| order.iter().position(|&edition| edition == code.code);
+            let editions: Vec<usize> = visit.codes.iter().filter_map(place).collect();
+            self.one_edition &= editions.len() <= 1;
+            self.newer_editions &= editions.iter().all(|&edition| edition >= newest);
+            newest = editions.into_iter().chain([newest]).max().unwrap_or(newest);
             for code in &visit.codes {
                 gaps += u32::from(finals.is_gap(code.code));
                 stays += u32::from(finals.is_stay(code.code));

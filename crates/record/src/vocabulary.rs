@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-use crate::DayBand;
+use crate::{DayBand, EDITION_PREFIX};
 
 /// The name of the code that marks the last encounter of a record.
 pub const END_NAME: &str = "END";
@@ -56,7 +56,8 @@ pub enum Part {
     Codes,
     /// That the record ends.
     End,
-    /// When an encounter was, and how long it took: `GAP//7-14d`, `STAY//2d`.
+    /// When an encounter was, how long it took, and in which edition of a classification it is coded: `GAP//7-14d`,
+    /// `STAY//2d`, `EDITION//ICD9`.
     Time,
     /// In which part of a test's values a result is: `LAB//50912//q4`.
     Values,
@@ -76,7 +77,10 @@ impl Part {
         match kind {
             Kind::Static => Self::Static,
             Kind::Encounter if name == END_NAME => Self::End,
-            Kind::Encounter if DayBand::of_gap(name).or(DayBand::of_stay(name)).is_some() => {
+            Kind::Encounter
+                if name.starts_with(EDITION_PREFIX)
+                    || DayBand::of_gap(name).or(DayBand::of_stay(name)).is_some() =>
+            {
                 Self::Time
             }
             Kind::Encounter if quantile(name) => Self::Values,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use consequence_pipeline::Error;
-use consequence_record::{AgeBand, Code, DayBand, END_NAME, Part, Vocabulary};
+use consequence_record::{AgeBand, Code, DayBand, EDITION_PREFIX, END_NAME, Part, Vocabulary};
 
 use super::TitleList;
 
@@ -115,6 +115,9 @@ fn said(name: &str) -> Option<String> {
     }
     if let Some(band) = DayBand::of_stay(name) {
         return Some(format!("a stay of {}", days(band)));
+    }
+    if let Some(edition) = name.strip_prefix(EDITION_PREFIX) {
+        return Some(format!("coded in {edition}"));
     }
     // Whether the second age is part of a band is for its cohort to say.
     let age = name.strip_prefix("AGE//").filter(|band| band.parse::<AgeBand>().is_ok());

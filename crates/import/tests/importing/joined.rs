@@ -71,7 +71,7 @@ fn random_rows(choices: &mut Choices, persons: i64) -> Vec<Row> {
         for table in 0..6 {
             for _ in 0..choices.below(5) {
                 let (concept, source) =
-                    [(201_826, 0), (4, 44_836_914), (0, 45_542_738), (9, 0), (0, 0)]
+                    [(201_826, 0), (0, 44_836_914), (0, 45_542_738), (9, 4), (0, 0)]
                         [choices.below(5)];
                 let mut event = Row {
                     visit: visits[choices.below(visits.len())],
@@ -110,7 +110,7 @@ fn random_rows(choices: &mut Choices, persons: i64) -> Vec<Row> {
     rows
 }
 
-/// Concepts: two of one name, one of another domain than its table, one of no table.
+/// Concepts: two of one name, one of another domain than its table, one of no table, and two editions of ICD.
 fn concepts() -> Vec<JoinedConcept> {
     let concept = |id: u64, [title, system, code, domain, standard]: [&str; 5]| JoinedConcept {
         id,
@@ -125,6 +125,7 @@ fn concepts() -> Vec<JoinedConcept> {
         concept(9, ["Height", "LOINC", "8302-2", "Meas Value", "S"]),
         concept(8840, ["milligram", "UCUM", "mg", "Unit", "S"]),
         concept(201_826, ["Type 2 diabetes", "SNOMED", "44054006", "Condition", "S"]),
+        concept(44_836_914, ["Diabetes", "ICD9CM", "250.00", "Condition", ""]),
         concept(45_542_738, ["Dependence", "ICD10CM", "Z99.9", "Observation", ""]),
         concept(45_884_084, ["Positive", "LOINC", "LA6576-8", "Meas Value", "S"]),
     ]

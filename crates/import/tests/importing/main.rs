@@ -2,6 +2,7 @@
 
 mod common;
 mod dates;
+mod editions;
 mod foreign;
 mod joined;
 mod omop_again;

@@ -156,8 +156,8 @@ fn mimic3_as_phecodes() {
 fn mimic4() {
     let Some(path) = shared("data/inpatient/mimic4_demo") else { return };
     let (dataset, summary) = run(Source::Mimic4, &path, &ImportOptions::default());
-    // 275 admissions and 16 deaths outside of them; 4521 codes of rows, 31 deaths, 191 gaps, 275 stays.
-    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 291, 5018));
+    // 275 admissions and 16 deaths outside of them; 4521 codes of rows, 31 deaths, 191 gaps, 275 stays and editions.
+    assert_eq!((summary.patients, summary.visits, summary.codes), (100, 291, 5293));
     assert_eq!((summary.ends, summary.births), (275, 100));
     let systems = by_system(&dataset);
     assert_eq!(
@@ -167,6 +167,7 @@ fn mimic4() {
     counts(&dataset, "GAP", &[("0d", 1), ("1d", 1), ("30-45d", 19), ("1095-1825d", 6)]);
     counts(&dataset, "STAY", &[("0d", 13), ("5-7d", 49), ("30-60d", 5)]);
     assert_eq!((systems["ICD9CM"], systems["ICD10CM"]), ((738, 2193), (734, 2313)));
+    counts(&dataset, "EDITION", &[("ICD9", 152), ("ICD10", 123)]);
     counts(&dataset, "DISCHARGE", &[("EXPIRED", 15)]);
     counts(&dataset, "SEX", &[("F", 43), ("M", 57)]);
     counts(&dataset, "AGE", &[("18-40", 8), ("40-60", 34), ("60-80", 42), ("80-100", 16)]);

@@ -111,8 +111,8 @@ fn mimic4_in_its_folders() {
     assert_eq!(
         shown(&dataset),
         [
-            "1: AGE//40-60 SEX//F | ICD10CM//E11 ICD10PCS//0DT ICD9CM//E880 LAB//50912//q2",
-            "2: AGE//80-100 SEX//M | DISCHARGE//EXPIRED ICD9CM//401 LAB//50912//q1",
+            "1: AGE//40-60 SEX//F | EDITION//ICD10 EDITION//ICD9 ICD10CM//E11 ICD10PCS//0DT ICD9CM//E880 LAB//50912//q2",
+            "2: AGE//80-100 SEX//M | DISCHARGE//EXPIRED EDITION//ICD9 ICD9CM//401 LAB//50912//q1",
         ]
     );
     assert_eq!(title(&dataset, "LAB//50912//q1"), Some("Creatinine"));
