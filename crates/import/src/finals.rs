@@ -138,7 +138,7 @@ impl Finals {
         let of_encounters =
             self.names.iter().zip(&self.kinds).filter(|(_, kind)| **kind == Kind::Encounter);
         let names = || of_encounters.clone().map(|(name, _)| name.as_str());
-        let found: BTreeSet<u32> = names().filter_map(edition).collect();
+        let found: BTreeSet<u32> = names().filter_map(|name| Some(edition(name)?.0)).collect();
         if found.len() < 2 || names().any(|name| name.starts_with(EDITION_PREFIX)) {
             return Ok(Vec::new());
         }
@@ -334,7 +334,7 @@ impl Finals {
         if self.editions.is_empty() {
             return None;
         }
-        let number = edition(&self.names[code as usize])?;
+        let (number, _) = edition(&self.names[code as usize])?;
         self.editions.iter().find(|&&(known, _)| known == number).map(|&(_, code)| code)
     }
 

@@ -99,9 +99,10 @@ impl Known {
         let name = |code: &Code| self.vocabulary.name(*code);
         let word = |code: &Code| name(code).trim_start_matches(EDITION_PREFIX);
         for code in editions {
-            let number = edition(&format!("{}//", word(code)));
+            let number = |name: &str| edition(name).map(|(number, _)| number);
+            let this = number(&format!("{}//", word(code)));
             let codes: Vec<Code> =
-                self.vocabulary.codes().filter(|code| edition(name(code)) == number).collect();
+                self.vocabulary.codes().filter(|code| number(name(code)) == this).collect();
             let codes = patterns(&self.vocabulary, &codes);
             writeln!(
                 out,
@@ -191,19 +192,18 @@ fn listed(vocabulary: &Vocabulary, codes: &[Code]) -> String {
     Expression::literals(codes.iter().map(|&code| vocabulary.name(code)))
 }
 
-/// Codes by patterns for their systems, as far as those stand for codes of encounters alone.
+/// Codes of an edition by patterns of what they begin with, as far as those stand for codes of encounters alone.
 fn patterns(vocabulary: &Vocabulary, codes: &[Code]) -> String {
-    let system =
-        |code: &Code| vocabulary.name(*code).split_once("//").map_or("", |(system, _)| system);
+    let begin = |code: &Code| edition(vocabulary.name(*code)).map_or("", |(_, begin)| begin);
     let is_static = |code: &Code| vocabulary.kind(*code) == Kind::Static;
-    let with_statics: Vec<&str> = codes.iter().filter(|code| is_static(code)).map(system).collect();
+    let with_statics: Vec<&str> = codes.iter().filter(|code| is_static(code)).map(begin).collect();
     let encounters: Vec<Code> = codes.iter().copied().filter(|code| !is_static(code)).collect();
-    let of_systems = encounters.chunk_by(|one, other| system(one) == system(other));
-    let parts = of_systems.map(|of_system| {
-        let name = system(&of_system[0]);
-        match is_plain(name) && !with_statics.contains(&name) {
-            true => format!("{name}//*"),
-            false => listed(vocabulary, of_system),
+    let alike = encounters.chunk_by(|one, other| begin(one) == begin(other));
+    let parts = alike.map(|alike| {
+        let begin = begin(&alike[0]);
+        match begin.split("//").all(is_plain) && !with_statics.contains(&begin) {
+            true => format!("{begin}//*"),
+            false => listed(vocabulary, alike),
         }
     });
     parts.collect::<Vec<_>>().join(", ")

@@ -40,6 +40,16 @@ fn an_encounter_has_a_code_of_its_edition() {
 }
 
 #[test]
+fn editions_that_another_tool_tells_in_a_part_of_their_own() {
+    let rules = own_rules(
+        "1,2014-01-01,DIAGNOSIS//ICD//9//25000\n1,2016-01-01,DIAGNOSIS//ICD//10//E119\n1,2016-01-01,PROCEDURE//ICD//10//0DB\n",
+    );
+    assert!(rules.contains("not EDITION//ICD9 => none of DIAGNOSIS//ICD//9//*\n"), "{rules}");
+    let newer = "not EDITION//ICD10 => none of DIAGNOSIS//ICD//10//*, PROCEDURE//ICD//10//*\n";
+    assert!(rules.contains(newer), "{rules}");
+}
+
+#[test]
 fn what_records_do_not_show_is_no_rule() {
     let both = own_rules("1,2016-01-01,ICD9CM//250\n1,2016-01-01,ICD10CM//E11\n");
     assert!(both.contains("own-edition-ICD9") && !both.contains("own-one-edition"), "{both}");
