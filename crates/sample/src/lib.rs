@@ -35,6 +35,7 @@ mod condition;
 mod days;
 mod decider;
 mod drafts;
+mod drawing;
 mod error;
 mod lanes;
 mod manifest;
@@ -45,6 +46,7 @@ mod request;
 mod sampler;
 
 pub use condition::{Condition, ConditionError, Given};
+pub use drawing::DrawnBy;
 pub use error::SampleError;
 pub use manifest::Identity;
 pub use on_gpu::NotOnGpu;

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 use crate::drafts::{Begun, Complete, Finished, Queue};
 use crate::lanes::{Dealt, Lane};
-use crate::{Mode, SampleError, Sampled, Sampler, Totals};
+use crate::{DrawnBy, Mode, SampleError, Sampled, Sampler, Totals};
 
 /// Records that may wait for one before them, for each slot of the GPU.
 const ROOM: usize = 32;
@@ -60,6 +60,7 @@ pub enum NotOnGpu {
 /// A network on GPUs, made ready for one request.
 pub(crate) struct OnGpu {
     samplers: Vec<Mutex<GpuSampler>>,
+    drawn_by: DrawnBy,
     /// Records that they had no room for.
     left: AtomicU64,
 }
@@ -100,9 +101,13 @@ impl<'a> Sampler<'a, NetworkGenerator> {
             },
             rules,
         };
+        let drawn_by = gpus.first().map_or(DrawnBy::Cpu, |gpu| DrawnBy::Gpu {
+            name: gpu.name().to_owned(),
+            precision: gpu.precision().name().to_owned(),
+        });
         let ready = |gpu| Ok(Mutex::new(GpuSampler::new(gpu, weights, &settings, size)?));
         let samplers = gpus.into_iter().map(ready).collect::<Result<Vec<_>, GpuError>>()?;
-        self.on_gpu = Some(OnGpu { samplers, left: AtomicU64::new(0) });
+        self.on_gpu = Some(OnGpu { samplers, drawn_by, left: AtomicU64::new(0) });
         Ok(())
     }
 
@@ -125,6 +130,11 @@ impl<'a> Sampler<'a, NetworkGenerator> {
 }
 
 impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
+    /// What draws the records.
+    pub fn drawn_by(&self) -> DrawnBy {
+        self.on_gpu.as_ref().map(|gpu| gpu.drawn_by.clone()).unwrap_or_default()
+    }
+
     /// Records so far that a GPU had no room for, so that the CPU drew them.
     pub fn left_by_gpu(&self) -> u64 {
         self.on_gpu.as_ref().map_or(0, |gpu| gpu.left.load(Ordering::Relaxed))
@@ -133,7 +143,7 @@ impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
     /// The same as [`Sampler::each`], the codes being drawn on a GPU.
     pub(crate) fn each_on_gpu(
         &self,
-        OnGpu { samplers, left }: &OnGpu,
+        OnGpu { samplers, left, .. }: &OnGpu,
         numbers: impl Iterator<Item = u64> + Send,
         totals: &mut Totals,
         each: &mut impl FnMut(Sampled) -> Result<(), SampleError>,

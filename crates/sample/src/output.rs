@@ -204,12 +204,14 @@ fn open<G: Generator>(
     let vocabulary = || Arc::clone(sampler.codes().vocabulary());
     let describing = Shards::describing(&options.facts(sampler));
     let begin = || Shards::open(out, vocabulary(), options.replace);
+    let names = || (0..files).map(Shards::name);
     let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
         (true, true) => {
-            let there = Manifest::read(&unfinished)?;
-            if let Some(there) = &there {
+            let mut there = Manifest::read(&unfinished)?;
+            if let Some(there) = &mut there {
                 wanted.refuse_other(there, &unfinished)?;
+                wanted.take_up(there, &unfinished, names())?;
             }
             let shards = begin()?;
             // Killed before it began; what has data but no manifest is none of ours.
@@ -224,11 +226,14 @@ fn open<G: Generator>(
         (true, false) => return Err(SampleError::Unfinished(unfinished)),
         (false, true) => match Manifest::read(out) {
             Ok(None) => {}
-            Ok(Some(there)) => match wanted.refuse_other(&there, out) {
-                Ok(()) => return complete(out, vocabulary(), there, files, &describing),
-                Err(_) if options.replace => {}
-                Err(error) => return Err(error),
-            },
+            Ok(Some(mut there)) => {
+                let same = wanted.refuse_other(&there, out);
+                match same.and_then(|()| wanted.take_up(&mut there, out, names())) {
+                    Ok(()) => return complete(out, vocabulary(), there, files, &describing),
+                    Err(_) if options.replace => {}
+                    Err(error) => return Err(error),
+                }
+            }
             Err(_) if options.replace => {}
             Err(error) => return Err(error),
         },

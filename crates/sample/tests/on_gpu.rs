@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision, WalkRoom};
+use consequence_feedback::Unwatched;
 use consequence_model::{EndCell, EndsByDays, HaloSizes, Network, NetworkGenerator, NetworkSizes};
 use consequence_network::Weights;
 use consequence_network::gpu::DeckSize;
 use consequence_record::{Kind, Record, Vocabulary};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, NotOnGpu, Request, SampleError, Sampler, Totals};
+use consequence_sample::{
+    DatasetOptions, DrawnBy, Mode, NotOnGpu, Request, SampleError, Sampler, Totals, write_dataset,
+};
 
 use consequence_testing::worlds::{Choices, Size, World};
 
@@ -286,4 +289,44 @@ fn on_two_gpus() {
     let mut there = Sampler::new(&generator, &rules, Request::default()).unwrap();
     there.draw_on(vec![one, other], &network, deck(4)).unwrap();
     assert_eq!(records(&there, 60), records(&here, 60));
+}
+
+/// A dataset that was begun with fast products, and is gone on with otherwise.
+#[test]
+fn devices_do_not_mix_in_a_dataset() {
+    let network = drawn(&vocabulary(3, 40), 8, 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
+    let sampler = |precision: Option<Precision>| {
+        let mut sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+        if let Some(precision) = precision {
+            sampler.draw_on(vec![Gpu::open(0, precision).unwrap()], &network, deck(8)).unwrap();
+        }
+        sampler
+    };
+    if gpu().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let write = |precision, name: &str| {
+        let options = DatasetOptions {
+            records: 60,
+            shard_records: 20,
+            resume: true,
+            ..DatasetOptions::default()
+        };
+        write_dataset(&sampler(precision), folder.path().join(name), &options, &Unwatched)
+    };
+    let second = |name: &str| folder.path().join(name).join("data/000001.parquet");
+    write(Some(Precision::Fast), "fast").unwrap();
+    let before = std::fs::read(second("fast")).unwrap();
+    std::fs::remove_file(second("fast")).unwrap();
+    for other in [None, Some(Precision::Full)] {
+        let refused = write(other, "fast").unwrap_err();
+        let SampleError::OtherDevice { there, ours, .. } = refused else { panic!("{refused}") };
+        assert!(matches!(there, DrawnBy::Gpu { precision, .. } if precision == "fast"));
+        assert_eq!(ours == DrawnBy::Cpu, other.is_none());
+    }
+    assert_eq!(write(Some(Precision::Fast), "fast").unwrap().totals.records, 20);
+    assert!(std::fs::read(second("fast")).unwrap() == before, "as it was written at first");
 }

@@ -7,7 +7,7 @@ use consequence_model::Generator;
 use consequence_pipeline::parts::Outline;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::{Cohort, CohortDetails};
-use consequence_sample::{SampleError, Sampler, Totals, Written};
+use consequence_sample::{DrawnBy, SampleError, Sampler, Totals, Written};
 use consequence_store::digest;
 use consequence_tables::Dataset;
 use consequence_tally::{Coded, Rounds, Shards, State, Whose, Writer};
@@ -17,44 +17,59 @@ use super::{GenerateReport, GenerateTask, PreparedGeneration, Sink};
 /// What the counts of records are called.
 const WRITTEN: &str = "written records";
 
+/// Between what records are of and what drew them.
+const BY: &str = ", by ";
+
+/// A part of the records that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenPart {
+    /// What was written, in numbers.
+    pub totals: Totals,
+    /// What drew the records.
+    pub drawn_by: DrawnBy,
+}
+
 impl PreparedGeneration {
     /// Hands on the records with numbers in a range, counted from 0, so many at a time, and gives what was written in
-    /// numbers. A record is the same in whatever range it is.
+    /// numbers. A record is the same in whatever range it is, where the same kind of device draws it.
     pub fn each_part(
         &self,
         task: &GenerateTask,
         (range, size): (Range<u64>, u64),
         watch: &dyn Watch,
         mut take: impl FnMut(Dataset) -> Result<(), Error>,
-    ) -> Result<Totals, Error> {
+    ) -> Result<WrittenPart, Error> {
         let sink = Sink::Parts { range, size: size.max(1), take: &mut take };
-        Ok(self.write(task, sink, watch)?.totals)
+        let (written, drawn_by) = self.write(task, sink, watch)?;
+        Ok(WrittenPart { totals: written.totals, drawn_by })
     }
 
     /// What was written, to be added to what was written elsewhere.
-    pub fn state(&self, task: &GenerateTask, totals: &Totals) -> Result<State, Error> {
+    pub fn state(&self, task: &GenerateTask, part: &WrittenPart) -> Result<State, Error> {
         let mut out = Writer::default();
-        totals.write(&mut out);
+        part.totals.write(&mut out);
         Ok(State {
-            of: self.digest(task)?,
+            of: self.drawn(task, &part.drawn_by)?,
             round: 0,
             name: WRITTEN.to_owned(),
             whose: Whose::Synthetic,
-            records: totals.records,
+            records: part.totals.records,
             shards: Shards::none(),
             for_later: false,
             counts: out.finish(),
         })
     }
 
-    /// The report of all records that were asked for, which were written in parts.
+    /// The report of all records that were asked for, which were written in parts. Parts that were drawn on devices of
+    /// several kinds are refused.
     pub fn merged(
         &self,
         task: &GenerateTask,
         parts: Vec<State>,
         seconds: f64,
     ) -> Result<GenerateReport, Error> {
-        let mut rounds = Rounds::merging(&[], parts).of(self.digest(task)?);
+        let drawn_by = drawn_by(&parts)?;
+        let mut rounds = Rounds::merging(&[], parts).of(self.drawn(task, &drawn_by)?);
         let totals: Totals =
             rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(Totals::default()))?;
         if totals.records != task.records {
@@ -69,7 +84,12 @@ impl PreparedGeneration {
         self.model.details.dated()
     }
 
-    /// All that records depend on.
+    /// All that records depend on, and what drew them.
+    fn drawn(&self, task: &GenerateTask, drawn_by: &DrawnBy) -> Result<String, Error> {
+        Ok(format!("{}{BY}{}", self.digest(task)?, serde_json::to_string(drawn_by)?))
+    }
+
+    /// All that records depend on, apart from what draws them.
     fn digest(&self, task: &GenerateTask) -> Result<String, Error> {
         let GenerateTask { records, seed, mode, temperature, proposals, attempts, given, .. } =
             task;
@@ -129,5 +149,19 @@ impl PreparedGeneration {
             (Err(SampleError::Stopped), Some(error)) => Err(error),
             (given, _) => Ok(given.map(|()| Written { totals, ..Written::default() })?),
         }
+    }
+}
+
+/// What drew the records of parts. What is not told is found when they are added up.
+fn drawn_by(parts: &[State]) -> Result<DrawnBy, Error> {
+    let told = |part: &State| serde_json::from_str(part.of.split_once(BY)?.1).ok();
+    let mut found = parts.iter().filter_map(told);
+    let first: DrawnBy = found.next().unwrap_or_default();
+    match found.find(|other| *other != first) {
+        Some(other) => Err(Error::refused(
+            format!("some parts were drawn by {first}, and others by {other}"),
+            "have all drawn by the same kind of device, such as {device=cpu}",
+        )),
+        None => Ok(first),
     }
 }

@@ -27,7 +27,8 @@ use consequence_train::{ChosenGpus, DeviceChoice, Precision};
 
 use crate::parts::PartWriter;
 
-pub use consequence_sample::{Mode, Totals};
+pub use consequence_sample::{DrawnBy, Mode, Totals};
+pub use in_parts::WrittenPart;
 pub use report::GenerateReport;
 
 /// What to generate, and how.
@@ -228,7 +229,7 @@ impl GenerateTask {
         let began = Instant::now();
         let prepared = self.prepared(watch)?;
         let began_writing = Instant::now();
-        let written = prepared.write(self, sink, watch)?;
+        let (written, _) = prepared.write(self, sink, watch)?;
         let seconds = (began.elapsed().as_secs_f64(), began_writing.elapsed().as_secs_f64());
         Ok(prepared.written(self, written, seconds))
     }
@@ -303,7 +304,7 @@ fn draw_on(
     watch: &dyn Watch,
 ) -> Result<(), Error> {
     let refused = |error: NotOnGpu| Error::refused(error.to_string(), ON_CPU);
-    let ChosenGpus { gpus, why } =
+    let ChosenGpus { gpus, why, left_out } =
         task.device.find_all(task.precision).map_err(|error| refused(error.into()))?;
     let drawn_on = match gpus.is_empty() {
         true => Ok(()),
@@ -315,6 +316,7 @@ fn draw_on(
         (Err(error), _) => return Err(refused(error)),
     };
     watch.note(&format!("generating on {why}"));
+    left_out.iter().for_each(|one| watch.note(&format!("note: {one}")));
     Ok(())
 }
 
@@ -370,7 +372,7 @@ impl PreparedGeneration {
         task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
-    ) -> Result<Written, Error> {
+    ) -> Result<(Written, DrawnBy), Error> {
         let request = self.request(task);
         let records = sink.records(task);
         match &self.model.trained {
@@ -404,11 +406,12 @@ impl PreparedGeneration {
         task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
-    ) -> Result<Written, Error> {
-        watched(watch, "generating", Some(sink.records(task)), || match sink {
+    ) -> Result<(Written, DrawnBy), Error> {
+        let written = watched(watch, "generating", Some(sink.records(task)), || match sink {
             Sink::Files(out) => self.to_files(sampler, task, out, watch),
             Sink::Parts { range, size, take } => self.in_parts(sampler, range, size, take, watch),
-        })
+        })?;
+        Ok((written, sampler.drawn_by()))
     }
 
     fn to_files<G: Generator>(

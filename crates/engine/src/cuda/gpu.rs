@@ -258,6 +258,11 @@ impl Gpu {
         self.memory
     }
 
+    /// How it multiplies.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
     pub(super) fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
