@@ -36,6 +36,7 @@ mod days;
 mod decider;
 mod drafts;
 mod drawing;
+mod encoding;
 mod error;
 mod lanes;
 mod manifest;
@@ -46,7 +47,7 @@ mod request;
 mod sampler;
 
 pub use condition::{Condition, ConditionError, Given};
-pub use drawing::DrawnBy;
+pub use drawing::{Drawing, DrawnBy, Phases};
 pub use error::SampleError;
 pub use manifest::Identity;
 pub use on_gpu::NotOnGpu;

@@ -207,3 +207,33 @@ fn records_of_another_device_are_not_gone_on_with() {
     assert_eq!(none.unwrap().totals.records, 90);
     assert_eq!(files(&world.path("out")), files(&world.path("whole")));
 }
+
+/// One of several files that are encoded at once cannot be put in place.
+#[test]
+fn a_file_that_cannot_be_written_ends_the_run_and_the_others_stay() {
+    let world = World::new();
+    let blocked = Path::new("data/000002.parquet");
+    let refused = world.changed("out.unfinished", |folder| {
+        fs::remove_dir_all(folder.join("data")).unwrap();
+        fs::create_dir_all(folder.join(blocked)).unwrap();
+        fs::write(folder.join(blocked).join("in-the-way"), "").unwrap();
+    });
+    assert!(matches!(
+        refused,
+        Err(SampleError::Store(_) | SampleError::Write(_) | SampleError::Stranger(_))
+    ));
+    let folder = world.path("out.unfinished");
+    let refused = world.changed("out.unfinished", |folder| {
+        fs::remove_dir_all(folder.join("data")).unwrap();
+        fs::create_dir_all(folder.join(blocked)).unwrap();
+    });
+    assert!(refused.is_err() && !world.path("out").exists());
+    fs::remove_dir(folder.join(blocked)).unwrap();
+    let there = files(&folder).into_keys().filter(|name| name.starts_with("data")).count() as u64;
+    let resumed = world.generate("out", Mode::Guided, true).unwrap();
+    assert!(
+        there > 0 && resumed.kept > 0 && resumed.kept + resumed.totals.records == 90,
+        "{there}"
+    );
+    assert_eq!(files(&world.path("out")), files(&world.path("whole")));
+}

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use consequence_model::Generator;
 use consequence_pipeline::parts::Outline;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::{Cohort, CohortDetails};
-use consequence_sample::{DrawnBy, SampleError, Sampler, Totals, Written};
+use consequence_sample::{Drawing, DrawnBy, SampleError, Sampler, Totals, Written};
 use consequence_store::digest;
 use consequence_tables::Dataset;
 use consequence_tally::{Coded, Rounds, Shards, State, Whose, Writer};
@@ -40,8 +41,8 @@ impl PreparedGeneration {
         mut take: impl FnMut(Dataset) -> Result<(), Error>,
     ) -> Result<WrittenPart, Error> {
         let sink = Sink::Parts { range, size: size.max(1), take: &mut take };
-        let (written, drawn_by) = self.write(task, sink, watch)?;
-        Ok(WrittenPart { totals: written.totals, drawn_by })
+        let (written, drawing) = self.write(task, sink, watch)?;
+        Ok(WrittenPart { totals: written.totals, drawn_by: drawing.drawn_by })
     }
 
     /// What was written, to be added to what was written elsewhere.
@@ -76,7 +77,9 @@ impl PreparedGeneration {
             let what = format!("{} of {} records were written", totals.records, task.records);
             return Err(Error::refused(what, "add up what was written of all parts"));
         }
-        Ok(self.written(task, Written { totals, ..Written::default() }, (seconds, seconds)))
+        let written = Written { totals, ..Written::default() };
+        let drawing = Drawing { drawn_by, ..Drawing::default() };
+        Ok(self.written(task, (written, drawing), (seconds, seconds)))
     }
 
     /// Whether records have dates.
@@ -140,7 +143,10 @@ impl PreparedGeneration {
                 details: detailed.then_some(details),
                 ..Dataset::new(cohort, Arc::clone(vocabulary))
             };
-            take(part).map_err(|error| {
+            let began = Instant::now();
+            let taken = take(part);
+            sampler.has_written(began.elapsed());
+            taken.map_err(|error| {
                 refused = Some(error);
                 SampleError::Stopped
             })

@@ -1,5 +1,6 @@
 //! A network is trained, and watched.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,9 +14,10 @@ use consequence_train::{
 
 use super::NetworkTask;
 use super::lesson::Lesson;
+use super::report::EpochSeconds;
 
 /// What a run took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     /// Seconds, validation and checkpoints included.
     pub seconds: f64,
@@ -23,6 +25,8 @@ pub(super) struct Run {
     pub records: u64,
     /// Units of HALO's head that never fire.
     pub silent_units: Option<SilentUnits>,
+    /// Epochs of this run, by their numbers.
+    pub epochs: BTreeMap<u32, EpochSeconds>,
 }
 
 /// What was trained, every epoch, and what the run took.
@@ -48,7 +52,7 @@ pub(super) fn network(
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };
     let began = Instant::now();
-    let mut meter = Meter { watch, records: 0 };
+    let mut meter = Meter { watch, records: 0, epochs: BTreeMap::new() };
     let mut tell = |event| {
         meter.tell(event);
         !watch.wants_stop()
@@ -85,7 +89,7 @@ pub(super) fn network(
         }
     }
     let (seconds, records) = (began.elapsed().as_secs_f64(), meter.records);
-    let run = Run { seconds, records, silent_units: trained.silent_units };
+    let run = Run { seconds, records, silent_units: trained.silent_units, epochs: meter.epochs };
     Ok((Trained::Network(Box::new(network)), trained.history, Some(run)))
 }
 
@@ -100,6 +104,7 @@ fn epochs(done: usize) -> String {
 struct Meter<'a> {
     watch: &'a dyn Watch,
     records: u64,
+    epochs: BTreeMap<u32, EpochSeconds>,
 }
 
 impl Meter<'_> {
@@ -120,9 +125,19 @@ impl Meter<'_> {
                 let state = format!("epoch {epoch}, {part}% of it, {nats:.2} nats a record");
                 self.watch.describe(&state);
             }
-            Event::Epoch { figures: Epoch { epoch, tuning_nats, .. }, .. } => {
+            Event::Epoch {
+                figures: Epoch { epoch, tuning_nats, .. },
+                seconds,
+                training_seconds,
+                ..
+            } => {
+                self.epochs.insert(epoch, EpochSeconds { seconds, training_seconds });
                 self.watch.stage(&format!("epoch {epoch}: {tuning_nats:.3} nats a tuning record"));
             }
+            Event::LessMemory { pieces_of } => self.watch.note(&format!(
+                "note: the GPU ran out of memory; steps are worked through by {} at a time from here on",
+                count(pieces_of as u64, "visit")
+            )),
             Event::Checkpoint => {}
         }
     }

@@ -154,6 +154,63 @@ fn a_run_goes_on_upon_another_device() {
     }
 }
 
+/// Whether this runs on the emulated GPU with such a variable; see `make gpu-test`.
+fn emulated(variable: &str) -> bool {
+    let is_set = std::env::var_os(variable).is_some();
+    if !is_set {
+        eprintln!("SKIPPED: {variable} is not set");
+    }
+    is_set
+}
+
+/// A launch amid the steps fails for want of memory, in the first of two runs: it goes on in pieces, to the same network but for
+/// the last digits.
+#[test]
+fn out_of_memory_amid_steps() {
+    if !emulated("EMULATED_FAILS") {
+        return;
+    }
+    let world = World::new(120);
+    let teacher = Teacher::new(TrainMode::Causal, &world.enforcer);
+    let options = TrainOptions { batch: Some(400), ..options() };
+    let run = || {
+        let mut told = Vec::new();
+        let device = gpu(Precision::Full).unwrap();
+        let (network, examples) = (world.network_of(&SIZES), world.examples());
+        let trained =
+            train_on(device, network, &examples, &teacher, &options, None, &mut |event| {
+                if let Event::LessMemory { pieces_of } = event {
+                    told.push(pieces_of);
+                }
+                true
+            });
+        (trained.unwrap(), told)
+    };
+    let (found, told) = run();
+    assert_eq!(told.len(), 1, "it was told once: {told:?}");
+    assert!((64..=200).contains(&told[0]), "half as many: {told:?}");
+    let (whole, nothing) = run();
+    assert!(nothing.is_empty());
+    for (found, right) in found.history.iter().zip(&whole.history) {
+        let near = |found: f64, right: f64| (found / right - 1.0).abs() < 1e-5;
+        assert!(near(found.train_nats, right.train_nats), "{found:?}, not {right:?}");
+        assert!(near(found.tuning_nats, right.tuning_nats), "{found:?}, not {right:?}");
+    }
+}
+
+/// Three GPUs, of which the second cannot be used and the third is of another kind.
+#[test]
+fn gpus_that_are_left_out_are_named() {
+    if !emulated("EMULATED_BUSY") {
+        return;
+    }
+    let found = DeviceChoice::Auto.find_all(Precision::Full).unwrap();
+    assert_eq!(found.gpus.len(), 1);
+    let [busy, other] = &found.left_out[..] else { panic!("{:?}", found.left_out) };
+    assert!(busy.starts_with("GPU 1 cannot be used: CUDA failed"), "{busy}");
+    assert_eq!(other, "GPU 2 (another emulated GPU) is of another kind than the first");
+}
+
 #[test]
 fn what_cannot_be_is_refused_or_trains_on_the_cpu() {
     let sizes = HaloSizes { width: 514, layers: 1, heads: 2, head_units: 1 };
