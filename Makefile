@@ -143,6 +143,8 @@ gpu-test:
 		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=240 $(CARGO) test --quiet --locked -p consequence-train --test fitting amid_steps; \
 		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_GPUS=3 EMULATED_BUSY=1 EMULATED_OTHER=2 \
 			$(CARGO) test --quiet --locked -p consequence-train --test fitting left_out; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting settle_on; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-comparison --test trainings where_networks; \
 		else echo "SKIPPED: g++ is not there, so no kernel of the GPU was tested" >&2; fi
 
 browser-test:

@@ -106,11 +106,8 @@ impl<'a> Sampler<'a, NetworkGenerator> {
     ) -> Result<(), NotOnGpu> {
         let codes = self.codes();
         assert_eq!(network.codes(), codes, "the network of the sampler");
-        self.can_be_drawn_on_gpu()?;
+        self.can_be_drawn_on_gpu(network)?;
         let weights = network.weights();
-        if !takes(&weights.shape()) {
-            return Err(NotOnGpu::WideHeads);
-        }
         let rules = match self.obeyed() {
             Some(rules) => walk_rules(&rules.enforcer.tables().ok_or(NotOnGpu::Rules)?),
             None => WalkRules::none(codes.len()),
@@ -138,8 +135,14 @@ impl<'a> Sampler<'a, NetworkGenerator> {
         Ok(())
     }
 
-    /// Whether what is asked can be done on a GPU at all.
-    fn can_be_drawn_on_gpu(&self) -> Result<(), NotOnGpu> {
+    /// Whether what is asked can be done on a GPU at all, if there is one.
+    pub fn can_be_drawn_on_gpu(&self, network: &Network) -> Result<(), NotOnGpu> {
+        if !takes(&network.weights().shape()) {
+            return Err(NotOnGpu::WideHeads);
+        }
+        if self.obeyed().is_some_and(|rules| rules.enforcer.tables().is_none()) {
+            return Err(NotOnGpu::Rules);
+        }
         let request = self.request();
         match request.mode {
             Mode::Guided | Mode::Off if request.pass.is_none() => {}
@@ -157,6 +160,15 @@ impl<'a> Sampler<'a, NetworkGenerator> {
 }
 
 impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
+    /// Gives back the GPUs that records were drawn on.
+    pub fn into_gpus(self) -> Vec<Gpu> {
+        let samplers = self.on_gpu.map(|gpu| gpu.samplers).unwrap_or_default();
+        let sampler = |sampler: Mutex<GpuSampler>| {
+            sampler.into_inner().unwrap_or_else(PoisonError::into_inner).into_gpu()
+        };
+        samplers.into_iter().map(sampler).collect()
+    }
+
     /// Records so far that a GPU had no room for, so that the CPU drew them.
     pub fn left_by_gpu(&self) -> u64 {
         self.on_gpu.as_ref().map_or(0, OnGpu::left)

@@ -128,6 +128,13 @@ impl DeviceChoice {
         }
     }
 
+    /// The GPU that a network trained on, found again for records that it writes: nearly all of these are what the CPU writes.
+    /// None if it cannot be used any more.
+    pub fn find_again(self) -> Option<Gpu> {
+        let number = if let Self::Cuda(number) = self { number } else { 0 };
+        Gpu::open(number, Precision::Full).ok()
+    }
+
     /// Finds the devices for work that can be shared out: all GPUs that there are, or the one that was named, which
     /// must be there. Where they multiply in 32 bits, what is drawn by them is nearly always what the CPU draws.
     pub fn find_all(self, precision: Precision) -> Result<ChosenGpus, GpuError> {

@@ -8,7 +8,7 @@ use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_train::{
-    Checkpoints, DeviceChoice, Estimate, Event, Examples, Precision, SilentUnits, Teacher,
+    Checkpoints, Device, DeviceChoice, Estimate, Event, Examples, Precision, SilentUnits, Teacher,
     TrainMode, fit_ends, settle, train_on, untrained,
 };
 
@@ -57,8 +57,9 @@ pub(super) fn network(
         meter.tell(event);
         !watch.wants_stop()
     };
-    let (device, kept) = (chosen.device, Some(&checkpoints));
-    let trained = train_on(device, fresh, &examples, &teacher, &task.options, kept, &mut tell);
+    let (on_gpu, kept) = (matches!(chosen.device, Device::Gpu(_)), Some(&checkpoints));
+    let trained =
+        train_on(chosen.device, fresh, &examples, &teacher, &task.options, kept, &mut tell);
     watch.finish();
     let trained = trained?;
     if let Some(SilentUnits { after, .. }) = trained.silent_units {
@@ -82,7 +83,8 @@ pub(super) fn network(
         let settled = || {
             // Dates cost time, so they are drawn only for rules that ask for them.
             let details = lesson.known.as_ref().map(|_| &lesson.details);
-            settle(&mut network, rules, details, examples.train, seed, &mut go_on)
+            let gpus = on_gpu.then(|| device.find_again()).flatten().into_iter().collect();
+            settle(&mut network, rules, details, examples.train, gpus, seed, &mut go_on)
         };
         if !watched(watch, "settling frequencies", None, settled)? {
             return Err(Error::halted(checkpoints.path));

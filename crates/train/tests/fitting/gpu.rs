@@ -1,13 +1,16 @@
 //! Networks train on a GPU as on the CPU. Says `SKIPPED` where there is none.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision};
 use consequence_model::{HaloSizes, Network, NetworkSizes, Sizes};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
+use consequence_rules::{Order, RuleSet};
 use consequence_train::{
     Checkpoints, Device, DeviceChoice, Event, Teacher, TrainError, TrainMode, TrainOptions,
-    Trained, train, train_on,
+    Trained, settle, train, train_on,
 };
 
 use crate::training::{SIZES, World};
@@ -196,6 +199,36 @@ fn out_of_memory_amid_steps() {
         assert!(near(found.train_nats, right.train_nats), "{found:?}, not {right:?}");
         assert!(near(found.tuning_nats, right.tuning_nats), "{found:?}, not {right:?}");
     }
+}
+
+#[test]
+fn frequencies_settle_on_a_gpu_as_on_the_cpu() {
+    let Some(Device::Gpu(gpu)) = gpu(Precision::Full) else { return };
+    let names = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
+    let vocabulary = Arc::new(Vocabulary::new(names).unwrap());
+    let rules = RuleSet::empty(Arc::clone(&vocabulary));
+    let mut cohort = Cohort::default();
+    for number in 0..100_usize {
+        let visit = (0..3).filter(|code| !number.is_multiple_of(2 + 3 * code));
+        let visit = visit.map(|code| Code(code as u32)).collect();
+        cohort.push(&number.to_string(), &Record::new(vec![vec![], visit]));
+    }
+    let sizes = Sizes::recurrent(3, 8);
+    let fresh = Network::drawn(Order::natural(vocabulary), &sizes, 1).unwrap();
+    let settled = |gpus: Vec<Gpu>| {
+        let (mut network, mut rounds) = (fresh.clone(), 0);
+        let mut go_on = || {
+            rounds += 1;
+            rounds < 3
+        };
+        settle(&mut network, &rules, None, Selection::all(&cohort), gpus, 1, &mut go_on).unwrap();
+        network.weights().output_bias().to_vec()
+    };
+    let (here, there) = (settled(Vec::new()), settled(vec![*gpu]));
+    for (code, (found, right)) in there.iter().zip(&here).enumerate() {
+        assert!((found - right).abs() < 0.01, "bias {code}: {found}, not {right}");
+    }
+    assert!(here != fresh.weights().output_bias(), "something was moved");
 }
 
 /// Three GPUs, of which the second cannot be used and the third is of another kind.
