@@ -301,7 +301,8 @@ fn drawn<I: Iterator<Item = u64>>(
         Supply::Number(number)
     };
     // One GPU draws a limited number of records at a stretch.
-    while !is_stopped() && !(again.borrow().is_empty() && locked(queue).is_over()) {
+    let is_done = || again.borrow().is_empty() && locked(queue).is_over();
+    while !is_stopped() && !is_done() {
         let (began, mut waited) = (Instant::now(), Duration::ZERO);
         let drawn = sampler.draw(supply, |handed| {
             let began = Instant::now();
