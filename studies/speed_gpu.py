@@ -104,7 +104,8 @@ def inpatients(part, program, settings):
         def measured():
             found = written(program, model, records)
             judged = program.run("audit", "made", *rules)[0]
-            return found | {"violations": judged["violations"]}
+            broken = judged["within_visit_violations"] + judged["temporal_violations"]
+            return found | {"violations": broken}
 
         found = part.step(f"{records} records", measured)
         print(f"  {records:,} records to MEDS: {found}", flush=True)
