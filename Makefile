@@ -133,6 +133,19 @@ gpu-test:
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-baselines --test rivals gpu; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-sample --test on_gpu; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting gpu::halo; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_ORDER=random \
+			$(CARGO) test --quiet --locked -p consequence-sample --test on_gpu with_rules; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_GPUS=2 $(CARGO) test --quiet --locked -p consequence-sample --test on_gpu two_gpus; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_MEMORY=600000000 \
+			$(CARGO) test --quiet --locked -p consequence-sample --test on_gpu keeps_its_size; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=700 $(CARGO) test --quiet --locked -p consequence-sample --test on_gpu amid_records; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=700 EMULATED_NETWORK=halo \
+			$(CARGO) test --quiet --locked -p consequence-sample --test on_gpu amid_records; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=240 $(CARGO) test --quiet --locked -p consequence-train --test fitting amid_steps; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_GPUS=3 EMULATED_BUSY=1 EMULATED_OTHER=2 \
+			$(CARGO) test --quiet --locked -p consequence-train --test fitting left_out; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting settle_on; \
+		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-comparison --test trainings where_networks; \
 		else echo "SKIPPED: g++ is not there, so no kernel of the GPU was tested" >&2; fi
 
 browser-test:

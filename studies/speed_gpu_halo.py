@@ -1,12 +1,12 @@
-"""HALO's network on a GPU beside the reference's way in PyTorch on the same card: the part `--halo` of `speed_gpu.py`.
+"""HALO's network on a GPU beside the reference's way in PyTorch on the same card: parts of `speed_gpu.py`.
 
 Records of the published vocabulary, with about as many codes and encounters as the paper's inpatients have, are drawn
 here. Our program trains HALO's network on them on the GPU, without what the published rules decide, and writes records with the rules and
 without, with products in 32 bits and with factors rounded to 10 bits. The reference-style network of `reference_network.py` takes the weights over: it must give the same records
 the same nats. Then both generate, ours in one go and theirs in batches of 32, and both train, theirs on records that are padded to
-all slots. Theirs has products in 32 bits when records are written; when networks train, factors are rounded to 10 bits on both sides.
+all slots. What our program takes after loading is what it tells by itself: the seconds that the GPU drew, and those of a training's steps.
 
-Without PyTorch, or without a GPU that it can use, `--check` tries all but what is theirs on a GPU.
+Without PyTorch what is theirs is left out, and that is said.
 """
 
 import itertools
@@ -16,12 +16,15 @@ import random
 import statistics
 import sys
 
+from gpu_parts import drawn, skipped, training_seconds
+
 # Encounters of the paper's inpatients, and codes of each.
 ENCOUNTERS, CODES = 1.27, 13.6
 MOST_ENCOUNTERS = 43
 SIZES = {"width": 768, "layers": 12, "heads": 12}
 TINY = {"width": 32, "layers": 2, "heads": 4}
 RULES = pathlib.Path(__file__).resolve().parent.parent.parent / "shared/reference/published_rules.json"
+GPU = "cuda:0"
 PARTS = ("static_codes", "encounter_codes", "end")
 
 
@@ -35,8 +38,8 @@ def published(path):
     return encounter, static, rules
 
 
-def write_records(path, codes, count, seed):
-    """Writes records of random codes, and the list of all codes beside them."""
+def write_records(path, codes, count, seed, encounters=None):
+    """Writes records of random codes, of so many encounters or of as many as is usual, and the list of all codes beside them."""
     encounter, static = codes
     draw = random.Random(seed)
     names = {"static": static, "encounter": encounter}
@@ -44,7 +47,8 @@ def write_records(path, codes, count, seed):
     with open(path, "w") as file:
         for number in range(count):
             visits = []
-            while not visits or (draw.random() >= 1 / ENCOUNTERS and len(visits) < MOST_ENCOUNTERS):
+            goes_on = lambda: len(visits) < encounters if encounters else draw.random() >= 1 / ENCOUNTERS and len(visits) < MOST_ENCOUNTERS
+            while not visits or goes_on():
                 visits.append(draw.sample(encounter, max(1, round(draw.gauss(CODES, 4)))))
             labels = [draw.choice(static[:4]), draw.choice(static[4:])]
             record = {"id": f"p{number}", "static": labels, "visits": visits}
@@ -118,35 +122,15 @@ def longest_of_batch(path, batch):
     return statistics.mean(max(lengths[at : at + batch]) for at in range(0, len(lengths), batch))
 
 
-def our_generation(program, folder, device, numbers, modes, repeats):
-    """Has our program write records; seconds of each, the referee and the file included."""
-    written = []
-    for number in numbers:
-        for mode, precision in itertools.product(modes, ["full", "fast"]):
-            command = ["generate", "halo", "--records", number, "--mode", mode, "--device", device]
-            command += ["--precision", precision]
-            runs = []
-            for _ in range(repeats):
-                runs.append(program.run(*command, "--out", "made.jsonl", "--force")[0])
-            seconds, whole = (statistics.median(run[name] for run in runs) for name in ("seconds", "seconds_in_all"))
-            made = runs[0]["written"]
-            encounters, codes = made["encounters"] / made["records"], made["codes"] / made["encounters"]
-            print(f"  ours, {number:,} records, {runs[0]['hard_rules']} rules, {precision}: {seconds:.3f} s generating, judging and writing,"
-                  f" {whole:.3f} s in all; {encounters:.2f} encounters of {codes:.1f} codes, static ones included", flush=True)
-            written.append({"records": number, "mode": mode, "precision": precision, "rules": runs[0]["hard_rules"], "seconds": seconds,
-                            "seconds_in_all": whole, "runs": [[run["seconds"], run["seconds_in_all"]] for run in runs]})
-    return written, longest_of_batch(folder / "made.jsonl", 32)
-
-
-def same_records(program, folder, number):
-    """How many records are the same on the CPU and the GPU."""
+def same_records(program, name, number):
+    """How many records of a model are the same on the CPU and the GPU."""
     lines = []
-    for device in ("cpu", "cuda:0"):
+    for device in ("cpu", GPU):
         out = f"by-{device.partition(':')[0]}.jsonl"
-        program.run("generate", "halo", "--records", number, "--device", device, "--out", out, "--force")
-        lines.append((folder / out).read_text().splitlines())
+        program.run("generate", name, "--records", number, "--device", device, "--out", out, "--force")
+        lines.append((program.folder / out).read_text().splitlines())
     same = sum(one == other for one, other in zip(*lines))
-    print(f"{same:,} of {number:,} records are the same on the CPU and the GPU", flush=True)
+    print(f"  {same:,} of {number:,} records are the same on the CPU and the GPU", flush=True)
     return same
 
 
@@ -171,75 +155,233 @@ def their_generation(network, longest, repeats, encounters):
     return taken
 
 
-def their_epoch(network, records, slots, steps):
-    """Seconds of an epoch of the reference's way: steps of 32 records, padded to all slots."""
+def their_step(network, records, slots, steps, in_tf32):
+    """Seconds of a step of the reference's way: 32 records, padded to all slots."""
     import torch
     from reference_network import dense, train_step
 
-    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cuda.matmul.allow_tf32 = in_tf32
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-4)
     taken, end = [], network.sizes["end"]
     for step in range(min(steps + 1, len(records) // 32)):
         batch = [[*record[:-1], [*record[-1], end]] for record in records[32 * step : 32 * (step + 1)]]
         visits = dense(network.sizes, batch, slots).to(network.device)
         taken.append(train_step(network, optimiser, visits))
-    step = statistics.median(taken[1:])
-    return step, step * -(-len(records) // 32)
+    return statistics.median(taken[1:])
 
 
-def train_ours(program, sizes, device, count, has_rules):
-    """Trains our network; gives seconds of its epochs after the first."""
-    command = ["train", "records.jsonl", "--network", "halo", "--train-mode", "off", "--epochs", count, "--out", "halo"]
-    command += ["--head-units", 1, "--max-visits", MOST_ENCOUNTERS, "--device", device, "--patience", count]
-    for name, size in sizes.items():
-        command += [f"--{name}", size]
-    command += ["--rules", "published.json", "--accept-broken"] if has_rules else []
-    report, told, _ = program.run(*command)
-    print(f"ours: {report['network']}, {next(line for _, line in told if line.startswith('training on'))}", flush=True)
-    return report, program.epochs(told)
+def best_products(where):
+    """What the card multiplies at best, in 10^12 operations a second."""
+    import time
+
+    import torch
+
+    size = 8_192 if where.type == "cuda" else 512
+    found = {}
+    for name, kind, in_tf32 in [("f32", torch.float32, False), ("tf32", torch.float32, True), ("bf16", torch.bfloat16, True)]:
+        torch.backends.cuda.matmul.allow_tf32 = in_tf32
+        one = torch.randn(size, size, device=where).to(kind)
+        wait = torch.cuda.synchronize if where.type == "cuda" else lambda: None
+        times = []
+        for _ in range(10):
+            wait()
+            began = time.perf_counter()
+            one @ one
+            wait()
+            times.append(time.perf_counter() - began)
+        found[name] = 2 * size**3 / statistics.median(times) / 1e12
+    return found
 
 
-def halo(program, patients, numbers, check):
-    """Both networks beside each other; `check`: tiny, to try the script itself."""
-    folder = pathlib.Path(program.folder)
-    encounter, static, rules = published(RULES)
-    if rules:
-        (folder / "published.json").write_text(json.dumps(rules))
-    else:
-        print(f"SKIPPED: there is no {RULES}, so no rules are followed")
-    write_records(folder / "records.jsonl", (encounter, static), patients, 1)
-    write_records(folder / "checked.jsonl", (encounter, static), 60, 2)
-    device, repeats = "cuda:0", 1 if check else 5
-    report, taken = train_ours(program, TINY if check else SIZES, device, 3, bool(rules))
-    card = json.loads((folder / "halo/model.json").read_text())
-    codes = card["codes"]["static"] + card["codes"]["encounter"]
-    positions = {name: at for at, name in enumerate(codes)}
-    found = {"network": report["network"], "our_epochs": taken, "train_records": report["train_records"]}
-    found["same"] = same_records(program, folder, min(2_000, numbers[0]))
-    modes = ["off", "guided"] if rules else ["off"]
-    found["ours"], longest = our_generation(program, folder, device, numbers, modes, repeats)
+def torch_version():
     try:
         import torch
     except ImportError:
-        print("SKIPPED: there is no PyTorch, so nothing is beside it")
-        return found
-    if not torch.cuda.is_available() and not check:
+        return None
+    return torch.__version__
+
+
+def torch_device(settings):
+    """Where PyTorch works; none where there is no PyTorch."""
+    if torch_version() is None:
+        skipped("there is no PyTorch, so nothing of the reference is measured")
+        return None
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if not settings.small:
         sys.exit("PyTorch finds no GPU")
-    where = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    print(f"PyTorch {torch.__version__} on {where}")
-    network = their_network(folder / "halo", card, where)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    found["apart"] = check_nats(program, network, folder / "checked.jsonl", positions)
-    found["theirs"] = their_generation(network, longest, repeats, 1 if check else 3)
-    for ours in found["ours"]:
-        for name, seconds in found["theirs"].items():
-            ratio = seconds / (ours["seconds"] / ours["records"])
-            ours[f"ratio, {name}"] = ratio
-            print(f"  {ours['records']:,} records, {ours['rules']} rules, {ours['precision']}: {ratio:.4g} times, theirs with {name}", flush=True)
-    some = list(read_records(folder / "records.jsonl", positions))[: report["train_records"]]
-    step, epoch = their_epoch(network, some, card["shape"]["positions"], 1 if check else 20)
-    found["their_step"], found["their_epoch"] = step, epoch
-    mine = statistics.median(taken)
-    print(f"an epoch of {len(some):,} records: ours {mine:.2f} s, with what is done at its end; theirs {epoch:.2f} s"
-          f" ({1e3 * step:.1f} ms a step): {epoch / mine:.4g} times", flush=True)
-    return found
+    return torch.device("cpu")
+
+
+def positions_of(program):
+    card = json.loads((program.folder / "halo/model.json").read_text())
+    return card, {name: at for at, name in enumerate(card["codes"]["static"] + card["codes"]["encounter"])}
+
+
+def train_ours(program, settings, out, records, *more, count=3):
+    """Trains our network; gives its report."""
+    command = [records, "--network", "halo", "--train-mode", "off", "--epochs", count, "--out", out]
+    command += ["--head-units", 1, "--max-visits", MOST_ENCOUNTERS, "--device", GPU, "--patience", count, *more]
+    for name, size in (TINY if settings.small else SIZES).items():
+        command += [f"--{name}", size]
+    return program.train(*command)[0]
+
+
+def model(part, program, settings):
+    """Our network trains, and the reference-style network gives the same nats."""
+    folder = program.folder
+    encounter, static, rules = published(settings.rules)
+    if not rules:
+        skipped(f"there is no {settings.rules}, so no published rules are followed")
+    if not (folder / "records.jsonl").exists():
+        (folder / "published.json").write_text(json.dumps(rules))
+        write_records(folder / "checked.jsonl", (encounter, static), 60, 2)
+        write_records(folder / "records.jsonl", (encounter, static), 200 if settings.small else 40_000, 1)
+    by_rules = ["--rules", "published.json", "--accept-broken"] if rules else []
+    for precision in ("fast", "full"):
+        out = "halo" if precision == "fast" else "halo-full"
+
+        def trained():
+            report = train_ours(program, settings, out, "records.jsonl", *by_rules, "--precision", precision)
+            steps, whole = training_seconds(report)
+            return {"network": report["network"], "records": report["train_records"], "steps": steps, "epochs": whole}
+
+        found = part.step(f"trained, {precision}", trained)
+        print(f"  an epoch of {found['records']:,} records, {precision}: steps alone {found['steps']} s", flush=True)
+    part.step("same", lambda: same_records(program, "halo", 40 if settings.small else 2_000))
+    where = torch_device(settings)
+    if where is not None:
+        card, positions = positions_of(program)
+        network = their_network(folder / "halo", card, where)
+        apart = part.step("apart", lambda: check_nats(program, network, folder / "checked.jsonl", positions))
+        part.aim("nats of the reference-style network beside ours", apart, 1e-4, "of them")
+
+
+def needs_model(program):
+    if not (program.folder / "halo").exists():
+        skipped("the part halo_model has trained no network yet")
+        return True
+    return False
+
+
+def compared(part, program, numbers, rules, repeats):
+    """Records without rules and with them, in turn; gives how much longer the GPU drew with them."""
+    taken = {}
+    ways = {"off": ["--mode", "off"], "guided": ["--mode", "guided", *(["--rules", rules] if rules else [])]}
+    for precision, number in itertools.product(["full", "fast"], numbers):
+        def measured():
+            runs = {way: [] for way in ways}
+            for _ in range(repeats):
+                for way, more in ways.items():
+                    command = ["generate", "halo", "--records", number, "--device", GPU, "--precision", precision, *more]
+                    report = program.run(*command, "--out", "made.jsonl", "--force")[0]
+                    made = report["written"]
+                    runs[way].append(drawn(report) | {
+                        "generating": report["seconds"], "in_all": report["seconds_in_all"], "rules": report["hard_rules"],
+                        "encounters": made["encounters"] / made["records"], "codes": made["codes"] / max(made["encounters"], 1),
+                    })
+            return runs
+
+        runs = part.step(f"{number} records, {precision}", measured)
+        middle = {way: statistics.median(run["drawing"] for run in runs[way]) for way in ways}
+        per_visit = {way: middle[way] / (1 + runs[way][0]["encounters"]) for way in ways}
+        ratio = per_visit["guided"] / per_visit["off"]
+        some = runs["guided"][0]
+        print(f"  {number:,} records, {precision}: drawn in {middle['off']:.3f} s without rules, {middle['guided']:.3f} s with {some['rules']};"
+              f" a visit with rules takes {ratio:.3f} times as long; judging {some['judging']:.3f} s, writing {some['writing']:.3f} s,"
+              f" {some['left_by_gpu']} left to the CPU", flush=True)
+        taken[precision, number] = middle, ratio
+    return taken
+
+
+def writing(part, program, settings):
+    """Records of the published network, by the published rules and without."""
+    if needs_model(program):
+        return
+    numbers = [40, 80] if settings.small else [10_000, 100_000]
+    taken = compared(part, program, numbers, None, 1 if settings.small else 5)
+    for (precision, number), (middle, ratio) in taken.items():
+        limit = 0.04 if number == numbers[0] else 0.2
+        part.aim(f"{number:,} records drawn, {precision}", middle["off"], limit, "s")
+        part.aim(f"{number:,} records, {precision}: what the published rules add", 100 * (ratio - 1), 1, "%")
+    part.step("longest", lambda: longest_of_batch(program.folder / "made.jsonl", 32))
+
+
+def many_rules(part, program, settings):
+    """The same by 100,000 rules, each of which keeps a code off."""
+    if needs_model(program):
+        return
+    encounter, _, _ = published(settings.rules)
+    count, path = 300 if settings.small else 100_000, program.folder / "many.rules"
+    if not path.exists():
+        draw = random.Random(2)
+        with open(path, "w") as file:
+            for number in range(count):
+                first, second = sorted(draw.sample(range(len(encounter)), 2))
+                window = "" if number % 2 else " in past"
+                file.write(f"rule r{number}: {encounter[first]}{window} => not {encounter[second]}\n")
+    numbers = [40] if settings.small else [10_000, 100_000]
+    for (precision, number), (_, ratio) in compared(part, program, numbers, "many.rules", 1 if settings.small else 3).items():
+        part.aim(f"{number:,} records, {precision}: what {count:,} rules add", 100 * (ratio - 1), 5, "%")
+
+
+def reference_writing(part, program, settings):
+    """The reference's way of generating on the same card, beside what ours took."""
+    where = torch_device(settings)
+    results = program.folder / "results/halo_writing.json"
+    if where is None or needs_model(program):
+        return
+    if not results.exists():
+        return skipped("the part halo_writing has written nothing yet")
+    ours = json.loads(results.read_text())
+    network = their_network(program.folder / "halo", positions_of(program)[0], where)
+    repeats, encounters = (1, 1) if settings.small else (5, 3)
+    theirs = part.step("a record", lambda: their_generation(network, ours["longest"], repeats, encounters))
+    for name, runs in ours.items():
+        if "records, " not in name:
+            continue
+        for way, (masks, seconds) in itertools.product(runs, theirs.items()):
+            middle = statistics.median(run["drawing"] for run in runs[way])
+            ratio = seconds * int(name.split()[0]) / middle
+            part.aim(f"{name}, {way}, times as fast as theirs with {masks}", ratio, 5_000, "times", least=True)
+
+
+def reference_steps(part, program, settings):
+    """The reference's training on the same card, and what the card multiplies at best, beside ours."""
+    where = torch_device(settings)
+    if where is None or needs_model(program):
+        return
+    card, positions = positions_of(program)
+    ours = json.loads((program.folder / "results/halo_model.json").read_text())
+    count = ours["trained, fast"]["records"]
+    records = list(read_records(program.folder / "records.jsonl", positions))[:count]
+    network = their_network(program.folder / "halo", card, where)
+    slots, steps = card["shape"]["positions"], 2 if settings.small else 20
+    for name, in_tf32 in (("f32", False), ("tf32", True)):
+        step = part.step(f"their step, {name}", lambda: their_step(network, records, slots, steps, in_tf32))
+        epoch = step * -(-len(records) // 32)
+        print(f"  theirs, {name}: {1e3 * step:.1f} ms a step of 32 x {slots}, {epoch:.2f} s an epoch of {len(records):,}", flush=True)
+        for precision in ("fast", "full"):
+            mine = min(ours[f"trained, {precision}"]["steps"])
+            part.aim(f"an epoch of ours ({precision}), times as fast as theirs ({name})", epoch / mine, 25, "times", least=True)
+    best = part.step("best products", lambda: best_products(where))
+    print("  the card multiplies at best " + ", ".join(f"{name} {rate:.1f}" for name, rate in best.items()) + " 10^12/s", flush=True)
+
+    def full_length():
+        long = program.folder / "long.jsonl"
+        if not long.exists():
+            encounter, static, _ = published(settings.rules)
+            write_records(long, (encounter, static), 60 if settings.small else 4_000, 3, MOST_ENCOUNTERS)
+        report = train_ours(program, settings, "halo-long", "long.jsonl")
+        sizes, codes = report["network"], card["shape"]["codes"]
+        visits = report["train_records"] * (1 + MOST_ENCOUNTERS)
+        # Forward and twice as much backward; the head's matrices are half empty.
+        each = 6 * (12 * sizes["layers"] * sizes["width"] ** 2 + (sizes["width"] + codes) ** 2)
+        steps, _ = training_seconds(report)
+        return {"steps": steps, "visits": visits, "rate": visits * each / min(steps) / 1e12}
+
+    found = part.step("full length", full_length)
+    print(f"  ours on records of full length: {found['rate']:.2f} 10^12/s of products that are needed", flush=True)
+    part.aim("of what the card multiplies at best in bf16 (ours multiplies in TF32)", 100 * found["rate"] / best["bf16"], 40, "%", least=True)

@@ -198,7 +198,7 @@ fn epoch(workload: &Workload, teacher: &Teacher<'_>) -> Fallible<(f64, f64, f64)
             (told.0, told.2) = (seconds, figures.tuning_nats);
             false
         }
-        Event::Step { .. } | Event::Checkpoint => true,
+        Event::Step { .. } | Event::LessMemory { .. } | Event::Checkpoint => true,
     };
     train(fresh, &examples, teacher, &options, None, &mut watch)?;
     Ok(told)

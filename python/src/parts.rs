@@ -541,10 +541,10 @@ impl Generation {
         let (output, rows) = channel();
         let state = call.run(py, move |watch| {
             let parts = (first..last, last - first);
-            let totals = prepared.each_part(&task, parts, watch, |part| {
+            let part = prepared.each_part(&task, parts, watch, |part| {
                 hand_on(&part, false, |batch| output.send(batch).is_ok())
             })?;
-            Ok(prepared.state(&task, first..last, totals)?.to_bytes())
+            Ok(prepared.state(&task, &part)?.to_bytes())
         })?;
         Ok((handed_on(&rows), PyBytes::new(py, &state)))
     }

@@ -45,7 +45,7 @@ pub fn fit(
     let network = untrained(codes, sizes, examples, options.seed)?;
     let teacher = rules.map_or(Teacher::Off, Teacher::Causal);
     let trained = train(network, examples, &teacher, options, None, &mut |event| {
-        if let Event::Epoch { figures, best, seconds } = event {
+        if let Event::Epoch { figures, best, seconds, .. } = event {
             eprintln!(
                 "  epoch {:2}: {:.3} nats a record while training, {:.3} of tuning{}, {seconds:.1} s",
                 figures.epoch,

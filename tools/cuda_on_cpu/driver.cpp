@@ -19,7 +19,7 @@
 namespace {
 
 typedef uint64_t Pointer;
-constexpr int DONE = 0, INVALID = 1, OUT_OF_MEMORY = 2, NO_MODULE = 200, NOT_FOUND = 500, IN_CAPTURE = 900;
+constexpr int DONE = 0, INVALID = 1, OUT_OF_MEMORY = 2, UNAVAILABLE = 46, NO_MODULE = 200, NOT_FOUND = 500, IN_CAPTURE = 900;
 constexpr unsigned MOST_SHARED = 232448;
 
 std::mutex memory_lock, launch_lock;
@@ -134,7 +134,10 @@ API int cuInit(unsigned) { return DONE; }
 API int cuDriverGetVersion(int* version) { return *version = 13000, DONE; }
 API int cuDeviceGetCount(int* count) { return *count = (int)number_of("EMULATED_GPUS", 1), DONE; }
 API int cuDeviceGet(int* device, int number) { return *device = number, DONE; }
-API int cuDeviceGetName(char* name, int room, int) { return snprintf(name, room, "emulated GPU"), DONE; }
+API int cuDeviceGetName(char* name, int room, int device) {
+  bool other = device == (int)number_of("EMULATED_OTHER", 64);
+  return snprintf(name, room, other ? "another emulated GPU" : "emulated GPU"), DONE;
+}
 API int cuDeviceTotalMem_v2(size_t* size, int) { return *size = memory(), DONE; }
 API int cuDeviceGetAttribute(int* value, int attribute, int) {
   static const std::map<int, int> KNOWN = {
@@ -153,7 +156,10 @@ API int cuDeviceGetAttribute(int* value, int attribute, int) {
   return *value = found == KNOWN.end() ? 1 : found->second, DONE;
 }
 
-API int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &contexts[device], DONE; }
+API int cuDevicePrimaryCtxRetain(void** context, int device) {
+  if (device == (int)number_of("EMULATED_BUSY", 64)) return UNAVAILABLE;
+  return *context = &contexts[device], DONE;
+}
 API int cuDevicePrimaryCtxRelease_v2(int) { return DONE; }
 API int cuCtxSetCurrent(void* context) { return current = context, DONE; }
 API int cuCtxGetCurrent(void** context) { return *context = current, DONE; }
@@ -255,7 +261,7 @@ API int cuLaunchKernel(Function* function, unsigned across, unsigned down, unsig
             function->name.c_str(), across, down, deep, shared);
     return INVALID;
   }
-  launches.count++;
+  if (++launches.count == (long)number_of("EMULATED_FAILS", 0)) return OUT_OF_MEMORY;
   auto run = [=](void** arguments) {
     unsigned grid[] = {across, down, deep}, threads[] = {wide, high, thick};
     std::lock_guard<std::mutex> lock(launch_lock);

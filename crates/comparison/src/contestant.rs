@@ -214,7 +214,7 @@ impl Contestant {
             Some(&checkpoints),
             &mut |event| {
                 match event {
-                    Event::Begin { .. } => {}
+                    Event::Begin { .. } | Event::LessMemory { .. } => {}
                     Event::Step { epoch, more, nats, .. } => {
                         seen += more;
                         watch.advance(more);

@@ -1,6 +1,6 @@
 //! What is measured of a method.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use consequence_evaluate::{Correlations, Interval, Measured, Privacy, Utility};
 use consequence_model::Epoch;
@@ -117,6 +117,9 @@ pub struct RunFigures {
     pub seconds: f64,
     /// Records begun for each that was kept.
     pub attempts: f64,
+    /// What drew the records.
+    #[serde(default)]
+    pub drawn_by: String,
     /// Violations of hard rules that look at one visit only.
     pub within_visit_violations: u64,
     /// Violations of hard rules that look back.
@@ -224,6 +227,8 @@ pub struct Generation {
     pub trainings: u64,
     /// Records of each.
     pub records: u64,
+    /// What drew them.
+    pub drawn_by: Vec<String>,
     /// Violations of hard rules that look at one visit only.
     pub within_visit_violations: Option<Estimate>,
     /// Violations of hard rules that look back.
@@ -351,10 +356,13 @@ impl Generation {
             pairs.map(|(runs, plain)| runs.iter().zip(plain).map(ratio).collect()).collect()
         });
         let [trainings, count] = counted(runs);
+        let drawn_by: BTreeSet<String> =
+            runs.iter().flatten().map(|run| run.drawn_by.clone()).collect();
         Self {
             runs: count,
             trainings,
             records: runs.iter().flatten().next().map_or(0, |run| run.records),
+            drawn_by: drawn_by.into_iter().collect(),
             within_visit_violations: of(&|run| run.within_visit_violations as f64),
             temporal_violations: of(&|run| run.temporal_violations as f64),
             valid_percent: of(&RunFigures::valid_percent),

@@ -44,7 +44,7 @@ use findings::Evidence;
 use measure::Comparison;
 use page::{PLOTTED, page};
 use paper::PaperCohort;
-use run::Judge;
+use run::{Gpus, Judge};
 use task::{ON_BOTH, network_name};
 
 /// How every method did on a cohort.
@@ -164,6 +164,7 @@ impl Task for ComparisonTask {
             arena: &arena,
             contestants: &contestants,
             watch,
+            gpus: Gpus::find(self.device),
         };
         let found = chosen.and_then(|()| comparison.measure());
         watch.finish();

@@ -12,7 +12,7 @@ use super::figures::{
 };
 use super::files::Files;
 use super::gains::{Gain, Known, gains};
-use super::run::Judge;
+use super::run::{Gpus, Judge};
 use super::task::network_name;
 use super::{ComparisonTask, Method};
 
@@ -26,6 +26,7 @@ pub(super) struct Comparison<'a> {
     pub arena: &'a Arena,
     pub contestants: &'a [Contestant],
     pub watch: &'a dyn Watch,
+    pub gpus: Gpus,
 }
 
 /// The generations of a contestant, by training.
@@ -80,7 +81,7 @@ impl Comparison<'_> {
         let seed = self.task.run_seed(0);
         let cohort = |contestant: &Contestant| {
             let network = self.network(contestant, 0)?;
-            Ok(contestant.generate(self.arena, &network, (seed, records))?.cohort)
+            Ok(contestant.generate(self.arena, (&network, &self.gpus), (seed, records))?.cohort)
         };
         self.contestants.iter().map(cohort).collect()
     }
@@ -167,7 +168,7 @@ impl Comparison<'_> {
         run: u32,
         network: &mut Option<Network>,
     ) -> Result<(RunFigures, Option<DeepFigures>), Error> {
-        let Self { task, files, arena, watch, .. } = self;
+        let Self { task, files, arena, watch, gpus, .. } = self;
         let records = task.effort.records;
         let note = contestant.file(&format!("run-{run:03}.json"));
         if let Some(known) = files.kept(&note)? {
@@ -182,11 +183,11 @@ impl Comparison<'_> {
                 let network =
                     network.insert(self.network(contestant, run % task.effort.trainings)?);
                 // Memory that is touched for the first time is not the method's to pay for.
-                contestant.generate(arena, network, (seed, records.min(WARM_UP)))?;
+                contestant.generate(arena, (network, gpus), (seed, records.min(WARM_UP)))?;
                 network
             }
         };
-        let generated = contestant.generate(arena, network, (seed, records))?;
+        let generated = contestant.generate(arena, (network, gpus), (seed, records))?;
         let figures = judge.figures(&generated)?;
         let deep = match run < task.effort.deep_runs {
             true => Some(judge.deep_figures(&generated.cohort, run.into())?),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use consequence::train::{NetworkKind, NetworkTask, Preset, Size};
+use consequence::train::{DeviceChoice, NetworkKind, NetworkTask, Precision, Preset, Size};
 use consequence_comparison::{ComparisonReport, ComparisonTask, Effort, Method, Verdict};
 use consequence_pipeline::{Out, Task, Unwatched, Watch};
 use serde_json::Value;
@@ -244,4 +244,35 @@ fn every_method_takes_the_learning_rate_that_suits_it_best() {
     task.rates = vec![0.0];
     let error = task.run(&Unwatched).expect_err("no rate");
     assert_eq!(error.to_string(), "a learning rate cannot be 0 times the usual one");
+}
+
+/// Methods that a GPU can draw for are drawn there when it was chosen; says `SKIPPED` where there is none.
+#[test]
+fn records_are_drawn_where_networks_train() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = DeviceChoice::Cuda(0);
+    if let Err(error) = device.find_all(Precision::Full) {
+        eprintln!("SKIPPED: {error}");
+        return;
+    }
+    let mut task = ComparisonTask { also: None, device, ..task(folder.path(), "on-gpu") };
+    task.methods.push(Method::Published);
+    task.effort = Effort { trainings: 1, runs: 1, ..task.effort };
+    let report = task.run(&Unwatched).expect("a report");
+    let drawn_on_gpu: Vec<(&str, bool)> = report
+        .methods
+        .iter()
+        .map(|one| (one.method, one.generation.drawn_by[0].starts_with("a GPU")))
+        .collect();
+    assert_eq!(
+        drawn_on_gpu,
+        [
+            ("vanilla", true),
+            ("post-processing", false),
+            ("consequence", true),
+            ("published", false)
+        ]
+    );
+    let page = std::fs::read_to_string(&report.report).expect("a page");
+    assert!(page.contains("Drawn by the CPU, but for "), "it is told");
 }

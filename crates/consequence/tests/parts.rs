@@ -6,7 +6,7 @@ use consequence::audit::AuditTask;
 use consequence::describe::DescribeTask;
 use consequence::enforce::{EnforceTask, KeptPlan, Repairs};
 use consequence::evaluate::EvaluateTask;
-use consequence::generate::{GenerateTask, Mode, Totals, add_up};
+use consequence::generate::{DrawnBy, GenerateTask, Mode, Totals, WrittenPart, add_up};
 use consequence::mine::MineTask;
 use consequence::train::{ModelChoice, TrainTask};
 use consequence::{
@@ -247,8 +247,8 @@ fn generate() {
                 Ok(())
             });
             let part = part.unwrap();
-            states.push(prepared.state(&task, range, part.clone()).unwrap());
-            Counts::add(&mut totals, part);
+            states.push(prepared.state(&task, &part).unwrap());
+            Counts::add(&mut totals, part.totals);
         }
         assert_eq!((next, &totals), (500, &report.totals));
         let merged = |parts: &[usize]| {
@@ -272,4 +272,29 @@ fn generate() {
         );
         assert!(add_up(Vec::new()).is_err());
     }
+}
+
+#[test]
+fn parts_that_devices_of_several_kinds_drew_are_refused() {
+    let cohort = simulated("inpatients", 400, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model");
+    let train =
+        TrainTask { model_kind: ModelChoice::Markov, ..TrainTask::new(cohort.input(), &model) };
+    train.run(&Unwatched).unwrap();
+    let task = GenerateTask::in_memory(&model, 200);
+    let prepared = task.prepared(&Unwatched).unwrap();
+    let part = |range| prepared.each_part(&task, (range, 64), &Unwatched, |_| Ok(())).unwrap();
+    let parts = [part(0..90), part(90..200)];
+    let states = |parts: &[WrittenPart]| -> Vec<_> {
+        parts.iter().map(|part| prepared.state(&task, part).unwrap()).collect()
+    };
+    let report = prepared.merged(&task, states(&parts), 1.0).unwrap();
+    assert_eq!(report.totals.records, 200);
+    let by = DrawnBy::Gpu { name: "H200".into(), precision: "full".into() };
+    let [first, second] = parts;
+    let mixed = [first, WrittenPart { drawn_by: by, ..second }];
+    let refused = prepared.merged(&task, states(&mixed), 1.0).unwrap_err();
+    let said = "some parts were drawn by the CPU, and others by a GPU (H200, full precision)";
+    assert_eq!(refused.to_string(), said);
 }

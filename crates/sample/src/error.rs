@@ -10,6 +10,8 @@ use consequence_store::StoreError;
 use consequence_tables::WriteError;
 use thiserror::Error;
 
+use crate::DrawnBy;
+
 /// Why records could not be written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -147,6 +149,19 @@ pub enum SampleError {
         /// What was asked for now.
         asked: String,
     },
+    /// What is there was drawn by something else, which gives other records now and then.
+    #[error(
+        "what is there was drawn by {there}, and here {ours} draws: some records would be others\n  --> {}",
+        path.display()
+    )]
+    OtherDevice {
+        /// The folder.
+        path: PathBuf,
+        /// What drew the records that are there.
+        there: DrawnBy,
+        /// What would draw the others.
+        ours: DrawnBy,
+    },
     /// What is there was begun by a program that kept other notes of it.
     #[error(
         "what is there was begun by {} version of this program: its format is {format}, and this \
@@ -196,6 +211,12 @@ pub enum SampleError {
 
 impl Advise for SampleError {
     fn advice(&self) -> Option<Advice> {
+        if let Self::OtherDevice { there, .. } = self {
+            let asked = there.asked();
+            return Some(Advice::new(format!(
+                "{asked}, or give {{force}} without {{resume}} to begin anew"
+            )));
+        }
         Some(Advice::new(match self {
             Self::Temperature(_) => "1 changes nothing",
             Self::Nothing(_) => "ask for at least one",
@@ -206,7 +227,9 @@ impl Advise for SampleError {
                  these rules out"
             }
             Self::PrefixDates { .. } => "give records with dates, or leave these rules out",
-            Self::Gpu(_) => "try again, or draw them on the CPU: {device=cpu}",
+            Self::Gpu(_) => {
+                "go on with {resume} on such a GPU, or begin anew on the CPU with {force} and {device=cpu}"
+            }
             Self::EmptyPrefix => "give a cohort with at least one",
             Self::PrefixCodes { .. } => "read the prefix over the model's vocabulary",
             Self::PrefixTooLong { .. } => "cut the record, or train a model with more visits",
@@ -234,7 +257,7 @@ impl Advise for SampleError {
             Self::Manifest { .. } => "delete the folder, or give {force} to drop it",
             Self::Store(error) => return error.advice(),
             Self::Write(error) => return error.advice(),
-            Self::Compile { .. } | Self::Stopped => return None,
+            Self::Compile { .. } | Self::Stopped | Self::OtherDevice { .. } => return None,
         }))
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use consequence_model::{Generator, Turn};
 
@@ -51,6 +52,7 @@ pub(crate) struct Lane<'a, G: Generator> {
     idle: Vec<Draft<'a, G>>,
     scratch: G::Scratch,
     finished: Vec<Finished>,
+    worked: Duration,
 }
 
 impl<G: Generator> Default for Lane<'_, G> {
@@ -61,6 +63,7 @@ impl<G: Generator> Default for Lane<'_, G> {
             idle: Vec::new(),
             scratch: G::Scratch::default(),
             finished: Vec::new(),
+            worked: Duration::ZERO,
         }
     }
 }
@@ -76,9 +79,20 @@ impl<'a, G: Generator> Lane<'a, G> {
         self.finished.drain(..)
     }
 
+    /// For how long it worked since this was asked last.
+    pub fn worked(&mut self) -> Duration {
+        std::mem::take(&mut self.worked)
+    }
+
     /// Goes on, a visit of every record at a time, until all that was dealt is begun; `to_the_end`,
     /// until all is finished.
     pub fn run(&mut self, sampler: &'a Sampler<'_, G>, dealt: &Dealt, to_the_end: bool) {
+        let began = Instant::now();
+        self.go_on(sampler, dealt, to_the_end);
+        self.worked += began.elapsed();
+    }
+
+    fn go_on(&mut self, sampler: &'a Sampler<'_, G>, dealt: &Dealt, to_the_end: bool) {
         let batch = sampler.request().batch;
         loop {
             dealt.take(batch - self.drafts.len(), &mut self.taken);

@@ -35,6 +35,8 @@ mod condition;
 mod days;
 mod decider;
 mod drafts;
+mod drawing;
+mod encoding;
 mod error;
 mod lanes;
 mod manifest;
@@ -45,6 +47,7 @@ mod request;
 mod sampler;
 
 pub use condition::{Condition, ConditionError, Given};
+pub use drawing::{Drawing, DrawnBy, Phases};
 pub use error::SampleError;
 pub use manifest::Identity;
 pub use on_gpu::NotOnGpu;

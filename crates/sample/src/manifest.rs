@@ -9,14 +9,14 @@ use consequence_model::Generator;
 use consequence_store::{StoreError, digest_file, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use crate::{Mode, SampleError, Sampler};
+use crate::{DrawnBy, Mode, SampleError, Sampler};
 
 /// The file of the manifest in a dataset.
 pub(crate) const FILE: &str = "metadata/generation.json";
 
 /// The number of the format. It counts up when the file changes, and when the same request would
-/// give other records. Format 1 had no digests, format 2 no groups.
-const FORMAT: u32 = 3;
+/// give other records. Format 1 had no digests, format 2 no groups, format 3 did not tell what drew the records.
+const FORMAT: u32 = 4;
 
 /// What the files are that records are made from, by a digest of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,8 @@ pub struct Manifest {
     pub given: Vec<String>,
     /// What the files are that the records were made from.
     pub made_from: Identity,
+    /// What drew the records.
+    pub drawn_by: DrawnBy,
     /// The digest of every file that is done, but for this one.
     pub files: BTreeMap<String, String>,
 }
@@ -85,6 +87,7 @@ impl Manifest {
             proposals: request.proposals(),
             given: request.given.iter().map(|one| one.text(vocabulary)).collect(),
             made_from,
+            drawn_by: sampler.drawn_by(),
             files: BTreeMap::new(),
         }
     }
@@ -145,6 +148,38 @@ impl Manifest {
                 there: format!("{name} {there}"),
                 asked,
             }),
+        }
+    }
+
+    /// Refuses to go on with records that something else drew, where there are some and others are missing: `names` are those of
+    /// all data files.
+    pub(crate) fn take_up(
+        &self,
+        there: &mut Self,
+        folder: &Path,
+        names: impl Iterator<Item = String>,
+    ) -> Result<(), SampleError> {
+        if there.drawn_by == self.drawn_by {
+            return Ok(());
+        }
+        let (mut kept, mut missing) = (false, false);
+        for name in names {
+            match there.has(folder, &name) {
+                true => kept = true,
+                false => missing = true,
+            }
+        }
+        match (kept, missing) {
+            (true, true) => Err(SampleError::OtherDevice {
+                path: folder.to_path_buf(),
+                there: there.drawn_by.clone(),
+                ours: self.drawn_by.clone(),
+            }),
+            (true, false) => Ok(()),
+            (false, _) => {
+                there.drawn_by = self.drawn_by.clone();
+                Ok(())
+            }
         }
     }
 

@@ -4,10 +4,12 @@
 //! values and have the referee judge them meanwhile, and they leave in the order of their numbers. A record that there was no
 //! room for on the GPU is drawn on the CPU, which gives the same one but for what differs by the last bits of a probability.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use consequence_enforce::{FiledConjunctions, Tables};
 use consequence_engine::cuda::{
@@ -20,11 +22,13 @@ use consequence_prng::Draws;
 use consequence_record::{Lists, Record};
 use consequence_rules::Order;
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use thiserror::Error;
 
 use crate::drafts::{Begun, Complete, Finished, Queue};
+use crate::drawing::Clock;
 use crate::lanes::{Dealt, Lane};
-use crate::{Mode, SampleError, Sampled, Sampler, Totals};
+use crate::{DrawnBy, Mode, SampleError, Sampled, Sampler, Totals};
 
 /// Records that may wait for one before them, for each slot of the GPU.
 const ROOM: usize = 32;
@@ -60,8 +64,31 @@ pub enum NotOnGpu {
 /// A network on GPUs, made ready for one request.
 pub(crate) struct OnGpu {
     samplers: Vec<Mutex<GpuSampler>>,
+    drawn_by: DrawnBy,
     /// Records that they had no room for.
     left: AtomicU64,
+    /// For how long each of them drew.
+    drew: Vec<Clock>,
+}
+
+impl OnGpu {
+    /// Records that are drawn at once.
+    pub fn slots(&self) -> usize {
+        self.samplers.iter().map(|sampler| locked(sampler).slots()).sum()
+    }
+
+    pub fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    pub fn drawn_by(&self) -> DrawnBy {
+        self.drawn_by.clone()
+    }
+
+    /// For how long the one drew that took longest.
+    pub fn drew(&self) -> f64 {
+        self.drew.iter().map(Clock::seconds).fold(0.0, f64::max)
+    }
 }
 
 impl<'a> Sampler<'a, NetworkGenerator> {
@@ -79,11 +106,8 @@ impl<'a> Sampler<'a, NetworkGenerator> {
     ) -> Result<(), NotOnGpu> {
         let codes = self.codes();
         assert_eq!(network.codes(), codes, "the network of the sampler");
-        self.can_be_drawn_on_gpu()?;
+        self.can_be_drawn_on_gpu(network)?;
         let weights = network.weights();
-        if !takes(&weights.shape()) {
-            return Err(NotOnGpu::WideHeads);
-        }
         let rules = match self.obeyed() {
             Some(rules) => walk_rules(&rules.enforcer.tables().ok_or(NotOnGpu::Rules)?),
             None => WalkRules::none(codes.len()),
@@ -100,14 +124,25 @@ impl<'a> Sampler<'a, NetworkGenerator> {
             },
             rules,
         };
+        let drawn_by = gpus.first().map_or(DrawnBy::Cpu, |gpu| DrawnBy::Gpu {
+            name: gpu.name().to_owned(),
+            precision: gpu.precision().name().to_owned(),
+        });
         let ready = |gpu| Ok(Mutex::new(GpuSampler::new(gpu, weights, &settings, size)?));
         let samplers = gpus.into_iter().map(ready).collect::<Result<Vec<_>, GpuError>>()?;
-        self.on_gpu = Some(OnGpu { samplers, left: AtomicU64::new(0) });
+        let (left, drew) = (AtomicU64::new(0), samplers.iter().map(|_| Clock::default()).collect());
+        self.on_gpu = Some(OnGpu { samplers, drawn_by, left, drew });
         Ok(())
     }
 
-    /// Whether what is asked can be done on a GPU at all.
-    fn can_be_drawn_on_gpu(&self) -> Result<(), NotOnGpu> {
+    /// Whether what is asked can be done on a GPU at all, if there is one.
+    pub fn can_be_drawn_on_gpu(&self, network: &Network) -> Result<(), NotOnGpu> {
+        if !takes(&network.weights().shape()) {
+            return Err(NotOnGpu::WideHeads);
+        }
+        if self.obeyed().is_some_and(|rules| rules.enforcer.tables().is_none()) {
+            return Err(NotOnGpu::Rules);
+        }
         let request = self.request();
         match request.mode {
             Mode::Guided | Mode::Off if request.pass.is_none() => {}
@@ -125,42 +160,53 @@ impl<'a> Sampler<'a, NetworkGenerator> {
 }
 
 impl<'a, G: consequence_model::Generator> Sampler<'a, G> {
+    /// Gives back the GPUs that records were drawn on.
+    pub fn into_gpus(self) -> Vec<Gpu> {
+        let samplers = self.on_gpu.map(|gpu| gpu.samplers).unwrap_or_default();
+        let sampler = |sampler: Mutex<GpuSampler>| {
+            sampler.into_inner().unwrap_or_else(PoisonError::into_inner).into_gpu()
+        };
+        samplers.into_iter().map(sampler).collect()
+    }
+
     /// Records so far that a GPU had no room for, so that the CPU drew them.
     pub fn left_by_gpu(&self) -> u64 {
-        self.on_gpu.as_ref().map_or(0, |gpu| gpu.left.load(Ordering::Relaxed))
+        self.on_gpu.as_ref().map_or(0, OnGpu::left)
     }
 
     /// The same as [`Sampler::each`], the codes being drawn on a GPU.
     pub(crate) fn each_on_gpu(
         &self,
-        OnGpu { samplers, left }: &OnGpu,
+        on_gpu: &OnGpu,
         numbers: impl Iterator<Item = u64> + Send,
         totals: &mut Totals,
         each: &mut impl FnMut(Sampled) -> Result<(), SampleError>,
     ) -> Result<(), SampleError> {
-        let slots: usize = samplers.iter().map(|sampler| locked(sampler).slots()).sum();
+        let OnGpu { samplers, left, drew, .. } = on_gpu;
         // The queue is asked and told for moments only.
-        let queue = Mutex::new(Queue::new(numbers, 1, ROOM * slots));
+        let queue = Mutex::new(Queue::new(numbers, 1, ROOM * on_gpu.slots()));
         let (send, receive) = sync_channel::<Result<Handed, GpuError>>(PIECES);
         let stopped = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (queue, stopped) = (&queue, &stopped);
             // However this ends, nobody draws for it any more.
             let _stops = Stops(stopped);
-            let drawing = samplers.iter().map(|sampler| {
+            let drawing = samplers.iter().zip(drew).map(|(sampler, drew)| {
                 let send = send.clone();
-                scope.spawn(move || drawn(&mut locked(sampler), queue, &send, stopped))
+                scope.spawn(move || drawn(&mut locked(sampler), queue, &send, (stopped, drew)))
             });
             let drawing: Vec<_> = drawing.collect();
             drop(send);
             for handed in receive {
                 let handed = handed.map_err(SampleError::Gpu)?;
+                let began = Instant::now();
                 let judged: Vec<(u64, Finished)> = (0..handed.len())
                     .into_par_iter()
                     .with_min_len(16)
                     .map(|index| handed.walked(index))
                     .map(|walked| (walked.number, self.finished(walked, left)))
                     .collect();
+                self.clocks.judging.add(began.elapsed());
                 let complete: Vec<Complete> = {
                     let mut queue = locked(queue);
                     for (number, finished) in judged {
@@ -225,33 +271,62 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// Has a GPU draw records until none are left, or nobody takes them.
+/// Has a GPU draw records until none are left, or nobody takes them. One that runs out of memory goes on with fewer slots.
 fn drawn<I: Iterator<Item = u64>>(
     sampler: &mut GpuSampler,
     queue: &Mutex<Queue<I>>,
     send: &SyncSender<Result<Handed, GpuError>>,
-    stopped: &AtomicBool,
+    (stopped, drew): (&AtomicBool, &Clock),
 ) {
-    let is_over = || stopped.load(Ordering::Relaxed) || locked(queue).is_over();
+    let is_stopped = || stopped.load(Ordering::Relaxed);
+    // What the GPU took up and did not hand back, and what is to be taken up again.
+    let under_way = RefCell::new(FxHashSet::default());
+    let again = RefCell::new(Vec::new());
     let supply = || {
-        if stopped.load(Ordering::Relaxed) {
+        if is_stopped() {
             return Supply::Over;
         }
-        let mut queue = locked(queue);
-        match queue.begin() {
-            Some(begun) => Supply::Number(begun.number),
-            None if queue.is_over() => Supply::Over,
-            None => Supply::Later,
-        }
+        let number = match again.borrow_mut().pop() {
+            Some(number) => number,
+            None => {
+                let mut queue = locked(queue);
+                match queue.begin() {
+                    Some(begun) => begun.number,
+                    None if queue.is_over() => return Supply::Over,
+                    None => return Supply::Later,
+                }
+            }
+        };
+        under_way.borrow_mut().insert(number);
+        Supply::Number(number)
     };
     // One GPU draws a limited number of records at a stretch.
-    while !is_over() {
-        let drawn = sampler.draw(supply, |handed| send.send(Ok(handed)).is_ok());
-        if let Err(error) = drawn {
+    let is_done = || again.borrow().is_empty() && locked(queue).is_over();
+    while !is_stopped() && !is_done() {
+        let (began, mut waited) = (Instant::now(), Duration::ZERO);
+        let drawn = sampler.draw(supply, |handed| {
+            let began = Instant::now();
+            let mut under_way = under_way.borrow_mut();
+            for index in 0..handed.len() {
+                under_way.remove(&handed.number(index));
+            }
+            drop(under_way);
+            let taken = send.send(Ok(handed)).is_ok();
+            waited += began.elapsed();
+            taken
+        });
+        drew.add(began.elapsed().saturating_sub(waited + sampler.rested()));
+        let shrunk = match drawn {
+            Err(GpuError::OutOfMemory) => sampler.shrink(),
+            drawn => drawn.map(|()| true),
+        };
+        if !matches!(shrunk, Ok(true)) {
             // Nobody may listen any more.
-            let _ = send.send(Err(error));
+            let _ = send.send(Err(shrunk.err().unwrap_or(GpuError::OutOfMemory)));
             return;
         }
+        again.borrow_mut().extend(under_way.borrow_mut().drain());
+        again.borrow_mut().sort_unstable_by(|one, other| other.cmp(one));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use consequence_feedback::Watch;
 use consequence_model::Generator;
@@ -13,6 +14,7 @@ use consequence_tables::jsonl::Writer;
 use consequence_tables::meds::{CodeFacts, Shards};
 use rayon::prelude::*;
 
+use crate::encoding::{Encoding, Full};
 use crate::manifest::Manifest;
 use crate::{Identity, SampleError, Sampled, Sampler, Totals, manifest};
 
@@ -21,7 +23,8 @@ use crate::{Identity, SampleError, Sampled, Sampler, Totals, manifest};
 pub struct DatasetOptions {
     /// How many records.
     pub records: u64,
-    /// How many records a data file has; they are in memory until it is written. 10,000 by default.
+    /// How many records a data file has; they are in memory until it is written, those of as many files as there are threads, and
+    /// of eight at most. 10,000 by default.
     pub shard_records: u64,
     /// Whether to resume what an earlier run left.
     pub resume: bool,
@@ -74,7 +77,7 @@ pub struct Written {
 ///
 /// Until it is complete the dataset is beside its path, with `.unfinished` after its name. Each
 /// data file appears there whole, once the referee has seen all its records; a run that was killed
-/// loses the one it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or
+/// loses those it was at. With [`resume`](DatasetOptions::resume) a run writes what is missing or
 /// was changed since, by the digests of its manifest, and the dataset is, byte for byte, that of a
 /// run that was never stopped. A file that is none of the dataset's is refused. A dataset that is
 /// complete is looked through in the same way, and mended.
@@ -135,29 +138,33 @@ pub fn write_dataset<G: Generator>(
     let (mut cohort, mut details) = (Cohort::default(), CohortDetails::default());
     let dated = sampler.dated();
     let detailed = dated || !facts.scales.is_empty();
-    let written = sampler.each(missing.into_iter().flat_map(range), &mut totals, |sampled| {
-        let number = sampled.number;
-        let file = (number / shard_records) as usize;
-        cohort.push(&(number + 1).to_string(), &sampled.record);
-        details.push(sampled.details.view());
-        if number + 1 == range(file).end {
-            let (cohort, details) = (std::mem::take(&mut cohort), std::mem::take(&mut details));
-            let mut shard = shards.fill(file, &cohort, detailed.then_some(&details))?;
-            // The digest is noted first, so that a file that is in place has one.
-            manifest.files.insert(Shards::name(file), shard.digest()?);
-            manifest.write(&folder)?;
-            shard.commit()?;
-        }
-        watch.advance(1);
-        Ok(())
+    let encoding = Encoding::new(&shards, &folder, manifest, sampler.writing());
+    let written = rayon::in_place_scope(|scope| {
+        sampler.each(missing.into_iter().flat_map(range), &mut totals, |sampled| {
+            let number = sampled.number;
+            let file = (number / shard_records) as usize;
+            cohort.push(&(number + 1).to_string(), &sampled.record);
+            details.push(sampled.details.view());
+            if number + 1 == range(file).end {
+                let cohort = std::mem::take(&mut cohort);
+                let details = Some(std::mem::take(&mut details)).filter(|_| detailed);
+                encoding.encode(scope, Full { file, cohort, details })?;
+            }
+            watch.advance(1);
+            Ok(())
+        })
     });
-    if let Err(error) = written {
-        // What is worth nothing is not left for anyone to find.
-        if !(0..files).any(|file| shards.has(file)) {
-            let _ = shards.discard();
+    let finished = encoding.finish();
+    let mut manifest = match written.and(finished) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            // What is worth nothing is not left for anyone to find.
+            if !(0..files).any(|file| shards.has(file)) {
+                let _ = shards.discard();
+            }
+            return Err(error);
         }
-        return Err(error);
-    }
+    };
     let subjects = (1..=records as i64).map(|subject| (subject, Split::of(&subject.to_string())));
     shards.describe(subjects, &facts, dated)?;
     for name in &describing {
@@ -204,12 +211,14 @@ fn open<G: Generator>(
     let vocabulary = || Arc::clone(sampler.codes().vocabulary());
     let describing = Shards::describing(&options.facts(sampler));
     let begin = || Shards::open(out, vocabulary(), options.replace);
+    let names = || (0..files).map(Shards::name);
     let unfinished = WorkingFolder::path_for(out)?;
     match (unfinished.is_dir(), options.resume) {
         (true, true) => {
-            let there = Manifest::read(&unfinished)?;
-            if let Some(there) = &there {
+            let mut there = Manifest::read(&unfinished)?;
+            if let Some(there) = &mut there {
                 wanted.refuse_other(there, &unfinished)?;
+                wanted.take_up(there, &unfinished, names())?;
             }
             let shards = begin()?;
             // Killed before it began; what has data but no manifest is none of ours.
@@ -224,11 +233,14 @@ fn open<G: Generator>(
         (true, false) => return Err(SampleError::Unfinished(unfinished)),
         (false, true) => match Manifest::read(out) {
             Ok(None) => {}
-            Ok(Some(there)) => match wanted.refuse_other(&there, out) {
-                Ok(()) => return complete(out, vocabulary(), there, files, &describing),
-                Err(_) if options.replace => {}
-                Err(error) => return Err(error),
-            },
+            Ok(Some(mut there)) => {
+                let same = wanted.refuse_other(&there, out);
+                match same.and_then(|()| wanted.take_up(&mut there, out, names())) {
+                    Ok(()) => return complete(out, vocabulary(), there, files, &describing),
+                    Err(_) if options.replace => {}
+                    Err(error) => return Err(error),
+                }
+            }
             Err(_) if options.replace => {}
             Err(error) => return Err(error),
         },
@@ -319,9 +331,11 @@ pub fn write_lines<G: Generator>(
     };
     let mut totals = Totals::default();
     sampler.each(0..records, &mut totals, |Sampled { number, record, details }| {
+        let began = Instant::now();
         let visits = record.visits.iter().map(Vec::as_slice);
         let id = (number + 1).to_string();
         writer.push_detailed(&id, record.ended, details.view(), visits)?;
+        sampler.has_written(began.elapsed());
         watch.advance(1);
         Ok(())
     })?;

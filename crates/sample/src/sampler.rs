@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use consequence_details::{Checker, DetailModel, Drawer};
 use consequence_enforce::Enforcer;
@@ -16,10 +17,11 @@ use consequence_rules::{CompileOptions, Order, Plan, Rule, RuleSet, compile};
 use crate::days::{self, Days};
 use crate::decider::{Policy, VisitDecider};
 use crate::drafts::{Complete, Draft, Kept, Queue};
+use crate::drawing::{Clock, Clocks};
 use crate::lanes::{Dealt, Lane};
 use crate::on_gpu::OnGpu;
 use crate::prefix::{Beginning, Prefix};
-use crate::{Mode, Request, SampleError, Sampled, Totals};
+use crate::{Drawing, DrawnBy, Mode, Phases, Request, SampleError, Sampled, Totals};
 
 /// Records that are dealt to threads at once, for each that is written at a time.
 const ROUND: usize = 8;
@@ -61,6 +63,8 @@ pub struct Sampler<'a, G> {
     prefix: Option<Prefix<'a>>,
     /// Who draws codes instead of threads of the CPU.
     pub(crate) on_gpu: Option<OnGpu>,
+    /// What parts of the work took.
+    pub(crate) clocks: Clocks,
 }
 
 /// Rules that records obey, closed and proved once for any number of models of the same codes.
@@ -113,12 +117,44 @@ impl<'a, G: Generator> Sampler<'a, G> {
             drawer: model.drawer(codes.vocabulary()),
             checker: Checker::new(codes.vocabulary(), model.scales_over(codes.vocabulary())),
         });
-        Ok(Self { generator, request, max_visits, rules, groups, details, prefix, on_gpu: None })
+        let (on_gpu, clocks) = (None, Clocks::default());
+        Ok(Self { generator, request, max_visits, rules, groups, details, prefix, on_gpu, clocks })
     }
 
     /// What is asked of the model.
     pub fn request(&self) -> &Request<'a> {
         &self.request
+    }
+
+    /// Where records are drawn, and what the work took so far.
+    pub fn drawing(&self) -> Drawing {
+        let Clocks { drawing, judging, writing } = &self.clocks;
+        let gpu = self.on_gpu.as_ref();
+        Drawing {
+            drawn_by: self.drawn_by(),
+            slots: gpu.map(OnGpu::slots),
+            left_by_gpu: gpu.map_or(0, OnGpu::left),
+            phases: Phases {
+                opening: 0.0,
+                drawing: gpu.map_or_else(|| drawing.seconds(), OnGpu::drew),
+                judging: gpu.map(|_| judging.seconds()),
+                writing: writing.seconds(),
+            },
+        }
+    }
+
+    /// What draws the records.
+    pub fn drawn_by(&self) -> DrawnBy {
+        self.on_gpu.as_ref().map(OnGpu::drawn_by).unwrap_or_default()
+    }
+
+    /// Tells what it took to write records that were given, for [`Sampler::drawing`].
+    pub fn has_written(&self, taken: Duration) {
+        self.clocks.writing.add(taken);
+    }
+
+    pub(crate) fn writing(&self) -> &Clock {
+        &self.clocks.writing
     }
 
     /// The codes of the model.
@@ -173,6 +209,8 @@ impl<'a, G: Generator> Sampler<'a, G> {
                 given = complete.try_for_each(|record| self.give(record, totals, &mut each));
             });
             given?;
+            let longest = lanes.iter_mut().map(Lane::worked).max().unwrap_or_default();
+            self.clocks.drawing.add(longest);
             lanes.iter_mut().flat_map(Lane::finished).for_each(|record| queue.finish(record));
             complete = queue.complete();
         }

@@ -155,11 +155,85 @@ fn what_another_version_began_is_refused() {
         assert!(changed.iter().all(|error| advised(error).starts_with(complete)));
         changed[0].to_string()
     };
-    let said = refused("\"format\": 3", "\"format\": 9");
+    let said = refused("\"format\": 4", "\"format\": 9");
     assert!(said.contains("by a newer version of this program: its format is 9, and"), "{said}");
-    let said = refused("\"format\": 3", "\"format\": 1");
+    let said = refused("\"format\": 4", "\"format\": 1");
     assert!(said.contains("by an older version of this program: its format is 1, and"), "{said}");
     let version = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
     let said = refused(version, "\"version\": \"0.0.7\"");
     assert!(said.contains("begun by version 0.0.7 of this program"), "{said}");
+}
+
+/// Has a manifest say that something drew the records.
+fn say_drawn_by(folder: &Path, drawn_by: &str) {
+    let path = folder.join(MANIFEST);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"drawn_by\": \"cpu\""), "{text}");
+    fs::write(&path, text.replace("\"drawn_by\": \"cpu\"", &format!("\"drawn_by\": {drawn_by}")))
+        .unwrap();
+}
+
+#[test]
+fn records_of_another_device_are_not_gone_on_with() {
+    let world = World::new();
+    let gpu = r#"{"gpu": {"name": "H200", "precision": "fast"}}"#;
+    for name in ["out", "out.unfinished"] {
+        let refused = world.changed(name, |folder| {
+            say_drawn_by(folder, gpu);
+            fs::remove_file(folder.join("data/000003.parquet")).unwrap();
+        });
+        let error = refused.unwrap_err();
+        let said =
+            "what is there was drawn by a GPU (H200, fast precision), and here the CPU draws";
+        assert!(error.to_string().contains(said), "{error}");
+        let advice = error.advice().unwrap().worded(|setting| match setting.value {
+            Some(value) => format!("{}={value}", setting.name),
+            None => setting.name.to_owned(),
+        });
+        assert_eq!(
+            advice,
+            "on a machine with such a GPU (H200) give device=cuda:0 and precision=fast, or give force without \
+             resume to begin anew"
+        );
+        assert!(!world.path(name).join("data/000003.parquet").exists(), "nothing was written");
+    }
+    // Nothing is to be drawn, or nothing was.
+    let whole = world.changed("out", |folder| say_drawn_by(folder, gpu)).unwrap();
+    assert_eq!((whole.kept, whole.totals.records), (90, 0));
+    let none = world.changed("out.unfinished", |folder| {
+        say_drawn_by(folder, gpu);
+        fs::remove_dir_all(folder.join("data")).unwrap();
+    });
+    assert_eq!(none.unwrap().totals.records, 90);
+    assert_eq!(files(&world.path("out")), files(&world.path("whole")));
+}
+
+/// One of several files that are encoded at once cannot be put in place.
+#[test]
+fn a_file_that_cannot_be_written_ends_the_run_and_the_others_stay() {
+    let world = World::new();
+    let blocked = Path::new("data/000002.parquet");
+    let refused = world.changed("out.unfinished", |folder| {
+        fs::remove_dir_all(folder.join("data")).unwrap();
+        fs::create_dir_all(folder.join(blocked)).unwrap();
+        fs::write(folder.join(blocked).join("in-the-way"), "").unwrap();
+    });
+    assert!(matches!(
+        refused,
+        Err(SampleError::Store(_) | SampleError::Write(_) | SampleError::Stranger(_))
+    ));
+    let folder = world.path("out.unfinished");
+    let refused = world.changed("out.unfinished", |folder| {
+        fs::remove_dir_all(folder.join("data")).unwrap();
+        fs::create_dir_all(folder.join(blocked)).unwrap();
+    });
+    assert!(refused.is_err() && !world.path("out").exists());
+    fs::remove_dir(folder.join(blocked)).unwrap();
+    let there = files(&folder).into_keys().filter(|name| name.starts_with("data")).count() as u64;
+    let resumed = world.generate("out", Mode::Guided, true).unwrap();
+    assert!(
+        there > 0 && resumed.kept > 0 && resumed.kept + resumed.totals.records == 90,
+        "{there}"
+    );
+    assert_eq!(files(&world.path("out")), files(&world.path("whole")));
 }

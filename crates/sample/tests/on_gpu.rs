@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision, WalkRoom};
+use consequence_feedback::Unwatched;
 use consequence_model::{EndCell, EndsByDays, HaloSizes, Network, NetworkGenerator, NetworkSizes};
 use consequence_network::Weights;
 use consequence_network::gpu::DeckSize;
 use consequence_record::{Kind, Record, Vocabulary};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, NotOnGpu, Request, SampleError, Sampler, Totals};
+use consequence_sample::{
+    DatasetOptions, DrawnBy, Mode, NotOnGpu, Request, SampleError, Sampler, Totals, write_dataset,
+};
 
 use consequence_testing::worlds::{Choices, Size, World};
 
@@ -278,7 +281,10 @@ fn whoever_takes_records_can_stop() {
 
 #[test]
 fn on_two_gpus() {
-    let (Some(one), Some(other)) = (gpu(), gpu()) else { return };
+    let Some(one) = gpu() else { return };
+    // Where there is but one, it stands for both.
+    let second = usize::from(Gpu::count().unwrap() > 1);
+    let other = Gpu::open(second, Precision::Full).unwrap();
     let network = drawn(&vocabulary(3, 40), 8, 4);
     let generator = NetworkGenerator::new(&network);
     let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
@@ -286,4 +292,90 @@ fn on_two_gpus() {
     let mut there = Sampler::new(&generator, &rules, Request::default()).unwrap();
     there.draw_on(vec![one, other], &network, deck(4)).unwrap();
     assert_eq!(records(&there, 60), records(&here, 60));
+}
+
+/// A dataset that was begun with fast products, and is gone on with otherwise.
+#[test]
+fn devices_do_not_mix_in_a_dataset() {
+    let network = drawn(&vocabulary(3, 40), 8, 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
+    let sampler = |precision: Option<Precision>| {
+        let mut sampler = Sampler::new(&generator, &rules, Request::default()).unwrap();
+        if let Some(precision) = precision {
+            sampler.draw_on(vec![Gpu::open(0, precision).unwrap()], &network, deck(8)).unwrap();
+        }
+        sampler
+    };
+    if gpu().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let write = |precision, name: &str| {
+        let options = DatasetOptions {
+            records: 60,
+            shard_records: 20,
+            resume: true,
+            ..DatasetOptions::default()
+        };
+        write_dataset(&sampler(precision), folder.path().join(name), &options, &Unwatched)
+    };
+    let second = |name: &str| folder.path().join(name).join("data/000001.parquet");
+    write(Some(Precision::Fast), "fast").unwrap();
+    let before = std::fs::read(second("fast")).unwrap();
+    std::fs::remove_file(second("fast")).unwrap();
+    for other in [None, Some(Precision::Full)] {
+        let refused = write(other, "fast").unwrap_err();
+        let SampleError::OtherDevice { there, ours, .. } = refused else { panic!("{refused}") };
+        assert!(matches!(there, DrawnBy::Gpu { precision, .. } if precision == "fast"));
+        assert_eq!(ours == DrawnBy::Cpu, other.is_none());
+    }
+    assert_eq!(write(Some(Precision::Fast), "fast").unwrap().totals.records, 20);
+    assert!(std::fs::read(second("fast")).unwrap() == before, "as it was written at first");
+}
+
+/// Whether this runs on the emulated GPU with such a variable; see `make gpu-test`.
+fn emulated(variable: &str) -> bool {
+    let is_set = std::env::var_os(variable).is_some();
+    if !is_set {
+        eprintln!("SKIPPED: {variable} is not set");
+    }
+    is_set
+}
+
+/// 600 MB are enough for 1,024 slots of this network with nothing to spare, and not for 2,048.
+#[test]
+fn memory_that_keeps_its_size_takes_no_more_than_that() {
+    if !emulated("EMULATED_MEMORY") {
+        return;
+    }
+    let sizes = HaloSizes { width: 64, layers: 4, heads: 4, head_units: 1 };
+    let network = drawn_of(&vocabulary(3, 40), 240, NetworkSizes::Halo(sizes), 4);
+    let generator = NetworkGenerator::new(&network);
+    let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
+    let here = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let mut there = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let size = DeckSize { slots: 2_048, rows: 16, ..DeckSize::default() };
+    there.draw_on(vec![gpu().unwrap()], &network, size).unwrap();
+    assert_eq!(there.drawing().slots, Some(1_024));
+    assert_eq!(records(&there, 12), records(&here, 12));
+}
+
+/// A launch amid the records fails for want of memory: the GPU goes on with fewer slots, and the records are the same.
+#[test]
+fn out_of_memory_amid_records() {
+    if !emulated("EMULATED_FAILS") {
+        return;
+    }
+    let halo = std::env::var("EMULATED_NETWORK").is_ok_and(|name| name == "halo");
+    let networks = networks(&vocabulary(3, 90), 8, 4);
+    let network = &networks[if halo { 2 } else { 0 }];
+    let rules = rules("rule one: E3 in past => E4", network.codes().vocabulary());
+    let generator = NetworkGenerator::new(network);
+    let here = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    let mut there = Sampler::new(&generator, &rules, Request::default()).unwrap();
+    there.draw_on(vec![gpu().unwrap()], network, deck(12)).unwrap();
+    assert_eq!(there.drawing().slots, Some(12));
+    assert_eq!(records(&there, 60), records(&here, 60));
+    assert_eq!(there.drawing().slots, Some(6));
 }

@@ -75,6 +75,8 @@ pub struct ChosenGpus {
     pub gpus: Vec<Gpu>,
     /// What they are, or why it is the CPU, in a few words.
     pub why: String,
+    /// GPUs that are there and are not among them, each with a word why.
+    pub left_out: Vec<String>,
 }
 
 /// A device, and why it was chosen.
@@ -126,10 +128,17 @@ impl DeviceChoice {
         }
     }
 
+    /// The GPU that a network trained on, found again for records that it writes: nearly all of these are what the CPU writes.
+    /// None if it cannot be used any more.
+    pub fn find_again(self) -> Option<Gpu> {
+        let number = if let Self::Cuda(number) = self { number } else { 0 };
+        Gpu::open(number, Precision::Full).ok()
+    }
+
     /// Finds the devices for work that can be shared out: all GPUs that there are, or the one that was named, which
     /// must be there. Where they multiply in 32 bits, what is drawn by them is nearly always what the CPU draws.
     pub fn find_all(self, precision: Precision) -> Result<ChosenGpus, GpuError> {
-        let cpu = |why: String| ChosenGpus { gpus: Vec::new(), why };
+        let cpu = |why: String| ChosenGpus { gpus: Vec::new(), why, left_out: Vec::new() };
         let (first, others) = match self {
             Self::Cpu => return Ok(cpu("the CPU, as asked".into())),
             Self::Cuda(number) => (Gpu::open(number, precision)?, 0),
@@ -143,16 +152,25 @@ impl DeviceChoice {
         };
         let number = if let Self::Cuda(number) = self { number } else { 0 };
         let mut why = told(number, &first);
-        // One beside the first that cannot be used is left out.
-        let others = (1..=others).filter_map(|number| Gpu::open(number, precision).ok());
-        let gpus: Vec<Gpu> = std::iter::once(first).chain(others).collect();
+        let (mut gpus, mut left_out) = (vec![first], Vec::new());
+        for number in 1..=others {
+            match Gpu::open(number, precision) {
+                // Records are not to depend on which of them was free first.
+                Ok(gpu) if gpu.name() != gpus[0].name() => left_out.push(format!(
+                    "GPU {number} ({}) is of another kind than the first",
+                    gpu.name()
+                )),
+                Ok(gpu) => gpus.push(gpu),
+                Err(error) => left_out.push(format!("GPU {number} cannot be used: {error}")),
+            }
+        }
         if gpus.len() > 1 {
             why = format!("{} GPUs, the first of them {why}", gpus.len());
         }
         if precision == Precision::Fast {
             why.push_str(IN_10_BITS);
         }
-        Ok(ChosenGpus { gpus, why })
+        Ok(ChosenGpus { gpus, why, left_out })
     }
 }
 

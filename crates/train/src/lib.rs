@@ -23,7 +23,7 @@ mod train;
 mod trainer;
 
 pub use checkpoint::Checkpoints;
-pub use consequence_engine::cuda::{Precision, UnknownPrecision};
+pub use consequence_engine::cuda::{Gpu, Precision, UnknownPrecision};
 pub use device::{Chosen, ChosenGpus, Device, DeviceChoice, UnknownDevice};
 pub use ends::fit_ends;
 pub use error::TrainError;

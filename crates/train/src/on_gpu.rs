@@ -1,11 +1,12 @@
 //! The loop of training on a GPU: batches are taught and laid out ahead on other threads, and nothing waits
 //! for the GPU but what is told from time to time.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use consequence_engine::Dropout;
-use consequence_engine::cuda::{Gpu, ParameterRange};
+use consequence_engine::cuda::{Gpu, GpuError, ParameterRange};
 use consequence_model::Network;
 use consequence_network::gpu::{self, GpuBatch, GpuTrainer, Moments, Read, Staging, StepSettings};
 use consequence_network::{Asked, Beyond, Codewise, Objective, Reading, Said, Scoring, Shape};
@@ -14,8 +15,9 @@ use consequence_record::Selection;
 use crate::ahead::{Ready, ahead};
 use crate::calibrate::Counts;
 use crate::checkpoint::State;
-use crate::teacher::TaughtBatch;
-use crate::trainer::Told;
+use crate::teacher::{TaughtBatch, TeacherReader};
+use crate::train::visits;
+use crate::trainer::{FEWEST_VISITS, StepTold, Told};
 use crate::{Teacher, TrainError};
 
 /// How often the loss is asked for: each time the GPU runs dry.
@@ -39,13 +41,40 @@ pub(crate) struct OnGpu<'a> {
     asked: Instant,
     /// Visits that are validated at once.
     validated: usize,
+    /// Visits of a piece of a step: as many as it has, until memory lacks.
+    most: Arc<AtomicUsize>,
 }
 
 /// Records that are taught, and laid out for a GPU.
-struct Lesson<'a> {
+struct Piece<'a> {
     taught: TaughtBatch<'a>,
     batch: GpuBatch,
-    records: usize,
+}
+
+/// The pieces of a batch: one, where memory suffices.
+type Lesson<'a> = Vec<Piece<'a>>;
+
+/// Teaches records, in pieces of so many visits at most, and lays them out.
+fn lesson<'a>(
+    teacher: &'a Teacher<'a>,
+    reader: &mut TeacherReader<'_>,
+    network: &Network,
+    (records, most): (Selection<'_>, usize),
+    staging: &Staging,
+) -> Result<Lesson<'a>, TrainError> {
+    let mut piece = |records: Selection<'_>| {
+        let taught = teacher.batch_by(reader, network, records);
+        let batch = GpuBatch::new(&taught.batch, taught.objective(), staging)?;
+        let batch = batch.ok_or(TrainError::NotOnGpu("this method"))?;
+        Ok(Piece { taught, batch })
+    };
+    match most {
+        usize::MAX => Ok(vec![piece(records)?]),
+        most => {
+            let pieces = crate::trainer::cut(records.cohort(), records.indices(), most);
+            pieces.iter().map(|some| records.others(some)).map(piece).collect()
+        }
+    }
 }
 
 /// Records that the network is asked about.
@@ -63,7 +92,8 @@ impl<'a> OnGpu<'a> {
             return Err(TrainError::NotOnGpu(WIDE_HEADS));
         }
         let trainer = GpuTrainer::new(gpu, shape, changed)?;
-        Ok(Self { trainer, teacher, asked: Instant::now(), validated: VALIDATED })
+        let (asked, most) = (Instant::now(), Arc::new(AtomicUsize::new(usize::MAX)));
+        Ok(Self { trainer, teacher, asked, validated: VALIDATED, most })
     }
 
     /// Sends the state of training to the GPU.
@@ -77,8 +107,8 @@ impl<'a> OnGpu<'a> {
         Ok(self.trainer.bring(&mut moments(state))?)
     }
 
-    /// Asks for the nats of the epoch so far.
-    fn ask(&mut self, state: &mut State) -> Result<(), TrainError> {
+    /// Asks for the nats of the epoch so far. Waits for the steps that are under way.
+    pub fn ask(&mut self, state: &mut State) -> Result<(), TrainError> {
         state.progress.nats = self.trainer.total_nats()?;
         self.asked = Instant::now();
         let fault = self.trainer.fault()?;
@@ -86,8 +116,8 @@ impl<'a> OnGpu<'a> {
         fault.map_or(Ok(()), |step| Err(TrainError::NotANumber { step }))
     }
 
-    /// Trains on batches. `settings` gives those of a step by its number, and what it leaves out; `told` is told after each step of
-    /// its records and of the mean nats of a record so far, and ends it by giving false.
+    /// Trains on batches. `settings` gives those of a step by its number, and what it leaves out; `told` is told after each step, and
+    /// ends it by giving false. A step that memory lacks for is worked through in pieces: what they come to is added up.
     pub fn steps(
         &mut self,
         state: &mut State,
@@ -99,14 +129,19 @@ impl<'a> OnGpu<'a> {
         let network = state.network.clone();
         let mut mean = None;
         self.taught(&network, batches, |own, lessons| {
-            for lesson in lessons {
-                let Lesson { taught, mut batch, records } = lesson?;
+            for (index, lesson) in lessons.enumerate() {
                 let number = state.progress.steps + 1;
-                let scale = 1.0 / batch.rows() as f32;
                 let (settings, dropout) = settings(state, number);
                 own.trainer.drop_out(dropout);
-                own.trainer.differentiate(&mut batch, taught.objective(), scale)?;
+                own.trainer.mark()?;
+                let chosen = batches.0.others(&batches.1[index]);
+                let mut done = lesson.and_then(|lesson| own.differentiate(lesson));
+                while let Err(TrainError::Gpu(GpuError::OutOfMemory)) = done {
+                    done = own.in_smaller_pieces(&network, chosen);
+                }
+                done?;
                 own.trainer.step(&settings)?;
+                let records = chosen.len();
                 state.progress.steps = number;
                 state.progress.batches += 1;
                 state.progress.records += records as u64;
@@ -115,12 +150,59 @@ impl<'a> OnGpu<'a> {
                     mean = Some(state.progress.nats / state.progress.records as f64);
                 }
                 let nats = mean.unwrap_or_default();
-                if !told(&mut |state| own.bring(state), state, records, nats)? {
+                let pieces_of =
+                    Some(own.most.load(Ordering::Relaxed)).filter(|&most| most < usize::MAX);
+                let step = StepTold { records, nats, pieces_of };
+                if !told(&mut |state| own.bring(state), state, step)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         })
+    }
+
+    /// The gradient of the mean nats of a batch.
+    fn differentiate(&mut self, lesson: Lesson<'_>) -> Result<(), TrainError> {
+        let rows: usize = lesson.iter().map(|piece| piece.batch.rows()).sum();
+        for (number, Piece { taught, mut batch }) in lesson.into_iter().enumerate() {
+            let how = (1.0 / rows as f32, number == 0);
+            self.trainer.differentiate_piece(&mut batch, taught.objective(), how)?;
+        }
+        Ok(self.trainer.finish()?)
+    }
+
+    /// The same for records that memory was not enough for, in pieces of half as many visits from now on.
+    fn in_smaller_pieces(
+        &mut self,
+        network: &Network,
+        records: Selection<'_>,
+    ) -> Result<(), TrainError> {
+        let most = self.most.load(Ordering::Relaxed).min(visits(records)) / 2;
+        if most < FEWEST_VISITS {
+            return Err(GpuError::OutOfMemory.into());
+        }
+        self.most.store(most, Ordering::Relaxed);
+        self.trainer.forget();
+        self.trainer.back_to_mark()?;
+        let reader = &mut self.teacher.reader();
+        let staging = self.trainer.staging();
+        let lesson = lesson(self.teacher, reader, network, (records, most), &staging)?;
+        self.differentiate(lesson)
+    }
+
+    /// Does what validates records, with fewer visits at once where memory lacks.
+    fn with_enough_memory<R>(
+        &mut self,
+        work: impl Fn(&mut Self) -> Result<R, TrainError>,
+    ) -> Result<R, TrainError> {
+        loop {
+            match work(self) {
+                Err(TrainError::Gpu(GpuError::OutOfMemory)) if self.validated > FEWEST_VISITS => {
+                    self.take_less();
+                }
+                done => return done,
+            }
+        }
     }
 
     /// The nats of the first batch, in all, before training, and the seconds that a visit takes: batches are
@@ -154,9 +236,9 @@ impl<'a> OnGpu<'a> {
         self.taught(network, batches, |own, lessons| {
             let mut visits = 0;
             for lesson in lessons {
-                let Lesson { taught, mut batch, .. } = lesson?;
-                visits += batch.rows();
-                own.trainer.differentiate(&mut batch, taught.objective(), 1.0)?;
+                let lesson = lesson?;
+                visits += lesson.iter().map(|piece| piece.batch.rows()).sum::<usize>();
+                own.differentiate(lesson)?;
                 if began.elapsed() > MEASURED {
                     break;
                 }
@@ -171,16 +253,19 @@ impl<'a> OnGpu<'a> {
         network: &Network,
         records: Selection<'_>,
     ) -> Result<f64, TrainError> {
-        let batches = crate::trainer::cut(records.cohort(), records.indices(), self.validated);
-        self.validate(network, (records, &batches))
+        self.with_enough_memory(|own| {
+            let batches = crate::trainer::cut(records.cohort(), records.indices(), own.validated);
+            own.validate(network, (records, &batches))
+        })
     }
 
     fn validate(&mut self, network: &Network, batches: Batches<'_>) -> Result<f64, TrainError> {
         self.trainer.begin_nats(0.0)?;
         self.taught(network, batches, |own, lessons| {
             for lesson in lessons {
-                let Lesson { taught, mut batch, .. } = lesson?;
-                own.trainer.nats(&mut batch, taught.objective(), Read::Average)?;
+                for Piece { taught, mut batch } in lesson? {
+                    own.trainer.nats(&mut batch, taught.objective(), Read::Average)?;
+                }
             }
             Ok(own.trainer.total_nats()?)
         })
@@ -208,14 +293,16 @@ impl<'a> OnGpu<'a> {
             return Ok(None);
         }
         self.trainer.send_weights(network.weights().values())?;
-        self.trainer.begin_fired()?;
-        for batch in crate::trainer::untaught(network, records, self.validated) {
-            let laid = GpuBatch::new(&batch, &Codewise, &self.trainer.staging())?;
-            if let Some(mut laid) = laid {
-                self.trainer.note_fired(&mut laid)?;
+        self.with_enough_memory(|own| {
+            own.trainer.begin_fired()?;
+            for batch in crate::trainer::untaught(network, records, own.validated) {
+                let laid = GpuBatch::new(&batch, &Codewise, &own.trainer.staging())?;
+                if let Some(mut laid) = laid {
+                    own.trainer.note_fired(&mut laid)?;
+                }
             }
-        }
-        Ok(self.trainer.silent_units()?)
+            Ok(own.trainer.silent_units()?)
+        })
     }
 
     /// How often codes are there that no rule decides, and by how much more often they are expected.
@@ -225,19 +312,24 @@ impl<'a> OnGpu<'a> {
         records: Selection<'_>,
     ) -> Result<Counts, TrainError> {
         self.trainer.send_weights(network.weights().values())?;
+        self.with_enough_memory(|own| own.counted(network, records))
+    }
+
+    fn counted(&mut self, network: &Network, records: Selection<'_>) -> Result<Counts, TrainError> {
         self.trainer.begin_surplus()?;
         let batches = crate::trainer::cut(records.cohort(), records.indices(), self.validated);
         let mut counts = Counts::new(network.codes(), records);
         self.taught(network, (records, &batches), |own, lessons| {
             for lesson in lessons {
-                let Lesson { taught, mut batch, .. } = lesson?;
-                let expecting = Expecting { taught: &taught, touched: Mutex::default() };
-                own.trainer.add_surplus(&mut batch, &expecting)?;
-                let touched = expecting.touched.into_inner();
-                let mut touched = touched.unwrap_or_else(PoisonError::into_inner);
-                touched.sort_by_key(|(row, _)| *row);
-                counts.touch(touched.into_iter().flat_map(|(_, touched)| touched));
-                taught.batch.each_open(|code| counts.see(code));
+                for Piece { taught, mut batch } in lesson? {
+                    let expecting = Expecting { taught: &taught, touched: Mutex::default() };
+                    own.trainer.add_surplus(&mut batch, &expecting)?;
+                    let touched = expecting.touched.into_inner();
+                    let mut touched = touched.unwrap_or_else(PoisonError::into_inner);
+                    touched.sort_by_key(|(row, _)| *row);
+                    counts.touch(touched.into_iter().flat_map(|(_, touched)| touched));
+                    taught.batch.each_open(|code| counts.see(code));
+                }
             }
             let surplus = own.trainer.surplus()?;
             counts.expect(surplus.into_iter().enumerate());
@@ -257,12 +349,10 @@ impl<'a> OnGpu<'a> {
     ) -> Result<R, TrainError> {
         let staging: Arc<Staging> = self.trainer.staging();
         let teacher = self.teacher;
+        let most = Arc::clone(&self.most);
         let teach = |reader: &mut _, number: usize| {
-            let chosen = records.others(&batches[number]);
-            let taught = teacher.batch_by(reader, network, chosen);
-            let batch = GpuBatch::new(&taught.batch, taught.objective(), &staging)?;
-            let batch = batch.ok_or(TrainError::NotOnGpu("this method"))?;
-            Ok(Lesson { taught, batch, records: chosen.len() })
+            let chosen = (records.others(&batches[number]), most.load(Ordering::Relaxed));
+            lesson(teacher, reader, network, chosen, &staging)
         };
         // One thread queues the work of the GPU.
         let threads = rayon::current_num_threads().saturating_sub(1).max(1);

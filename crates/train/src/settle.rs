@@ -9,7 +9,9 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use consequence_details::DetailModel;
+use consequence_engine::cuda::Gpu;
 use consequence_model::{Network, NetworkGenerator};
+use consequence_network::gpu::DeckSize;
 use consequence_record::{Cohort, Selection};
 use consequence_rules::{Order, RuleSet};
 use consequence_sample::{Obeyed, Request, SampleError, Sampler, Totals};
@@ -31,8 +33,9 @@ const ENCOUNTERS: usize = 300_000;
 /// Moves the biases of a network until what it writes under its rules has the frequencies of what it trained
 /// on, as far as the records that it writes can tell.
 ///
-/// Rules about days, ages and values need `details`, which tell what these are like. `go_on` is asked before every round. False if it was asked to stop, with the biases half moved: such a network is
-/// not to be kept.
+/// Rules about days, ages and values need `details`, which tell what these are like. Records are written on `gpus`, where there are some and
+/// they can follow the rules. `go_on` is asked before every round. False if it was asked to stop, with the biases half moved: such a
+/// network is not to be kept.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,7 +54,8 @@ const ENCOUNTERS: usize = 300_000;
 /// let rules = RuleSet::new(Arc::clone(&vocabulary), Vec::new())?;
 /// let mut network = Network::drawn(Order::natural(vocabulary), &Sizes::recurrent(3, 8), 1)?;
 /// let before = network.weights().output_bias().to_vec();
-/// assert!(settle(&mut network, &rules, None, Selection::all(&cohort), 1, &mut || true)?);
+/// let train = Selection::all(&cohort);
+/// assert!(settle(&mut network, &rules, None, train, Vec::new(), 1, &mut || true)?);
 /// assert!(network.weights().output_bias()[0] > before[0] + 1.0, "nine visits in ten have it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -60,6 +64,7 @@ pub fn settle(
     rules: &RuleSet,
     details: Option<&DetailModel>,
     train: Selection<'_>,
+    mut gpus: Vec<Gpu>,
     seed: u64,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<bool, SampleError> {
@@ -77,7 +82,7 @@ pub fn settle(
             return Ok(false);
         }
         let numbers = round * records..(round + 1) * records;
-        let written = write(network, obeyed.clone(), request.clone(), numbers)?;
+        let written = write(network, obeyed.clone(), request.clone(), (numbers, &mut gpus))?;
         let written = Selection::all(&written);
         let found = Seen::count(&codes, written).logits(|_| 0.0);
         let shown_by = records_with(&codes, written);
@@ -108,15 +113,21 @@ fn write(
     network: &Network,
     rules: Option<Arc<Obeyed>>,
     request: Request<'_>,
-    numbers: Range<u64>,
+    (numbers, gpus): (Range<u64>, &mut Vec<Gpu>),
 ) -> Result<Cohort, SampleError> {
     let generator = NetworkGenerator::new(network);
-    let sampler = Sampler::prepared(&generator, rules, request)?;
+    let mut sampler = Sampler::prepared(&generator, rules, request)?;
+    if !gpus.is_empty() {
+        let size = DeckSize::of(numbers.end - numbers.start);
+        // What GPUs cannot do is done on the CPU, in this round and all others.
+        let _ = sampler.draw_on(std::mem::take(gpus), network, size);
+    }
     let mut written = Cohort::default();
     sampler.records(numbers, &mut Totals::default(), |_, record| {
         written.push("", &record);
         Ok(())
     })?;
+    *gpus = sampler.into_gpus();
     Ok(written)
 }
 

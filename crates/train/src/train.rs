@@ -1,6 +1,6 @@
 //! The loop: epochs, what the tuning split says of them, and what is kept.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use consequence_model::{Epoch, Network, Sizes};
 use consequence_network::ShapeError;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::calibrate::Seen;
 use crate::checkpoint::{Checkpoint, Checkpoints, State};
 use crate::options::batch_visits;
-use crate::trainer::{Bring, Trainer, epoch_batches};
+use crate::trainer::{Bring, StepTold, Trainer, epoch_batches};
 use crate::{Device, Teacher, TrainError, TrainOptions};
 
 /// Steps that a learning rate is given to gain something, however few an epoch has.
@@ -84,6 +84,14 @@ pub enum Event {
         best: bool,
         /// Seconds that it took, validation included; less if it was resumed half-way.
         seconds: f64,
+        /// Those of its steps alone, without validation and checkpoints.
+        training_seconds: f64,
+    },
+    /// The memory of the GPU was too small for a step, and from now on steps are worked through in pieces: what they come to differs in
+    /// the last digits.
+    LessMemory {
+        /// Visits of a piece.
+        pieces_of: usize,
     },
     /// A checkpoint was written.
     Checkpoint,
@@ -182,6 +190,7 @@ pub fn train_on(
     let estimate = trainer.measured_within_memory(&mut state, train, wanted_batch)?;
     let batch_visits = estimate.batch;
     trainer.send(&mut state)?;
+    let mut in_pieces_of = None;
     let mut interrupted = !watch(Event::Begin { estimate, silent_units: silent_before });
     while !interrupted && state.progress.epochs < options.epochs && !is_over(&state, options) {
         let began = Instant::now();
@@ -190,14 +199,22 @@ pub fn train_on(
         let steps = batches.len() as u64;
         let rest = batches.get(state.progress.batches as usize..).unwrap_or_default();
         let of = train.len() as u64;
-        let mut told = |bring: &mut Bring<'_>, state: &mut State, more: usize, nats: f64| {
+        let mut noting = Duration::ZERO;
+        let mut told = |bring: &mut Bring<'_>, state: &mut State, step: StepTold| {
+            let StepTold { records: more, nats, pieces_of } = step;
             let (more, records) = (more as u64, state.progress.records);
+            if pieces_of != in_pieces_of {
+                in_pieces_of = pieces_of;
+                watch(Event::LessMemory { pieces_of: pieces_of.unwrap_or(batch_visits) });
+            }
             let mut goes_on = watch(Event::Step { epoch, records, more, of, nats });
             if let Some(checkpoint) = &mut checkpoint
                 && (!goes_on || checkpoint.is_due())
             {
+                let began = Instant::now();
                 bring(state)?;
                 checkpoint.write(state)?;
+                noting += began.elapsed();
                 goes_on &= watch(Event::Checkpoint);
             }
             Ok(goes_on)
@@ -206,12 +223,14 @@ pub fn train_on(
         if interrupted {
             break;
         }
+        trainer.wait(&mut state)?;
+        let training_seconds = began.elapsed().saturating_sub(noting).as_secs_f64();
         trainer.bring(&mut state)?;
         let nats = trainer.averaged_nats(&mut state, tuning)?;
         let (figures, best) = close_epoch(&mut state, nats / tuning.len() as f64, steps, options)?;
         trainer.send(&mut state)?;
         let seconds = began.elapsed().as_secs_f64();
-        interrupted = !watch(Event::Epoch { figures, best, seconds });
+        interrupted = !watch(Event::Epoch { figures, best, seconds, training_seconds });
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.write(&state)?;
             interrupted |= !watch(Event::Checkpoint);

@@ -25,7 +25,7 @@ const AVERAGED_STEPS: f64 = 50.0;
 const VALIDATED: usize = 2_048;
 
 /// Visits of a step that a GPU must have memory for.
-const FEWEST_VISITS: usize = 64;
+pub(crate) const FEWEST_VISITS: usize = 64;
 
 /// For how long steps are measured before training, at most; one is in any case.
 const MEASURED: Duration = Duration::from_millis(250);
@@ -33,9 +33,19 @@ const MEASURED: Duration = Duration::from_millis(250);
 /// Brings the state of training from where it is to where it can be written.
 pub(crate) type Bring<'a> = dyn FnMut(&mut State) -> Result<(), TrainError> + 'a;
 
-/// Is told after each step of its records, and of the mean nats of a record in this epoch; false ends it.
+/// What is told of a step.
+pub(crate) struct StepTold {
+    /// Its records.
+    pub records: usize,
+    /// The mean nats of a record in this epoch.
+    pub nats: f64,
+    /// Visits of the pieces that steps are worked through in, where memory lacks for whole ones.
+    pub pieces_of: Option<usize>,
+}
+
+/// Is told after each step; false ends it.
 pub(crate) type Told<'a> =
-    dyn FnMut(&mut Bring<'_>, &mut State, usize, f64) -> Result<bool, TrainError> + 'a;
+    dyn FnMut(&mut Bring<'_>, &mut State, StepTold) -> Result<bool, TrainError> + 'a;
 
 /// Who does the work.
 pub(crate) struct Trainer<'a> {
@@ -98,6 +108,11 @@ impl<'a> Trainer<'a> {
         self.gpu.as_mut().map_or(Ok(()), |gpu| gpu.bring(state))
     }
 
+    /// Waits for the steps that are under way.
+    pub fn wait(&mut self, state: &mut State) -> Result<(), TrainError> {
+        self.gpu.as_mut().map_or(Ok(()), |gpu| gpu.ask(state))
+    }
+
     /// Trains on batches, the rest of an epoch of so many steps. False if it was asked to stop.
     pub fn epoch(
         &mut self,
@@ -123,7 +138,8 @@ impl<'a> Trainer<'a> {
             // On a thread of the pool, which then need not be woken for each of many small products.
             rayon::scope(|_| self.step(state, chosen, steps))?;
             let nats = state.progress.nats / state.progress.records as f64;
-            if !told(&mut |_| Ok(()), state, records.len(), nats)? {
+            let step = StepTold { records: records.len(), nats, pieces_of: None };
+            if !told(&mut |_| Ok(()), state, step)? {
                 return Ok(false);
             }
         }

@@ -161,18 +161,21 @@ fn completes(folder: &Folder, command: &str) {
 
 #[test]
 fn interrupted_runs() {
-    let names = ["cohort-1", "markov-2", "a.rules", "generate-3.unfinished", "train-3.unfinished"];
+    let names = ["cohort-1", "markov-2", "a.rules", "generate-4.unfinished", "train-3.unfinished"];
     let folder = with(&names);
-    let generate = "generate markov-2 --records 50 --shard-records 20 --out generate-3 --resume";
-    let manifest = "generate-3.unfinished/metadata/generation.json";
-    replace(&folder, manifest, "\"format\": 3", "\"format\": 9");
+    let generate = "generate markov-2 --records 50 --shard-records 20 --out generate-4 --resume";
+    let manifest = "generate-4.unfinished/metadata/generation.json";
+    replace(&folder, manifest, "\"format\": 4", "\"format\": 9");
     let refused = ["by a newer version of this program: its format is 9", manifest, "help"];
     folder.run(generate).refuses(&refused);
-    replace(&folder, manifest, "\"format\": 9", "\"format\": 3");
+    replace(&folder, manifest, "\"format\": 9", "\"format\": 4");
     completes(&folder, generate);
-    let folder_before = with(&["markov-2", "generate-2.unfinished"]);
-    let refused = ["by an older version of this program: its format is 2", "help"];
-    folder_before.run(&generate.replace("generate-3", "generate-2")).refuses(&refused);
+    for number in [2, 3] {
+        let before = format!("generate-{number}");
+        let folder_before = with(&["markov-2", &format!("{before}.unfinished")]);
+        let said = format!("by an older version of this program: its format is {number}");
+        folder_before.run(&generate.replace("generate-4", &before)).refuses(&[&said, "help"]);
+    }
 
     let train = format!(
         "train cohort-1 --rules a.rules {NETWORK} --epochs 300 --patience 300 --out train-3 --resume"

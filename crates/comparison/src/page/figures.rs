@@ -125,6 +125,22 @@ impl Page<'_> {
         })
     }
 
+    /// What drew the records of which methods, in words, where it was not the CPU for all of them.
+    fn drawn_on(&self) -> String {
+        let methods = self.report.methods.iter();
+        let on_gpu = |by: &String| by.starts_with("a GPU");
+        let drawn: Vec<String> = methods
+            .filter_map(|one| {
+                let by = one.generation.drawn_by.iter().find(|by| on_gpu(by))?;
+                Some(format!("{} by {by}", one.title))
+            })
+            .collect();
+        match drawn.is_empty() {
+            true => String::new(),
+            false => format!(" Drawn by the CPU, but for {}.", drawn.join(", ")),
+        }
+    }
+
     /// What the networks trained on, in words.
     fn trained_on(&self) -> String {
         let threads = format!("{} threads of a CPU", self.report.threads);
@@ -162,7 +178,8 @@ impl Page<'_> {
             title: "Generation".to_owned(),
             note: format!(
                 "Milliseconds a record, and how that compares with vanilla on the same network, \
-                 generation by generation. Records begun: for each that was kept. {}",
+                 generation by generation.{} Records begun: for each that was kept. {}",
+                self.drawn_on(),
                 self.behind()
             ),
             columns: vec![

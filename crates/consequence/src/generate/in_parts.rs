@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use consequence_model::Generator;
 use consequence_pipeline::parts::Outline;
 use consequence_pipeline::{Error, Watch};
 use consequence_record::{Cohort, CohortDetails};
-use consequence_sample::{SampleError, Sampler, Totals, Written};
+use consequence_sample::{Drawing, DrawnBy, SampleError, Sampler, Totals, Written};
 use consequence_store::digest;
 use consequence_tables::Dataset;
 use consequence_tally::{Coded, Paused, Ranges, Rounds, Shards, State, Whose, Writer, counts};
@@ -17,17 +18,32 @@ use super::{GenerateReport, GenerateTask, PreparedGeneration, Sink};
 /// What the counts of records are called.
 const WRITTEN: &str = "written records";
 
+/// Between what records are of and what drew them.
+const BY: &str = ", by ";
+
+/// A part of the records that was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenPart {
+    /// Which of the records, by their numbers, counted from 0.
+    pub range: Range<u64>,
+    /// What was written, in numbers.
+    pub totals: Totals,
+    /// What drew the records.
+    pub drawn_by: DrawnBy,
+}
+
 /// Some records in numbers, and which of all they are.
 #[derive(Default)]
-struct WrittenPart {
+struct Counted {
     totals: Totals,
     numbers: Ranges,
 }
 
-counts!(WrittenPart { totals, numbers });
+counts!(Counted { totals, numbers });
 
 /// Adds up what was written of some parts, to be added to that of others. It needs no model.
 pub fn add_up(parts: Vec<State>) -> Result<State, Error> {
+    drawn_by(&parts)?;
     let of = parts.first().map(|part| part.of.clone()).unwrap_or_default();
     let mut rounds = Rounds::adding(&[], parts).of(of);
     match totals(&mut rounds) {
@@ -40,36 +56,33 @@ pub fn add_up(parts: Vec<State>) -> Result<State, Error> {
     }
 }
 
-fn totals(rounds: &mut Rounds<'_>) -> Result<WrittenPart, Error> {
-    rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(WrittenPart::default()))
+fn totals(rounds: &mut Rounds<'_>) -> Result<Counted, Error> {
+    rounds.count(Whose::Synthetic, WRITTEN, |_| Ok::<_, Error>(Counted::default()))
 }
 
 impl PreparedGeneration {
     /// Hands on the records with numbers in a range, counted from 0, so many at a time, and gives what was written in
-    /// numbers. A record is the same in whatever range it is.
+    /// numbers. A record is the same in whatever range it is, where the same kind of device draws it.
     pub fn each_part(
         &self,
         task: &GenerateTask,
         (range, size): (Range<u64>, u64),
         watch: &dyn Watch,
         mut take: impl FnMut(Dataset) -> Result<(), Error>,
-    ) -> Result<Totals, Error> {
-        let sink = Sink::Parts { range, size: size.max(1), take: &mut take };
-        Ok(self.write(task, sink, watch)?.totals)
+    ) -> Result<WrittenPart, Error> {
+        let sink = Sink::Parts { range: range.clone(), size: size.max(1), take: &mut take };
+        let (written, drawing) = self.write(task, sink, watch)?;
+        Ok(WrittenPart { range, totals: written.totals, drawn_by: drawing.drawn_by })
     }
 
-    /// What was written of the records with numbers in a range, to be added to what was written elsewhere.
-    pub fn state(
-        &self,
-        task: &GenerateTask,
-        range: Range<u64>,
-        totals: Totals,
-    ) -> Result<State, Error> {
-        let part = WrittenPart { totals, numbers: Ranges::of(range) };
+    /// What was written, to be added to what was written elsewhere.
+    pub fn state(&self, task: &GenerateTask, part: &WrittenPart) -> Result<State, Error> {
+        let counted =
+            Counted { totals: part.totals.clone(), numbers: Ranges::of(part.range.clone()) };
         let mut out = Writer::default();
-        part.write(&mut out);
+        counted.write(&mut out);
         Ok(State {
-            of: self.digest(task)?,
+            of: self.drawn(task, &part.drawn_by)?,
             round: 0,
             name: WRITTEN.to_owned(),
             whose: Whose::Synthetic,
@@ -80,15 +93,17 @@ impl PreparedGeneration {
         })
     }
 
-    /// The report of all records that were asked for, which were written in parts.
+    /// The report of all records that were asked for, which were written in parts. Parts that were drawn on devices of
+    /// several kinds are refused.
     pub fn merged(
         &self,
         task: &GenerateTask,
         parts: Vec<State>,
         seconds: f64,
     ) -> Result<GenerateReport, Error> {
-        let mut rounds = Rounds::merging(&[], parts).of(self.digest(task)?);
-        let WrittenPart { totals, numbers } = totals(&mut rounds)?;
+        let drawn_by = drawn_by(&parts)?;
+        let mut rounds = Rounds::merging(&[], parts).of(self.drawn(task, &drawn_by)?);
+        let Counted { totals, numbers } = totals(&mut rounds)?;
         if numbers.twice() {
             let what = "some records were written twice";
             return Err(Error::refused(what, "add up what was written of each part once"));
@@ -97,7 +112,9 @@ impl PreparedGeneration {
             let what = format!("{} of {} records were written", totals.records, task.records);
             return Err(Error::refused(what, "add up what was written of all parts"));
         }
-        Ok(self.written(task, Written { totals, ..Written::default() }, (seconds, seconds)))
+        let written = Written { totals, ..Written::default() };
+        let drawing = Drawing { drawn_by, ..Drawing::default() };
+        Ok(self.written(task, (written, drawing), (seconds, seconds)))
     }
 
     /// Whether records have dates.
@@ -105,7 +122,12 @@ impl PreparedGeneration {
         self.model.details.dated()
     }
 
-    /// All that records depend on.
+    /// All that records depend on, and what drew them.
+    fn drawn(&self, task: &GenerateTask, drawn_by: &DrawnBy) -> Result<String, Error> {
+        Ok(format!("{}{BY}{}", self.digest(task)?, serde_json::to_string(drawn_by)?))
+    }
+
+    /// All that records depend on, apart from what draws them.
     fn digest(&self, task: &GenerateTask) -> Result<String, Error> {
         let GenerateTask { records, seed, mode, temperature, proposals, attempts, given, .. } =
             task;
@@ -156,7 +178,10 @@ impl PreparedGeneration {
                 details: detailed.then_some(details),
                 ..Dataset::new(cohort, Arc::clone(vocabulary))
             };
-            take(part).map_err(|error| {
+            let began = Instant::now();
+            let taken = take(part);
+            sampler.has_written(began.elapsed());
+            taken.map_err(|error| {
                 refused = Some(error);
                 SampleError::Stopped
             })
@@ -165,5 +190,19 @@ impl PreparedGeneration {
             (Err(SampleError::Stopped), Some(error)) => Err(error),
             (given, _) => Ok(given.map(|()| Written { totals, ..Written::default() })?),
         }
+    }
+}
+
+/// What drew the records of parts. What is not told is found when they are added up.
+fn drawn_by(parts: &[State]) -> Result<DrawnBy, Error> {
+    let told = |part: &State| serde_json::from_str(part.of.split_once(BY)?.1).ok();
+    let mut found = parts.iter().filter_map(told);
+    let first: DrawnBy = found.next().unwrap_or_default();
+    match found.find(|other| *other != first) {
+        Some(other) => Err(Error::refused(
+            format!("some parts were drawn by {first}, and others by {other}"),
+            "have all drawn by the same kind of device, such as {device=cpu}",
+        )),
+        None => Ok(first),
     }
 }

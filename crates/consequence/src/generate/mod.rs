@@ -12,6 +12,7 @@ use consequence_model::{Generator, Network, NetworkGenerator, Trained};
 use consequence_network::gpu::DeckSize;
 use consequence_pipeline::load::{LoadedCohort, LoadedRules};
 use consequence_pipeline::model_rules::{self, ReadModel};
+use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{
     CohortInput, Error, ModelInput, Out, RuleInput, Task, Watch, load, records_digest, watched,
 };
@@ -27,8 +28,8 @@ use consequence_train::{ChosenGpus, DeviceChoice, Precision};
 
 use crate::parts::PartWriter;
 
-pub use consequence_sample::{Mode, Totals};
-pub use in_parts::add_up;
+pub use consequence_sample::{Drawing, DrawnBy, Mode, Phases, Totals};
+pub use in_parts::{WrittenPart, add_up};
 pub use report::GenerateReport;
 
 /// What to generate, and how.
@@ -296,19 +297,21 @@ pub struct PreparedGeneration {
 /// What helps who named a GPU that is not good for it.
 const ON_CPU: &str = "leave {device} out, or give {device=cpu}";
 
-/// Has so many records of a network drawn where it was asked, and tells where that is.
+/// Has so many records of a network drawn where it was asked, and tells where that is. Gives the seconds that it took.
 fn draw_on(
     sampler: &mut Sampler<'_, NetworkGenerator>,
     network: &Network,
     (task, records): (&GenerateTask, u64),
     watch: &dyn Watch,
-) -> Result<(), Error> {
+) -> Result<f64, Error> {
+    let began = Instant::now();
     let refused = |error: NotOnGpu| Error::refused(error.to_string(), ON_CPU);
-    let ChosenGpus { gpus, why } =
+    let ChosenGpus { gpus, why, left_out } =
         task.device.find_all(task.precision).map_err(|error| refused(error.into()))?;
+    let (devices, size) = (gpus.len(), DeckSize::of(records));
     let drawn_on = match gpus.is_empty() {
         true => Ok(()),
-        false => sampler.draw_on(gpus, network, DeckSize::of(records)),
+        false => sampler.draw_on(gpus, network, size),
     };
     let why = match (drawn_on, task.device) {
         (Ok(()), _) => why,
@@ -316,7 +319,20 @@ fn draw_on(
         (Err(error), _) => return Err(refused(error)),
     };
     watch.note(&format!("generating on {why}"));
-    Ok(())
+    left_out.iter().for_each(|one| watch.note(&format!("note: {one}, and is left out")));
+    let (wanted, slots) = (devices * size.slots, sampler.drawing().slots);
+    if let Some(slots) = slots.filter(|&slots| slots < wanted) {
+        watch.note(&fewer("has memory for", slots, wanted));
+    }
+    Ok(began.elapsed().as_secs_f64())
+}
+
+/// That the GPU draws fewer records at once than it would.
+fn fewer(has: &str, slots: usize, wanted: usize) -> String {
+    let (slots, wanted) = (count(slots as u64, "record"), number(wanted as u64));
+    format!(
+        "note: the GPU {has} {slots} at a time, not {wanted}; they are the same, and come slower"
+    )
 }
 
 /// Where records go.
@@ -341,7 +357,7 @@ impl PreparedGeneration {
     fn written(
         &self,
         task: &GenerateTask,
-        written: Written,
+        written: (Written, Drawing),
         seconds: (f64, f64),
     ) -> GenerateReport {
         let rules = (&self.loaded, self.trained_with.as_deref());
@@ -371,7 +387,7 @@ impl PreparedGeneration {
         task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
-    ) -> Result<Written, Error> {
+    ) -> Result<(Written, Drawing), Error> {
         let request = self.request(task);
         let records = sink.records(task);
         match &self.model.trained {
@@ -393,8 +409,16 @@ impl PreparedGeneration {
                     }
                 };
                 let mut sampler = Sampler::prepared(generator, self.obeyed.clone(), request)?;
-                draw_on(&mut sampler, network, (task, records), watch)?;
-                self.write_by(&sampler, task, sink, watch)
+                let opening = draw_on(&mut sampler, network, (task, records), watch)?;
+                let before = sampler.drawing().slots.unwrap_or_default();
+                let (written, mut drawing) = self.write_by(&sampler, task, sink, watch)?;
+                if let Some(slots) = drawing.slots {
+                    drawing.phases.opening = opening;
+                    if slots < before {
+                        watch.note(&fewer("ran out of memory, and drew", slots, before));
+                    }
+                }
+                Ok((written, drawing))
             }
         }
     }
@@ -405,11 +429,12 @@ impl PreparedGeneration {
         task: &GenerateTask,
         sink: Sink<'_>,
         watch: &dyn Watch,
-    ) -> Result<Written, Error> {
-        watched(watch, "generating", Some(sink.records(task)), || match sink {
+    ) -> Result<(Written, Drawing), Error> {
+        let written = watched(watch, "generating", Some(sink.records(task)), || match sink {
             Sink::Files(out) => self.to_files(sampler, task, out, watch),
             Sink::Parts { range, size, take } => self.in_parts(sampler, range, size, take, watch),
-        })
+        })?;
+        Ok((written, sampler.drawing()))
     }
 
     fn to_files<G: Generator>(

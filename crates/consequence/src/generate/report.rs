@@ -7,7 +7,7 @@ use consequence_pipeline::load::LoadedRules;
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Out, Report};
 use consequence_rules::RuleSet;
-use consequence_sample::{Mode, Totals, Written};
+use consequence_sample::{Drawing, Mode, Phases, Totals, Written};
 use serde::Serialize;
 
 use super::GenerateTask;
@@ -55,6 +55,8 @@ pub struct GenerateReport {
     pub seconds_in_all: f64,
     /// Records written in a second of generating.
     pub records_per_second: f64,
+    /// What drew the records, and what each part of the work took.
+    pub drawing: Drawing,
     /// What looked odd, rendered.
     pub warnings: Vec<String>,
 }
@@ -65,7 +67,7 @@ impl GenerateReport {
         card: &Card,
         (loaded, trained_with): (&LoadedRules, Option<&RuleSet>),
         of_groups: bool,
-        written: Written,
+        (written, drawing): (Written, Drawing),
         (seconds_in_all, seconds): (f64, f64),
     ) -> Self {
         let obeys = task.mode.obeys();
@@ -95,6 +97,7 @@ impl GenerateReport {
             seconds,
             seconds_in_all,
             records_per_second: totals.records as f64 / seconds.max(1e-9),
+            drawing,
             totals,
             warnings,
         }
@@ -108,6 +111,29 @@ impl Report for GenerateReport {
 }
 
 impl GenerateReport {
+    /// What the parts of the work took, where a GPU drew the records.
+    fn on_gpu(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let Drawing { slots: Some(slots), left_by_gpu, phases, .. } = self.drawing else {
+            return Ok(());
+        };
+        let Phases { opening, drawing, judging, writing } = phases;
+        writeln!(
+            out,
+            "  the GPU was ready after {opening:.1} s and drew for {drawing:.2} s, {} at a time; beside that judging took {:.2} s \
+             and writing {writing:.2} s",
+            count(slots as u64, "record"),
+            judging.unwrap_or_default(),
+        )?;
+        match left_by_gpu {
+            0 => Ok(()),
+            left => writeln!(
+                out,
+                "  {} had no room there, and the CPU drew them",
+                count(left, "record")
+            ),
+        }
+    }
+
     /// Who judged the records, and when.
     fn judgement(&self) -> String {
         match self.kept {
@@ -226,6 +252,7 @@ impl Display for GenerateReport {
             out,
             "{:.1} seconds generating, {:.0} records a second",
             self.seconds, self.records_per_second
-        )
+        )?;
+        self.on_gpu(out)
     }
 }

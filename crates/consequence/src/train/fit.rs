@@ -1,5 +1,6 @@
 //! A network is trained, and watched.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -7,15 +8,16 @@ use consequence_model::{Epoch, NetworkSizes, Trained};
 use consequence_pipeline::words::{count, number};
 use consequence_pipeline::{Error, Watch, watched};
 use consequence_train::{
-    Checkpoints, DeviceChoice, Estimate, Event, Examples, Precision, SilentUnits, Teacher,
+    Checkpoints, Device, DeviceChoice, Estimate, Event, Examples, Precision, SilentUnits, Teacher,
     TrainMode, fit_ends, settle, train_on, untrained,
 };
 
 use super::NetworkTask;
 use super::lesson::Lesson;
+use super::report::EpochSeconds;
 
 /// What a run took.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     /// Seconds, validation and checkpoints included.
     pub seconds: f64,
@@ -23,6 +25,8 @@ pub(super) struct Run {
     pub records: u64,
     /// Units of HALO's head that never fire.
     pub silent_units: Option<SilentUnits>,
+    /// Epochs of this run, by their numbers.
+    pub epochs: BTreeMap<u32, EpochSeconds>,
 }
 
 /// What was trained, every epoch, and what the run took.
@@ -48,13 +52,14 @@ pub(super) fn network(
     let (path, every, fingerprint) = checkpoint;
     let checkpoints = Checkpoints { path, every, fingerprint };
     let began = Instant::now();
-    let mut meter = Meter { watch, records: 0 };
+    let mut meter = Meter { watch, records: 0, epochs: BTreeMap::new() };
     let mut tell = |event| {
         meter.tell(event);
         !watch.wants_stop()
     };
-    let (device, kept) = (chosen.device, Some(&checkpoints));
-    let trained = train_on(device, fresh, &examples, &teacher, &task.options, kept, &mut tell);
+    let (on_gpu, kept) = (matches!(chosen.device, Device::Gpu(_)), Some(&checkpoints));
+    let trained =
+        train_on(chosen.device, fresh, &examples, &teacher, &task.options, kept, &mut tell);
     watch.finish();
     let trained = trained?;
     if let Some(SilentUnits { after, .. }) = trained.silent_units {
@@ -78,14 +83,15 @@ pub(super) fn network(
         let settled = || {
             // Dates cost time, so they are drawn only for rules that ask for them.
             let details = lesson.known.as_ref().map(|_| &lesson.details);
-            settle(&mut network, rules, details, examples.train, seed, &mut go_on)
+            let gpus = on_gpu.then(|| device.find_again()).flatten().into_iter().collect();
+            settle(&mut network, rules, details, examples.train, gpus, seed, &mut go_on)
         };
         if !watched(watch, "settling frequencies", None, settled)? {
             return Err(Error::halted(checkpoints.path));
         }
     }
     let (seconds, records) = (began.elapsed().as_secs_f64(), meter.records);
-    let run = Run { seconds, records, silent_units: trained.silent_units };
+    let run = Run { seconds, records, silent_units: trained.silent_units, epochs: meter.epochs };
     Ok((Trained::Network(Box::new(network)), trained.history, Some(run)))
 }
 
@@ -100,6 +106,7 @@ fn epochs(done: usize) -> String {
 struct Meter<'a> {
     watch: &'a dyn Watch,
     records: u64,
+    epochs: BTreeMap<u32, EpochSeconds>,
 }
 
 impl Meter<'_> {
@@ -120,9 +127,19 @@ impl Meter<'_> {
                 let state = format!("epoch {epoch}, {part}% of it, {nats:.2} nats a record");
                 self.watch.describe(&state);
             }
-            Event::Epoch { figures: Epoch { epoch, tuning_nats, .. }, .. } => {
+            Event::Epoch {
+                figures: Epoch { epoch, tuning_nats, .. },
+                seconds,
+                training_seconds,
+                ..
+            } => {
+                self.epochs.insert(epoch, EpochSeconds { seconds, training_seconds });
                 self.watch.stage(&format!("epoch {epoch}: {tuning_nats:.3} nats a tuning record"));
             }
+            Event::LessMemory { pieces_of } => self.watch.note(&format!(
+                "note: the GPU ran out of memory; steps are worked through by {} at a time from here on",
+                count(pieces_of as u64, "visit")
+            )),
             Event::Checkpoint => {}
         }
     }

@@ -27,7 +27,7 @@ pub use consequence_train::{
     DeviceChoice, NetworkKind, NoSuchPreset, Precision, Preset, SilentUnits, Size, TrainMode,
     TrainOptions,
 };
-pub use report::{TrainReport, TrainRules, TrainedNetwork};
+pub use report::{EpochSeconds, TrainReport, TrainRules, TrainedEpoch, TrainedNetwork};
 pub use settings::NetworkSettings;
 pub use task::{ModelChoice, NetworkTask, TrainTask};
 

@@ -42,7 +42,7 @@ pub struct TrainReport {
     /// The rules that it is to obey.
     pub rules: TrainRules,
     /// What every epoch came to, in mean nats of a record.
-    pub epochs: Vec<Epoch>,
+    pub epochs: Vec<TrainedEpoch>,
     /// The epoch whose weights were kept: the one with the fewest nats of a tuning record.
     pub best_epoch: Option<u32>,
     /// The share of units of HALO's head that never fire on the tuning split; of a run that trained
@@ -55,6 +55,26 @@ pub struct TrainReport {
     pub records_per_second: Option<f64>,
     /// What looked odd in the text of the rules, rendered.
     pub warnings: Vec<String>,
+}
+
+/// An epoch, and what it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TrainedEpoch {
+    /// What it came to.
+    #[serde(flatten)]
+    pub figures: Epoch,
+    /// What it took; none of an epoch of an earlier run.
+    #[serde(flatten)]
+    pub seconds: Option<EpochSeconds>,
+}
+
+/// What an epoch took in this run: less than all of it, if it was resumed half-way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EpochSeconds {
+    /// Seconds, with validation and checkpoints in its midst.
+    pub seconds: f64,
+    /// Seconds of its steps alone.
+    pub training_seconds: f64,
 }
 
 /// A network in numbers.
@@ -111,8 +131,11 @@ impl TrainReport {
             }
             Trained::Markov(_) => None,
         };
-        let epochs = model.card.history.clone();
-        let best = epochs.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));
+        let history = &model.card.history;
+        let best = history.iter().min_by(|a, b| a.tuning_nats.total_cmp(&b.tuning_nats));
+        let taken = |epoch: &Epoch| run.as_ref()?.epochs.get(&epoch.epoch).copied();
+        let epochs =
+            history.iter().map(|epoch| TrainedEpoch { figures: *epoch, seconds: taken(epoch) });
         Self {
             cohort: task.inputs.cohort.shown(),
             out: task.out.shown(),
@@ -132,10 +155,10 @@ impl TrainReport {
                 broken: lesson.broken.clone(),
             },
             best_epoch: best.map(|epoch| epoch.epoch),
-            epochs,
-            silent_units: run.and_then(|run| run.silent_units),
-            seconds: run.map(|run| run.seconds),
-            records_per_second: run.map(|run| run.records as f64 / run.seconds.max(1e-9)),
+            epochs: epochs.collect(),
+            silent_units: run.as_ref().and_then(|run| run.silent_units),
+            seconds: run.as_ref().map(|run| run.seconds),
+            records_per_second: run.as_ref().map(|run| run.records as f64 / run.seconds.max(1e-9)),
             warnings: lesson.warnings.clone(),
         }
     }
@@ -185,7 +208,8 @@ impl TrainReport {
             return Ok(());
         }
         writeln!(out, "\n  nats a record  {:>9}  {:>9}", "train", "tuning")?;
-        for &Epoch { epoch, train_nats, tuning_nats } in &self.epochs {
+        for TrainedEpoch { figures, .. } in &self.epochs {
+            let Epoch { epoch, train_nats, tuning_nats } = *figures;
             let best = if Some(epoch) == self.best_epoch { "  kept" } else { "" };
             writeln!(out, "  epoch {epoch:>7}  {train_nats:>9.3}  {tuning_nats:>9.3}{best}")?;
         }

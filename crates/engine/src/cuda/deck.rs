@@ -155,14 +155,23 @@ impl Handed {
         self.headers.is_empty()
     }
 
+    /// The number of one of them.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub fn number(&self, index: usize) -> u64 {
+        let [.., low, high] = self.headers.as_chunks::<HEADER>().0[index];
+        u64::from(high) << 32 | u64::from(low)
+    }
+
     /// One of them.
     ///
     /// # Panics
     ///
     /// If there are fewer.
     pub fn walked(&self, index: usize) -> Walked {
-        let [from, visits, overruled, marks, low, high] =
-            self.headers.as_chunks::<HEADER>().0[index];
+        let [from, visits, overruled, marks, ..] = self.headers.as_chunks::<HEADER>().0[index];
         let (ends, codes) = self.words[from as usize..].split_at(visits as usize);
         let mut start = 0;
         let visits = ends.iter().map(|&end| {
@@ -171,7 +180,7 @@ impl Handed {
             visit
         });
         Walked {
-            number: u64::from(high) << 32 | u64::from(low),
+            number: self.number(index),
             visits: (marks & (mark::NO_ROOM | mark::NO_PROBABILITY) == 0).then(|| visits.collect()),
             overruled,
             truncated: marks & mark::TRUNCATED != 0,

@@ -224,6 +224,8 @@ impl Gpu {
         let stream = context.new_stream()?;
         let (major, minor) = context.compute_capability()?;
         let target = format!("-arch=compute_{major}{minor}");
+        // Another compiler may make something else of a source.
+        let made_by = format!("{target}, NVRTC {}", compiler()?);
         let mut functions = Vec::new();
         for (source, names) in MODULES {
             let compile = || {
@@ -231,7 +233,7 @@ impl Gpu {
                 let options = CompileOptions { options, ..CompileOptions::default() };
                 compile_ptx_with_opts(source, options).map(|compiled| compiled.to_src())
             };
-            let compiled = compiled(&target, source, compile)
+            let compiled = compiled(&made_by, source, compile)
                 .map_err(|error| GpuError::Failed(error.to_string()))?;
             let module = context.load_module(Ptx::from_src(compiled))?;
             for name in *names {
@@ -256,6 +258,11 @@ impl Gpu {
     /// Bytes of its memory.
     pub fn memory(&self) -> usize {
         self.memory
+    }
+
+    /// How it multiplies.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {
@@ -381,6 +388,18 @@ impl Gpu {
             )
         };
         Ok(status.result()?)
+    }
+}
+
+/// The version of the compiler.
+fn compiler() -> Result<String, GpuError> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the library is there, and writes two numbers.
+    #[allow(unsafe_code)]
+    let status = unsafe { nvrtc::nvrtcVersion(&raw mut major, &raw mut minor) };
+    match status {
+        nvrtc::nvrtcResult::NVRTC_SUCCESS => Ok(format!("{major}.{minor}")),
+        code => Err(GpuError::Failed(format!("{code:?}"))),
     }
 }
 

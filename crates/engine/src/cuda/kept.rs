@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_compiled_once_for_each_kind_of_gpu() {
+    fn a_source_is_compiled_once_for_each_kind_of_gpu_and_compiler() {
         let store = InMemory::default();
         let mut times = 0;
         let mut compile = |options: &str, source: &str| {
@@ -115,10 +115,17 @@ mod tests {
             let Ok(made) = compiled_by(&store, options, source, compile);
             assert_eq!(made, format!("{source} for {options}"));
         };
-        for (options, source) in [("90", "a"), ("90", "a"), ("80", "a"), ("90", "b"), ("80", "a")] {
+        for (options, source) in [
+            ("90, NVRTC 12.4", "a"),
+            ("90, NVRTC 12.4", "a"),
+            ("80, NVRTC 12.4", "a"),
+            ("90, NVRTC 12.4", "b"),
+            ("80, NVRTC 12.4", "a"),
+            ("90, NVRTC 13.0", "a"),
+        ] {
             compile(options, source);
         }
-        assert_eq!(times, 3);
+        assert_eq!(times, 4);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
 
 use super::gpu::{Gpu, GpuError};
 
-/// Memory of a GPU, which grows when it is asked for more.
+/// Memory of a GPU, which grows when it is asked for more. At first it is as large as it is asked for: much of it keeps
+/// its length. When it grows it takes a quarter more, if there is as much.
 #[derive(Debug)]
 pub struct Memory<T = f32> {
     slice: Option<CudaSlice<T>>,
@@ -24,12 +25,16 @@ impl<T> Default for Memory<T> {
 impl<T: DeviceRepr + ValidAsZeroBits> Memory<T> {
     /// Makes it of a length; what it holds does not matter.
     pub fn fit(&mut self, gpu: &Gpu, len: usize) -> Result<(), GpuError> {
-        let room = self.slice.as_ref().map_or(0, CudaSlice::len);
+        let room = self.room();
         if len > room {
             // What is there is given back first.
             self.slice = None;
             (self.pointer, self.len) = (0, 0);
-            let slice = gpu.stream.alloc_zeros(len + len / 4)?;
+            let roomy = (room > 0).then(|| gpu.stream.alloc_zeros(len + len / 4).ok()).flatten();
+            let slice = match roomy {
+                Some(slice) => slice,
+                None => gpu.stream.alloc_zeros(len)?,
+            };
             self.pointer = slice.device_ptr(&gpu.stream).0;
             self.slice = Some(slice);
         }
@@ -101,6 +106,11 @@ impl<T: DeviceRepr + ValidAsZeroBits> Memory<T> {
 }
 
 impl<T> Memory<T> {
+    /// What it was made for: it need not grow for as much.
+    pub fn room(&self) -> usize {
+        self.slice.as_ref().map_or(0, CudaSlice::len)
+    }
+
     /// Its length.
     pub fn len(&self) -> usize {
         self.len

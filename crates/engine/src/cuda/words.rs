@@ -140,11 +140,16 @@ impl Staging {
             Some(memory) => memory,
             // SAFETY: it is filled before it is read.
             #[allow(unsafe_code)]
-            None => unsafe { self.context.alloc_pinned((len + len / 4).max(1 << 16)) }?,
+            None => unsafe { self.context.alloc_pinned(room_for(len)) }?,
         };
         memory.as_mut_slice()?[..len].copy_from_slice(&packing.words);
         Ok(Staged { id, len, memory })
     }
+}
+
+/// Words that pinned memory has for so many. It takes long to be had, and batches are of many lengths: it grows by doubling.
+fn room_for(len: usize) -> usize {
+    len.next_power_of_two().max(1 << 16)
 }
 
 /// The packing that a GPU was sent last.
@@ -205,4 +210,19 @@ pub struct Indices<'a> {
 pub struct ListEnds<'a> {
     pub(super) words: Part<'a, u32>,
     pub(super) total: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::room_for;
+
+    #[test]
+    fn pinned_memory_grows_by_doubling() {
+        let rooms: std::collections::BTreeSet<usize> =
+            (0..1 << 20).step_by(77).map(room_for).collect();
+        assert_eq!(
+            rooms.into_iter().collect::<Vec<_>>(),
+            [1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20]
+        );
+    }
 }

@@ -21,13 +21,18 @@ pub(crate) struct Gradients<'a> {
     pub products: &'a mut Memory,
     pub sums: &'a mut Sums,
     pub scale: f32,
+    /// Whether they are added to those of other pieces of the batch.
+    pub adding: bool,
     /// Units that are left out, by a network that does so.
     pub dropout: Dropout,
 }
 
 impl Gradients<'_> {
-    /// Begins with zeros, for so many parameters.
+    /// Begins with zeros, for so many parameters, unless they are added to others.
     pub fn begin(&mut self, gpu: &Gpu, count: usize) -> Result<(), GpuError> {
+        if self.adding {
+            return Ok(());
+        }
         self.products.fit(gpu, count)?;
         self.products.clear(gpu)?;
         self.sums.begin(gpu, count, self.scale)

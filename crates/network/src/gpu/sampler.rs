@@ -5,7 +5,7 @@
 //! rows however many slots there are to work on, so that a sequence does not depend on what is drawn beside it.
 
 use std::fmt::Debug;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use consequence_engine::cuda::{
     Deck, DeckCounts, Gpu, GpuError, Handed, Memory, WalkDraws, WalkEnd, WalkRoom, WalkRows,
@@ -91,6 +91,8 @@ pub struct GpuSampler {
     network: Box<dyn Slots>,
     at_once: RowsAtOnce,
     deck: Deck,
+    settings: WalkSettings,
+    rested: Duration,
 }
 
 /// How many rows products have.
@@ -122,6 +124,9 @@ pub(crate) trait Slots: Debug + Send {
         deck: &mut Deck,
         rows: &WalkRows,
     ) -> Result<(), GpuError>;
+
+    /// Makes it ready for another number of slots; what it knew of them is lost.
+    fn resize(&mut self, gpu: &Gpu, slots: usize) -> Result<(), GpuError>;
 }
 
 impl GpuSampler {
@@ -148,7 +153,8 @@ impl GpuSampler {
             let size = DeckSize { slots, ..size };
             match ready((&gpu, &values), weights, settings, size) {
                 Ok((deck, network, at_once)) => {
-                    return Ok(Self { gpu, values, network, at_once, deck });
+                    let (settings, rested) = (settings.clone(), Duration::ZERO);
+                    return Ok(Self { gpu, values, network, at_once, deck, settings, rested });
                 }
                 Err(GpuError::OutOfMemory) if slots > FEWEST => slots /= 2,
                 Err(error) => return Err(error),
@@ -166,6 +172,43 @@ impl GpuSampler {
         self.deck.sizes().slots
     }
 
+    /// Has half as many slots from now on, or less, for want of memory; what was under way is lost. A sequence is the same whatever
+    /// the number of slots. False if there is but one.
+    pub fn shrink(&mut self) -> Result<bool, GpuError> {
+        self.gpu.bind()?;
+        let mut slots = self.slots();
+        // Work that was queued may be at memory that is given back.
+        self.gpu.wait()?;
+        while slots > 1 {
+            slots /= 2;
+            // What there is goes first.
+            match self.resize(1).and_then(|()| self.resize(slots)) {
+                Ok(()) => return Ok(true),
+                Err(GpuError::OutOfMemory) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    fn resize(&mut self, slots: usize) -> Result<(), GpuError> {
+        let sizes = WalkSizes { slots, ..*self.deck.sizes() };
+        let WalkSettings { ends, draws, rules, .. } = &self.settings;
+        self.network.resize(&self.gpu, slots)?;
+        self.deck = Deck::new(&self.gpu, sizes, *self.deck.room(), rules, (ends, *draws))?;
+        Ok(())
+    }
+
+    /// Gives the GPU back.
+    pub fn into_gpu(self) -> Gpu {
+        self.gpu
+    }
+
+    /// For how long there was nothing to draw, when it [drew](Self::draw) last: more numbers were to come.
+    pub fn rested(&self) -> Duration {
+        self.rested
+    }
+
     /// Draws sequences, at most 2^31, and hands on those that are done, in any order. `supply` is asked for the next
     /// number; `take` ends it by giving false.
     pub fn draw(
@@ -173,6 +216,7 @@ impl GpuSampler {
         mut supply: impl FnMut() -> Supply,
         mut take: impl FnMut(Handed) -> bool,
     ) -> Result<(), GpuError> {
+        self.rested = Duration::ZERO;
         self.gpu.bind()?;
         self.deck.begin(&self.gpu)?;
         let (mut loaded, mut done, mut over) = (0, 0, false);
@@ -207,14 +251,16 @@ impl GpuSampler {
                 if over || free == 0 {
                     return Ok(());
                 }
+                let began = Instant::now();
                 std::thread::sleep(SHORT);
+                self.rested += began.elapsed();
             }
         }
     }
 
     /// Queues a cycle: visits that were closed are seen, and codes decided for some rounds.
     fn cycle(&mut self, counts: DeckCounts) -> Result<(), GpuError> {
-        let Self { gpu, values, network, at_once, deck } = self;
+        let Self { gpu, values, network, at_once, deck, .. } = self;
         let on = (&*gpu, &*values);
         // What would be a part of a product waits for others, while there is enough else to do.
         let rest = match counts.going > at_once.seeing {

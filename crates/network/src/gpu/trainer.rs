@@ -56,6 +56,8 @@ pub struct GpuTrainer {
     dropout: Dropout,
     /// The nats of all passes since they were set.
     total: Memory<f64>,
+    /// What they were before a batch.
+    marked: Memory<f64>,
 }
 
 /// The sizes of a network, and its memory.
@@ -114,7 +116,7 @@ impl GpuTrainer {
         assert!(takes(&shape), "a GPU takes networks of this shape");
         gpu.bind()?;
         let network = Network::new(&shape);
-        let (mut state, mut total) = (AdamState::default(), Memory::default());
+        let (mut state, [mut total, mut marked]) = (AdamState::default(), Default::default());
         state.change_within(&gpu, changed)?;
         for memory in [
             &mut state.weights,
@@ -126,10 +128,11 @@ impl GpuTrainer {
             memory.fit(&gpu, network.parameters())?;
             memory.clear(&gpu)?;
         }
-        total.write(&gpu, &[0.0])?;
+        Memory::write(&mut total, &gpu, &[0.0])?;
+        Memory::write(&mut marked, &gpu, &[0.0])?;
         let staging = Arc::new(Staging::new(&gpu, shape));
         let (sums, dropout) = (Sums::default(), Dropout::default());
-        Ok(Self { gpu, staging, network, state, sums, dropout, total })
+        Ok(Self { gpu, staging, network, state, sums, dropout, total, marked })
     }
 
     /// The GPU.
@@ -191,7 +194,7 @@ impl GpuTrainer {
         objective: &dyn Objective,
         (read, wanted): (Read, Asked),
     ) -> Result<(), GpuError> {
-        let Self { gpu, staging, network, state, sums, dropout, total } = self;
+        let Self { gpu, staging, network, state, sums, dropout, total, .. } = self;
         gpu.bind()?;
         let AdamState { weights, average, gradient, .. } = state;
         let values = match read {
@@ -201,9 +204,9 @@ impl GpuTrainer {
         let wanted = match wanted {
             Asked::Nats => Wanted::Nats,
             Asked::Surplus => Wanted::Surplus(sums),
-            Asked::Gradient(scale) => {
+            Asked::Gradient { scale, adding } => {
                 let dropout = *dropout;
-                Wanted::Gradients(Gradients { products: gradient, sums, scale, dropout })
+                Wanted::Gradients(Gradients { products: gradient, sums, scale, adding, dropout })
             }
         };
         let (on, asked) = ((&*gpu, values), (objective, &staging.memory));
@@ -243,8 +246,41 @@ impl GpuTrainer {
         objective: &dyn Objective,
         scale: f32,
     ) -> Result<(), GpuError> {
-        self.run(batch, objective, (Read::Weights, Asked::Gradient(scale)))?;
+        self.differentiate_piece(batch, objective, (scale, true))?;
+        self.finish()
+    }
+
+    /// The same for a piece of a batch, the first or another, whose gradient is added to that of the pieces before it. After
+    /// the last one is [`GpuTrainer::finish`].
+    ///
+    /// # Panics
+    ///
+    /// If a code of the batch is not one of the network.
+    pub fn differentiate_piece(
+        &mut self,
+        batch: &mut GpuBatch,
+        objective: &dyn Objective,
+        (scale, first): (f32, bool),
+    ) -> Result<(), GpuError> {
+        let asked = Asked::Gradient { scale, adding: !first };
+        self.run(batch, objective, (Read::Weights, asked))
+    }
+
+    /// Ends a batch that was differentiated piece by piece.
+    pub fn finish(&mut self) -> Result<(), GpuError> {
         self.state.finish(&self.gpu, &self.sums)
+    }
+
+    /// Notes the nats of all batches so far, for [`GpuTrainer::back_to_mark`]. Nothing waits for it.
+    pub fn mark(&mut self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        self.marked.copy(&self.gpu, &self.total)
+    }
+
+    /// Goes back to the nats that were noted last.
+    pub fn back_to_mark(&mut self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        self.total.copy(&self.gpu, &self.marked)
     }
 
     /// From now on leaves out some units of HALO's head where gradients are asked for.
@@ -361,5 +397,5 @@ impl GpuTrainer {
 enum Asked {
     Nats,
     Surplus,
-    Gradient(f32),
+    Gradient { scale: f32, adding: bool },
 }

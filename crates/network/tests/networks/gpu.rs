@@ -3,8 +3,11 @@
 mod halo;
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
-use consequence_engine::cuda::{Gpu, GpuError, ParameterRange, Precision};
+use consequence_engine::cuda::{
+    Gpu, GpuError, KernelStore, Memory, ParameterRange, Precision, keep_kernels,
+};
 use consequence_engine::{
     Adam, Dropout, Settled, adam_step_within, average_within, squared_norm, squared_norm_within,
 };
@@ -25,6 +28,42 @@ fn gpu(precision: Precision) -> Option<Gpu> {
             None
         }
     }
+}
+
+#[test]
+fn memory_is_as_large_as_it_is_asked_for_at_first() {
+    let Some(gpu) = gpu(Precision::Full) else { return };
+    let mut memory: Memory = Memory::default();
+    for (len, room) in [(1_000, 1_000), (10, 1_000), (1_001, 1_251), (1_200, 1_251)] {
+        memory.fit(&gpu, len).unwrap();
+        assert_eq!((memory.len(), memory.room()), (len, room));
+    }
+}
+
+/// Keeps what is compiled, for all tests of this program.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<HashMap<String, Vec<u8>>>>);
+
+impl KernelStore for Kept {
+    fn find(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().get(name).cloned()
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) {
+        self.0.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
+    }
+}
+
+#[test]
+fn kernels_are_kept_with_the_version_of_their_compiler() {
+    let kept = Kept::default();
+    keep_kernels(kept.clone());
+    if gpu(Precision::Full).is_none() {
+        return;
+    }
+    let kept = kept.0.lock().unwrap();
+    let has = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    assert!(!kept.is_empty() && kept.values().all(|bytes| has(bytes, b", NVRTC 1")));
 }
 
 struct Noise(u64);

@@ -1,13 +1,16 @@
 //! Networks train on a GPU as on the CPU. Says `SKIPPED` where there is none.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use consequence_engine::cuda::{Gpu, GpuError, Precision};
 use consequence_model::{HaloSizes, Network, NetworkSizes, Sizes};
+use consequence_record::{Code, Cohort, Kind, Record, Selection, Vocabulary};
+use consequence_rules::{Order, RuleSet};
 use consequence_train::{
     Checkpoints, Device, DeviceChoice, Event, Teacher, TrainError, TrainMode, TrainOptions,
-    Trained, train, train_on,
+    Trained, settle, train, train_on,
 };
 
 use crate::training::{SIZES, World};
@@ -152,6 +155,93 @@ fn a_run_goes_on_upon_another_device() {
     for (found, right) in trained.history.iter().zip(&whole.history) {
         assert!((found.tuning_nats / right.tuning_nats - 1.0).abs() < 1e-3, "{found:?} {right:?}");
     }
+}
+
+/// Whether this runs on the emulated GPU with such a variable; see `make gpu-test`.
+fn emulated(variable: &str) -> bool {
+    let is_set = std::env::var_os(variable).is_some();
+    if !is_set {
+        eprintln!("SKIPPED: {variable} is not set");
+    }
+    is_set
+}
+
+/// A launch amid the steps fails for want of memory, in the first of two runs: it goes on in pieces, to the same network but for
+/// the last digits.
+#[test]
+fn out_of_memory_amid_steps() {
+    if !emulated("EMULATED_FAILS") {
+        return;
+    }
+    let world = World::new(120);
+    let teacher = Teacher::new(TrainMode::Causal, &world.enforcer);
+    let options = TrainOptions { batch: Some(400), ..options() };
+    let run = || {
+        let mut told = Vec::new();
+        let device = gpu(Precision::Full).unwrap();
+        let (network, examples) = (world.network_of(&SIZES), world.examples());
+        let trained =
+            train_on(device, network, &examples, &teacher, &options, None, &mut |event| {
+                if let Event::LessMemory { pieces_of } = event {
+                    told.push(pieces_of);
+                }
+                true
+            });
+        (trained.unwrap(), told)
+    };
+    let (found, told) = run();
+    assert_eq!(told.len(), 1, "it was told once: {told:?}");
+    assert!((64..=200).contains(&told[0]), "half as many: {told:?}");
+    let (whole, nothing) = run();
+    assert!(nothing.is_empty());
+    for (found, right) in found.history.iter().zip(&whole.history) {
+        let near = |found: f64, right: f64| (found / right - 1.0).abs() < 1e-5;
+        assert!(near(found.train_nats, right.train_nats), "{found:?}, not {right:?}");
+        assert!(near(found.tuning_nats, right.tuning_nats), "{found:?}, not {right:?}");
+    }
+}
+
+#[test]
+fn frequencies_settle_on_a_gpu_as_on_the_cpu() {
+    let Some(Device::Gpu(gpu)) = gpu(Precision::Full) else { return };
+    let names = ["A", "B", "C"].map(|name| (name, Kind::Encounter));
+    let vocabulary = Arc::new(Vocabulary::new(names).unwrap());
+    let rules = RuleSet::empty(Arc::clone(&vocabulary));
+    let mut cohort = Cohort::default();
+    for number in 0..100_usize {
+        let visit = (0..3).filter(|code| !number.is_multiple_of(2 + 3 * code));
+        let visit = visit.map(|code| Code(code as u32)).collect();
+        cohort.push(&number.to_string(), &Record::new(vec![vec![], visit]));
+    }
+    let sizes = Sizes::recurrent(3, 8);
+    let fresh = Network::drawn(Order::natural(vocabulary), &sizes, 1).unwrap();
+    let settled = |gpus: Vec<Gpu>| {
+        let (mut network, mut rounds) = (fresh.clone(), 0);
+        let mut go_on = || {
+            rounds += 1;
+            rounds < 3
+        };
+        settle(&mut network, &rules, None, Selection::all(&cohort), gpus, 1, &mut go_on).unwrap();
+        network.weights().output_bias().to_vec()
+    };
+    let (here, there) = (settled(Vec::new()), settled(vec![*gpu]));
+    for (code, (found, right)) in there.iter().zip(&here).enumerate() {
+        assert!((found - right).abs() < 0.01, "bias {code}: {found}, not {right}");
+    }
+    assert!(here != fresh.weights().output_bias(), "something was moved");
+}
+
+/// Three GPUs, of which the second cannot be used and the third is of another kind.
+#[test]
+fn gpus_that_are_left_out_are_named() {
+    if !emulated("EMULATED_BUSY") {
+        return;
+    }
+    let found = DeviceChoice::Auto.find_all(Precision::Full).unwrap();
+    assert_eq!(found.gpus.len(), 1);
+    let [busy, other] = &found.left_out[..] else { panic!("{:?}", found.left_out) };
+    assert!(busy.starts_with("GPU 1 cannot be used: CUDA failed"), "{busy}");
+    assert_eq!(other, "GPU 2 (another emulated GPU) is of another kind than the first");
 }
 
 #[test]

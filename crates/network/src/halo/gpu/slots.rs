@@ -40,22 +40,33 @@ impl HaloSlots {
     /// Ready for a deck of such sizes.
     pub fn new(gpu: &Gpu, weights: &Weights, sizes: &WalkSizes) -> Result<Self, GpuError> {
         let (shape, room) = (*weights.shape(), sizes.last_visit + 1);
-        let mut caches = Vec::new();
-        for _ in 0..shape.layers {
-            let mut cache = Memory::default();
-            cache.fit(gpu, sizes.slots * room * 2 * shape.width)?;
-            caches.push(cache);
-        }
+        let caches = caches(gpu, &shape, sizes.slots * room)?;
         let (ranges, trunk) = (Ranges::new(&shape), Trunk::default());
         let [base, states, active, logits] = Default::default();
         Ok(Self { shape, ranges, trunk, caches, room, base, states, active, logits })
     }
 }
 
+/// Keys and values of so many visits, for each block.
+fn caches(gpu: &Gpu, shape: &Shape, visits: usize) -> Result<Vec<Memory>, GpuError> {
+    let cache = |_| {
+        let mut cache = Memory::default();
+        cache.fit(gpu, visits * 2 * shape.width)?;
+        Ok(cache)
+    };
+    (0..shape.layers).map(cache).collect()
+}
+
 impl Slots for HaloSlots {
     /// Every row goes through all blocks: enough of them to keep a GPU busy, and no more.
     fn rows_at_once(&self) -> RowsAtOnce {
         RowsAtOnce { seeing: 1_024, deciding: 2_048 }
+    }
+
+    fn resize(&mut self, gpu: &Gpu, slots: usize) -> Result<(), GpuError> {
+        self.caches.clear();
+        self.caches = caches(gpu, &self.shape, slots * self.room)?;
+        Ok(())
     }
 
     fn see(

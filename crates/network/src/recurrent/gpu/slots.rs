@@ -67,6 +67,11 @@ impl Slots for RecurrentSlots {
         RowsAtOnce { seeing: 1_024, deciding: 4_096 }
     }
 
+    /// Nothing is kept of slots but what is in the deck.
+    fn resize(&mut self, _: &Gpu, _: usize) -> Result<(), GpuError> {
+        Ok(())
+    }
+
     fn see(
         &mut self,
         (gpu, values): (&Gpu, &Memory),
