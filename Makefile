@@ -244,7 +244,7 @@ study:
 	@if $(SPARK_READY); then set -e; $(MAKE) --no-print-directory staged-package; for session in cluster connect; do \
 		($(ON_SPARK) $(SPARK_TESTS)); done; \
 		$(CARGO) build --quiet --locked --release -p consequence-cli -p consequence-python; \
-		$(SPARK) studies/spark.py; \
+		$(SPARK) studies/spark.py; $(SPARK) studies/spark_omop.py; \
 		else echo "SKIPPED: PySpark or Java is not there, so nothing was shown of conseq.spark; make env-spark study" >&2; fi
 	@echo "== fuzz"
 	CONSEQUENCE_FUZZ_INPUTS=300000 $(CARGO) test --quiet --locked --release -p consequence-fuzz --test targets

@@ -6,8 +6,9 @@
 Simulated inpatients, rules that they obey, a counted model. The cluster is `local-cluster[2,1,1024]`: two executors with a
 core each; without Spark the same verb has two threads. `files` is a MEDS dataset whose files are partitions, `frame` the
 same rows as a DataFrame, which Spark brings together by patient and keeps for the rounds of a verb. Prints seconds,
-the ratio, the most memory that a Python worker took (the kernel's own peak), and exits 1 if anything of a report differs but where files are and how long it took, or a rule, or anything of a
-written row, or if a worker takes more than 500 MB. Needs pyspark.
+the ratio and the most memory that a Python worker took (the kernel's own peak), and exits 1 if anything of a report differs
+but where files are and how long it took, or a rule, or anything of a written row, or if a worker takes more than 500 MB.
+Needs pyspark.
 """
 
 import argparse
@@ -92,6 +93,16 @@ def session():
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+def begin(library):
+    """A cluster whose workers find the package where this does."""
+    package = staged(library)
+    os.environ["PYTHONPATH"] = str(package)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    sys.path.insert(0, str(package))
+    return session()
 
 
 def warm_up(spark):
@@ -290,13 +301,8 @@ def main():
     parser.add_argument("--library", type=pathlib.Path, default=ROOT / "target/release/lib_native.so")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target/release/consequence")
     given = parser.parse_args()
-    package = staged(given.library)
-    os.environ["PYTHONPATH"] = str(package)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    sys.path.insert(0, str(package))
     began = time.monotonic()
-    spark = session()
+    spark = begin(given.library)
     print(f"cluster up in {time.monotonic() - began:.1f} s", flush=True)
     warm_up(spark)
     print("| patients | verb | way | without Spark, s | on the cluster, s | ratio | most of a worker, MB | same |")
