@@ -141,7 +141,10 @@ gpu-test:
 		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=700 $(CARGO) test --quiet --locked -p consequence-sample --test on_gpu amid_records; \
 		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=700 EMULATED_NETWORK=halo \
 			$(CARGO) test --quiet --locked -p consequence-sample --test on_gpu amid_records; \
-		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=240 $(CARGO) test --quiet --locked -p consequence-train --test fitting amid_steps; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=12 EMULATED_FAILS_AFTER=adam \
+			$(CARGO) test --quiet --locked -p consequence-train --test fitting amid_steps; \
+		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_FAILS=12 EMULATED_FAILS_AFTER=adam \
+			$(CARGO) test --quiet --locked -p consequence-train --test fitting in_small_steps; \
 		LD_LIBRARY_PATH=$(ON_CPU) EMULATED_GPUS=3 EMULATED_BUSY=1 EMULATED_OTHER=2 \
 			$(CARGO) test --quiet --locked -p consequence-train --test fitting left_out; \
 		LD_LIBRARY_PATH=$(ON_CPU) $(CARGO) test --quiet --locked -p consequence-train --test fitting settle_on; \

@@ -42,6 +42,17 @@ struct Launches {
   }
 } launches;
 
+// Whether a launch is the one that fails: counted from the first of a kernel on, if one is named.
+bool fails(const std::string& name) {
+  static const long number = (long)number_of("EMULATED_FAILS", 0);
+  static const char* from = getenv("EMULATED_FAILS_AFTER");
+  static std::atomic<bool> counts{!from};
+  static std::atomic<long> counted{0};
+  if (!number) return false;
+  if (!counts && name == from) counts = true;
+  return counts && ++counted == number;
+}
+
 // Work that a stream captures rather than does.
 typedef std::vector<std::function<int()>> Graph;
 
@@ -261,7 +272,8 @@ API int cuLaunchKernel(Function* function, unsigned across, unsigned down, unsig
             function->name.c_str(), across, down, deep, shared);
     return INVALID;
   }
-  if (++launches.count == (long)number_of("EMULATED_FAILS", 0)) return OUT_OF_MEMORY;
+  launches.count++;
+  if (fails(function->name)) return OUT_OF_MEMORY;
   auto run = [=](void** arguments) {
     unsigned grid[] = {across, down, deep}, threads[] = {wide, high, thick};
     std::lock_guard<std::mutex> lock(launch_lock);

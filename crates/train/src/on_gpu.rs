@@ -136,8 +136,10 @@ impl<'a> OnGpu<'a> {
                 own.trainer.mark()?;
                 let chosen = batches.0.others(&batches.1[index]);
                 let mut done = lesson.and_then(|lesson| own.differentiate(lesson));
-                while let Err(TrainError::Gpu(GpuError::OutOfMemory)) = done {
-                    done = own.in_smaller_pieces(&network, chosen);
+                while matches!(done, Err(TrainError::Gpu(GpuError::OutOfMemory)))
+                    && own.takes_smaller_pieces(visits(chosen))
+                {
+                    done = own.again(&network, chosen);
                 }
                 done?;
                 own.trainer.step(&settings)?;
@@ -171,17 +173,20 @@ impl<'a> OnGpu<'a> {
         Ok(self.trainer.finish()?)
     }
 
-    /// The same for records that memory was not enough for, in pieces of half as many visits from now on.
-    fn in_smaller_pieces(
-        &mut self,
-        network: &Network,
-        records: Selection<'_>,
-    ) -> Result<(), TrainError> {
-        let most = self.most.load(Ordering::Relaxed).min(visits(records)) / 2;
-        if most < FEWEST_VISITS {
-            return Err(GpuError::OutOfMemory.into());
+    /// Works batches through in pieces of half as many visits from now on, as memory was not enough for one of so many. False if
+    /// they would be too few.
+    fn takes_smaller_pieces(&self, visits: usize) -> bool {
+        let most = self.most.load(Ordering::Relaxed).min(visits) / 2;
+        let enough = most >= FEWEST_VISITS;
+        if enough {
+            self.most.store(most, Ordering::Relaxed);
         }
-        self.most.store(most, Ordering::Relaxed);
+        enough
+    }
+
+    /// The gradient of a batch that memory was not enough for, in pieces.
+    fn again(&mut self, network: &Network, records: Selection<'_>) -> Result<(), TrainError> {
+        let most = self.most.load(Ordering::Relaxed);
         self.trainer.forget();
         self.trainer.back_to_mark()?;
         let reader = &mut self.teacher.reader();
