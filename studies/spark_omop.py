@@ -102,7 +102,7 @@ def main():
             frames = {name: frame for name, frame in frames.items() if name in read or name.endswith(("_occurrence", "_exposure"))}
             memory = cost.Memory()
             memory.start()
-            records, joined = timed(lambda: cs.Records.from_omop(frames, name="records"))
+            records, joined = timed(lambda: cs.Records.from_omop(frames, name=str(folder)))
             print(f"{times} times, {len(whole):,} records: opened in {alone:.1f} s, on the cluster {joined:.1f} s ({joined / alone:.2f})")
             records.persist()
             for name, here, there in (
