@@ -28,9 +28,10 @@ use self::whole::{Facts, Whole};
 use crate::codes::{OTHER_TEXT, sex_word};
 use crate::event::{Event, Fact, VisitKey};
 use crate::known::Known;
+use crate::opened::checked;
 use crate::summary::{ImportSummary, Reasons};
 use crate::tally::{self, Tally};
-use crate::{ImportError, ImportProblem};
+use crate::{ImportError, ImportProblem, Source};
 
 pub use self::told::{JoinedConcept, JoinedOptions};
 
@@ -170,7 +171,7 @@ impl JoinedCohort {
     }
 
     fn of(told: Whole) -> Result<Self, ImportError> {
-        let options = told.options.of_import()?;
+        let options = checked(told.options.clone().into(), &Source::Omop).map_err(failed)?;
         let (mut known, facts) = told.known(&options).map_err(failed)?;
         let mut summary = ImportSummary::default();
         told.counted.left_out.put_into(&mut summary);

@@ -40,11 +40,12 @@ impl Default for JoinedOptions {
     }
 }
 
-impl JoinedOptions {
-    pub(super) fn of_import(&self) -> Result<ImportOptions, ImportError> {
-        let Self { truncate, min_patients, max_visits, age_bands, sex, gaps, quantiles } =
-            self.clone();
-        let options = ImportOptions {
+impl From<JoinedOptions> for ImportOptions {
+    /// The settings of an import that makes the same of tables in files.
+    fn from(options: JoinedOptions) -> Self {
+        let JoinedOptions { truncate, min_patients, max_visits, age_bands, sex, gaps, quantiles } =
+            options;
+        Self {
             truncate,
             min_patients,
             max_visits,
@@ -52,9 +53,8 @@ impl JoinedOptions {
             sex,
             gaps,
             quantiles,
-            ..ImportOptions::default()
-        };
-        crate::opened::checked(options, &crate::Source::Omop).map_err(super::failed)
+            ..Self::default()
+        }
     }
 }
 

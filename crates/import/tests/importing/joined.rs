@@ -365,18 +365,7 @@ fn parts_of_joined_rows_are_the_import() {
             },
         ];
         let options = &settings[seed as usize % 3];
-        let JoinedOptions { truncate, min_patients, max_visits, age_bands, sex, gaps, quantiles } =
-            options.clone();
-        let of_import = ImportOptions {
-            truncate,
-            min_patients,
-            max_visits,
-            age_bands,
-            sex,
-            gaps,
-            quantiles,
-            ..ImportOptions::default()
-        };
+        let of_import = ImportOptions::from(options.clone());
         let folder = tempfile::tempdir().unwrap();
         put_tables(folder.path(), &rows, &concepts());
         let import = open(&Source::Omop, folder.path(), &of_import, &Unwatched).unwrap();
