@@ -38,6 +38,7 @@ mod drafts;
 mod drawing;
 mod encoding;
 mod error;
+mod groups;
 mod lanes;
 mod manifest;
 mod on_gpu;

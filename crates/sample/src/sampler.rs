@@ -11,13 +11,14 @@ use consequence_enforce::Enforcer;
 use consequence_model::Generator;
 use consequence_prng::{Draws, Purpose};
 use consequence_record::{AgeBand, Code, Details, Record, Scale, Vocabulary};
-use consequence_referee::{Referee, Visits};
-use consequence_rules::{CompileOptions, Order, Plan, Rule, RuleSet, compile};
+use consequence_referee::Referee;
+use consequence_rules::{CompileOptions, Order, Plan, RuleSet, compile};
 
 use crate::days::{self, Days};
 use crate::decider::{Policy, VisitDecider};
 use crate::drafts::{Complete, Draft, Kept, Queue};
 use crate::drawing::{Clock, Clocks};
+use crate::groups::GivenGroups;
 use crate::lanes::{Dealt, Lane};
 use crate::on_gpu::OnGpu;
 use crate::prefix::{Beginning, Prefix};
@@ -460,51 +461,6 @@ impl<'a, G: Generator> Sampler<'a, G> {
         };
         let unmet = outside.iter().filter_map(told).collect();
         SampleError::OutOfGroup { record: number + 1, attempts, unmet }
-    }
-}
-
-/// Groups that every record is of, or is not.
-struct GivenGroups {
-    referee: Referee,
-    /// For each, its name and whether records are of it.
-    wanted: Vec<(String, bool)>,
-    /// Whether they ask for days, ages or values.
-    ask_details: bool,
-}
-
-impl GivenGroups {
-    /// None if no group is given.
-    fn of(
-        request: &Request<'_>,
-        vocabulary: &Arc<Vocabulary>,
-    ) -> Result<Option<Self>, SampleError> {
-        let conditions = || request.given.iter().filter_map(|one| Some((one, one.group()?)));
-        // What is given twice, or also as its contrary, has two names here.
-        let numbered = conditions().enumerate().map(|(number, (_, rule))| Rule {
-            name: format!("{} {number}", rule.name).into(),
-            ..rule.clone()
-        });
-        let groups = RuleSet::new(Arc::clone(vocabulary), numbered.collect())
-            .map_err(|_| SampleError::OtherCodes)?;
-        if groups.is_empty() {
-            return Ok(None);
-        }
-        if groups.ask_dates() && !request.details.is_some_and(DetailModel::dated) {
-            return Err(SampleError::NoDates);
-        }
-        let wanted = conditions().map(|(one, rule)| (rule.name.to_string(), one.present));
-        Ok(Some(Self {
-            referee: Referee::new(&groups),
-            wanted: wanted.collect(),
-            ask_details: groups.ask_details(),
-        }))
-    }
-
-    fn first_unmet<V: Visits + ?Sized>(&self, record: &V) -> Option<usize> {
-        let unmet = |&(number, (_, present)): &(usize, &(String, bool))| {
-            self.referee.ever(number, record) != *present
-        };
-        self.wanted.iter().enumerate().find(unmet).map(|(number, _)| number)
     }
 }
 
